@@ -1,0 +1,216 @@
+//! The tool calls of one answer: checked, permitted, run, and their results sent back.
+//!
+//! Neighbouring calls that only read run at the same time; all others one after another. Results
+//! leave in the order of the calls, and every call gets exactly one, whatever happened to it.
+
+use crate::ask::ToolCall;
+use crate::own;
+use crate::permit::permit;
+use crate::shared::{Lane, Shared};
+use crate::toolset::canonical;
+use crate::turn::{End, Turn};
+use futures_util::future::join_all;
+use serde_json::{Map, Value, json};
+use session::UserExtra;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tools::{Content, ErrorFlag, Invocation, Outcome};
+use wire::{Event, User};
+
+/// A running tool shows signs of life this often.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// What the model and the client are told of a call that an interrupt cut off.
+pub const INTERRUPTED: &str = "[Request interrupted by user for tool use]";
+
+/// A finished call.
+pub struct Done {
+    pub outcome: Outcome,
+    /// Text to put into the conversation after the results, such as a skill's body.
+    pub follow_up: Option<String>,
+    /// Valid structured output ends the turn.
+    pub structured: Option<Value>,
+    pub cancelled: bool,
+}
+
+impl From<Outcome> for Done {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, follow_up: None, structured: None, cancelled: false }
+    }
+}
+
+/// Runs them all; `Some` where the turn ends here.
+pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, calls: Vec<ToolCall>) -> Option<End> {
+    turn.tool_uses += calls.len() as u64;
+    let mut results = Vec::new();
+    let mut follow_ups = Vec::new();
+    let mut interrupted = false;
+    for group in groups(&calls, |call| runs_beside_others(lane, call), shared.options.tools.concurrency) {
+        let done = join_all(group.iter().map(|call| run_one(shared, lane, call, interrupted))).await;
+        for (call, done) in group.iter().zip(done) {
+            interrupted |= done.cancelled;
+            if let Some(value) = done.structured {
+                turn.structured = Some(value);
+            } else if call.name == own::STRUCTURED_OUTPUT && done.outcome.is_error() {
+                turn.schema_failures += 1;
+            }
+            follow_ups.extend(done.follow_up);
+            let outcome = shared.secrets.hide(done.outcome);
+            results.push(report(shared, lane, turn, call, &outcome).await);
+        }
+    }
+    lane.conversation.push_user(Value::Array(results));
+    for text in follow_ups {
+        crate::turn::synthetic(shared, lane, turn, &text).await;
+    }
+    end_after(shared, turn, interrupted)
+}
+
+fn end_after(shared: &Shared, turn: &Turn, interrupted: bool) -> Option<End> {
+    let retries = shared.options.limits.schema_retries;
+    if interrupted {
+        Some(End::Interrupted { streaming: false })
+    } else if turn.structured.is_some() {
+        Some(End::Done)
+    } else if turn.schema_failures >= retries && turn.schema_failures > 0 {
+        Some(End::SchemaRetries(turn.schema_failures))
+    } else {
+        None
+    }
+}
+
+fn runs_beside_others(lane: &Lane, call: &ToolCall) -> bool {
+    lane.toolset.find(&call.name).is_some_and(|tool| tool.read_only)
+}
+
+/// Runs of read-only calls, at most `most` long; every other call alone.
+fn groups<T>(calls: &[T], beside: impl Fn(&T) -> bool, most: usize) -> Vec<&[T]> {
+    let mut groups = Vec::new();
+    let mut start = 0;
+    while start < calls.len() {
+        let run = calls[start..].iter().take(most.max(1)).take_while(|call| beside(call)).count().max(1);
+        groups.push(&calls[start..start + run]);
+        start += run;
+    }
+    groups
+}
+
+async fn run_one(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall, already_interrupted: bool) -> Done {
+    if already_interrupted {
+        return cancelled();
+    }
+    let work = alive(shared, lane, call, prepared(shared, lane, call));
+    shared.cancel.guard(work).await.unwrap_or_else(|_| cancelled())
+}
+
+fn cancelled() -> Done {
+    Done { cancelled: true, ..Done::from(Outcome::error(INTERRUPTED)) }
+}
+
+/// Everything between the model's call and the tool itself.
+async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
+    let name = canonical(&call.name);
+    if lane.toolset.find(name).is_none() {
+        return Outcome::misuse(format!("Error: No such tool available: {}", call.name)).into();
+    }
+    if let Some(raw) = &call.bad_input {
+        let start: String = raw.chars().take(200).collect();
+        return Outcome::misuse(format!("The input of {name} was not valid JSON (it began: {start}). Call it again with a complete JSON object.")).into();
+    }
+    if own::is_own(name) {
+        return own::run(shared, lane, call).await;
+    }
+    let input = match tools::check_input(name, &call.input) {
+        Ok(input) => input,
+        Err(problem) => return Outcome::misuse(problem).into(),
+    };
+    let targets = match tools::targets(name, &input, &lane.tools.workspace) {
+        Ok(targets) => targets,
+        Err(problem) => return Outcome::error(problem).into(),
+    };
+    if let Err(refusal) = permit(shared, lane, &call.id, name, &input, &targets).await {
+        return Outcome::error(refusal).into();
+    }
+    let invocation = Invocation { tool_use_id: &call.id, name, input: &input, targets: &targets };
+    tools::run(invocation, &lane.tools).await.into()
+}
+
+/// Tells the client now and then that a long call is still running.
+async fn alive(shared: &Shared, lane: &Lane, call: &ToolCall, work: impl Future<Output = Done>) -> Done {
+    let started = Instant::now();
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(HEARTBEAT) => {
+                shared.emitter.send(Event::ToolProgress {
+                    tool_use_id: call.id.clone(),
+                    tool_name: call.name.clone(),
+                    parent_tool_use_id: lane.role.parent_tool_use_id(),
+                    elapsed_time_seconds: started.elapsed().as_secs(),
+                    heartbeat: true,
+                }).await;
+            }
+        }
+    }
+}
+
+/// One result: a line for the client, an entry in the transcript, a block for the model.
+async fn report(shared: &Shared, lane: &mut Lane, turn: &mut Turn, call: &ToolCall, outcome: &Outcome) -> Value {
+    let block = result_block(&call.id, outcome);
+    let message = json!({"role": "user", "content": [block]});
+    let entry = shared.emitter.ids().next();
+    turn.user_messages += 1;
+    let extra = UserExtra {
+        tool_use_result: Some(&outcome.structured),
+        source_assistant: Some(&call.entry),
+        ..UserExtra::default()
+    };
+    lane.transcript.user(&entry, &message, extra);
+    Shared::report_transcript(lane);
+    let event = User {
+        message,
+        parent_tool_use_id: lane.role.parent_tool_use_id(),
+        timestamp: crate::clock::now_iso(),
+        tool_use_result: Some(outcome.structured.clone()),
+        ..User::default()
+    };
+    shared.emitter.send_as(Event::User(Box::new(event)), &entry).await;
+    block
+}
+
+pub fn result_block(tool_use_id: &str, outcome: &Outcome) -> Value {
+    let content = match &outcome.content {
+        Content::Text(text) => Value::String(text.clone()),
+        Content::Blocks(blocks) => Value::Array(blocks.clone()),
+    };
+    let mut block = Map::new();
+    block.insert("tool_use_id".into(), json!(tool_use_id));
+    block.insert("type".into(), json!("tool_result"));
+    block.insert("content".into(), content);
+    match outcome.flag {
+        ErrorFlag::Absent => {}
+        ErrorFlag::No => drop(block.insert("is_error".into(), json!(false))),
+        ErrorFlag::Yes => drop(block.insert("is_error".into(), json!(true))),
+    }
+    Value::Object(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_run_together_and_writers_alone() {
+        let split = |calls: &str, most| {
+            groups(&calls.chars().collect::<Vec<_>>(), |call| *call == 'r', most)
+                .iter()
+                .map(|group| group.iter().collect::<String>())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(split("rrwrww", 10), ["rr", "w", "r", "w", "w"]);
+        assert_eq!(split("rrrrr", 2), ["rr", "rr", "r"]);
+        assert_eq!(split("", 10), [""; 0]);
+        assert_eq!(split("r", 0), ["r"]);
+    }
+}

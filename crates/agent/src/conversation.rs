@@ -1,0 +1,132 @@
+//! The messages a model sees, kept in the form the API takes.
+
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// One conversation. The messages are shared with the request in flight and changed only between
+/// requests, so they are never copied.
+#[derive(Debug, Clone, Default)]
+pub struct Conversation {
+    messages: Arc<Vec<Value>>,
+    /// What stands before the first prompt: project memory and the like. Not part of the transcript.
+    preamble: Option<String>,
+    /// Size of the context when the model last answered.
+    pub context_tokens: u64,
+}
+
+impl Conversation {
+    pub fn new(messages: Vec<Value>, preamble: Option<String>) -> Self {
+        let mut conversation = Self { preamble, ..Self::default() };
+        for message in messages {
+            conversation.push(message);
+        }
+        conversation
+    }
+
+    pub fn messages(&self) -> Arc<Vec<Value>> {
+        Arc::clone(&self.messages)
+    }
+
+    /// A user message: a string or blocks. Joins a user message that is already last, because tool
+    /// results, reminders and prompts that meet between two answers belong together.
+    pub fn push_user(&mut self, content: Value) {
+        self.push(json!({"role": "user", "content": content}));
+    }
+
+    /// An assistant message, without the blocks that the API would refuse to take back.
+    pub fn push_assistant(&mut self, blocks: &[Value]) {
+        let content: Vec<Value> = blocks.iter().filter(|block| !is_empty_text(block)).cloned().collect();
+        if !content.is_empty() {
+            self.push(json!({"role": "assistant", "content": content}));
+        }
+    }
+
+    /// Starts over with a summary in place of everything said so far.
+    pub fn compact(&mut self, summary: &str) {
+        self.messages = Arc::default();
+        self.context_tokens = 0;
+        self.push_user(json!(summary));
+    }
+
+    fn push(&mut self, mut message: Value) {
+        let preamble = if self.messages.is_empty() { self.preamble.clone() } else { None };
+        if let Some(preamble) = preamble {
+            let mut blocks = vec![json!({"type": "text", "text": preamble})];
+            blocks.extend(blocks_of(message["content"].take()));
+            message["content"] = Value::Array(blocks);
+        }
+        let messages = Arc::make_mut(&mut self.messages);
+        match messages.last_mut() {
+            Some(last) if last["role"] == message["role"] => {
+                let mut blocks = blocks_of(last["content"].take());
+                blocks.extend(blocks_of(message["content"].take()));
+                last["content"] = Value::Array(blocks);
+            }
+            _ => messages.push(message),
+        }
+    }
+}
+
+/// Content as blocks, whichever form it came in.
+pub fn blocks_of(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(blocks) => blocks,
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        _ => Vec::new(),
+    }
+}
+
+/// The text of a message: its text blocks, joined.
+pub fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn is_empty_text(block: &Value) -> bool {
+    block["type"] == "text" && block["text"].as_str().is_none_or(|text| text.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preamble_stands_before_the_first_prompt_only() {
+        let mut conversation = Conversation::new(Vec::new(), Some("memory".into()));
+        conversation.push_user(json!("one"));
+        conversation.push_assistant(&[json!({"type":"text","text":"A"}), json!({"type":"text","text":" "})]);
+        conversation.push_user(json!([{"type":"text","text":"two"}]));
+        assert_eq!(
+            Value::Array(conversation.messages().to_vec()),
+            json!([
+                {"role":"user","content":[{"type":"text","text":"memory"},{"type":"text","text":"one"}]},
+                {"role":"assistant","content":[{"type":"text","text":"A"}]},
+                {"role":"user","content":[{"type":"text","text":"two"}]},
+            ])
+        );
+    }
+
+    #[test]
+    fn messages_of_one_role_meet() {
+        let mut conversation = Conversation::default();
+        conversation.push_user(json!("a"));
+        conversation.push_user(json!("b"));
+        conversation.push_assistant(&[json!({"type":"text","text":""})]);
+        assert_eq!(conversation.messages().len(), 1);
+        assert_eq!(text_of(&conversation.messages()[0]["content"]), "a\nb");
+    }
+
+    #[test]
+    fn a_compacted_conversation_keeps_its_preamble() {
+        let mut conversation = Conversation::new(vec![json!({"role":"user","content":"x"})], Some("memory".into()));
+        conversation.compact("summary");
+        assert_eq!(text_of(&conversation.messages()[0]["content"]), "memory\nsummary");
+    }
+}

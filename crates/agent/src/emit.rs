@@ -1,0 +1,110 @@
+//! Events on their way out, in the format that was asked for.
+//!
+//! Text prints what each turn came to; json the last result; the list and the stream print every
+//! event as it happens. All formats are fed the same events.
+
+use crate::OutputFormat;
+use crate::front::Writer;
+use crate::ids::Ids;
+use std::cell::{Cell, RefCell};
+use wire::{Event, Outcome};
+
+pub struct Emitter {
+    format: OutputFormat,
+    ascii: bool,
+    session_id: RefCell<String>,
+    ids: Ids,
+    writer: Writer,
+    events: Cell<u64>,
+    last_result: RefCell<Option<Vec<u8>>>,
+}
+
+impl Emitter {
+    pub fn new(format: OutputFormat, ascii: bool, session_id: String, writer: Writer) -> Self {
+        Self {
+            format,
+            ascii,
+            session_id: RefCell::new(session_id),
+            ids: Ids::seeded(),
+            writer,
+            events: Cell::new(0),
+            last_result: RefCell::default(),
+        }
+    }
+
+    pub fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    pub fn session_id(&self) -> String {
+        self.session_id.borrow().clone()
+    }
+
+    pub fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    pub async fn send(&self, event: Event) {
+        self.send_as(event, &self.ids.next()).await;
+    }
+
+    /// Sends with a given id: the transcript has the same one.
+    pub async fn send_as(&self, event: Event, uuid: &str) {
+        match self.format {
+            OutputFormat::StreamJson => self.writer.line(self.encode(&event, uuid)).await,
+            OutputFormat::JsonList => self.list_item(self.encode(&event, uuid)).await,
+            OutputFormat::Text | OutputFormat::Json => {}
+        }
+    }
+
+    /// A piece of a streaming message, bytes as the API sent them.
+    pub async fn partial(&self, raw: &[u8], ttft_ms: Option<u64>) {
+        if !matches!(self.format, OutputFormat::StreamJson | OutputFormat::JsonList) {
+            return;
+        }
+        let line = wire::encode_partial(raw, &self.session_id.borrow(), &self.ids.next(), ttft_ms, self.ascii);
+        match self.format {
+            OutputFormat::StreamJson => self.writer.line(line).await,
+            _ => self.list_item(line).await,
+        }
+    }
+
+    /// The one result of a turn.
+    pub async fn result(&self, outcome: Outcome) {
+        if self.format == OutputFormat::Text {
+            let text = outcome.result.clone().unwrap_or_else(|| outcome.errors.clone().unwrap_or_default().join("\n"));
+            self.writer.line(format!("{text}\n").into_bytes()).await;
+            return;
+        }
+        let event = Event::Result(Box::new(outcome));
+        let uuid = self.ids.next();
+        if self.format == OutputFormat::Json {
+            *self.last_result.borrow_mut() = Some(self.encode(&event, &uuid));
+        } else {
+            self.send_as(event, &uuid).await;
+        }
+    }
+
+    /// Prints what a format keeps for the end, and waits until the reader has it.
+    pub async fn finish(&self) {
+        let last = self.last_result.borrow_mut().take();
+        if let Some(line) = last {
+            self.writer.line(line).await;
+        }
+        if self.format == OutputFormat::JsonList && self.events.get() > 0 {
+            self.writer.line(b"]\n".to_vec()).await;
+        }
+        self.writer.drain().await;
+    }
+
+    fn encode(&self, event: &Event, uuid: &str) -> Vec<u8> {
+        wire::encode(event, &self.session_id.borrow(), uuid, self.ascii)
+    }
+
+    async fn list_item(&self, line: Vec<u8>) {
+        let first = self.events.replace(self.events.get() + 1) == 0;
+        let mut item = if first { b"[".to_vec() } else { b",".to_vec() };
+        item.extend_from_slice(&line);
+        self.writer.line(item).await;
+    }
+}

@@ -1,0 +1,239 @@
+//! What is waiting to be done, and everything that may happen outside a turn.
+
+use super::stdin::{self, Line};
+use super::warn;
+use crate::shared::Shared;
+use crate::{InputFormat, StdinKind};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tools::{TaskEvent, TaskInfo};
+use wire::{Event, ExitCode, Input, System, TaskNotification, TaskStarted, UserInput, UserMessage};
+
+/// Prompts that may wait. A client that queues more waits itself: its lines stay in the pipe.
+const QUEUE_MAX: usize = 1024;
+
+/// A timer needs some end; a day is for ever to it.
+const FOR_EVER: Duration = Duration::from_secs(86_400);
+
+/// Something for a turn to start with.
+pub enum Work {
+    Prompt(Box<UserInput>),
+    /// A background task finished after the turn that started it.
+    Notice { words: String },
+}
+
+/// One thing that happened outside the turn.
+pub enum Happened {
+    Line(Option<Line>),
+    Signal(ExitCode),
+    Task(TaskEvent),
+    ReaderLeft,
+}
+
+/// What comes of waiting.
+pub enum Outside {
+    Work(Work),
+    /// Nothing is queued and nothing can come any more.
+    Over,
+    Stop(ExitCode),
+}
+
+pub struct Desk {
+    queue: VecDeque<Work>,
+    lines: Option<mpsc::Receiver<Line>>,
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+    bad_lines: u32,
+    /// Since when only background shells keep us here.
+    lingering_since: Option<Instant>,
+    /// Context that a client added without asking for an answer; goes with the next prompt.
+    held: Vec<Value>,
+}
+
+impl Desk {
+    pub fn open(shared: &Shared, input: InputFormat, prompt: Option<String>) -> std::io::Result<Self> {
+        let lines = match (input, shared.options.stdin) {
+            (InputFormat::Text, _) | (_, StdinKind::Closed) => None,
+            _ => Some(stdin::lines()?),
+        };
+        let queue = prompt.map(|text| Work::Prompt(Box::new(typed(text)))).into_iter().collect();
+        Ok(Self {
+            queue,
+            lines,
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+            bad_lines: 0,
+            lingering_since: None,
+            held: Vec::new(),
+        })
+    }
+
+    pub fn saw_bad_line(&self) -> bool {
+        self.bad_lines > 0
+    }
+
+    /// Waits for the next thing to do.
+    pub async fn next(&mut self, shared: &Shared) -> Outside {
+        loop {
+            if let Some(work) = self.queue.pop_front() {
+                self.lingering_since = None;
+                return Outside::Work(work);
+            }
+            let Some(until) = self.stays_until(shared) else {
+                return Outside::Over;
+            };
+            let happened = tokio::select! {
+                happened = self.happening(shared) => happened,
+                () = tokio::time::sleep_until(until) => continue,
+            };
+            if let Some(exit) = self.handle(shared, happened).await {
+                return Outside::Stop(exit);
+            }
+        }
+    }
+
+    /// Until when we stay although nothing is queued; `None` where there is nothing to stay for.
+    fn stays_until(&mut self, shared: &Shared) -> Option<Instant> {
+        let now = Instant::now();
+        if self.lines.is_some() {
+            return Some(now + FOR_EVER);
+        }
+        if shared.kit.tasks.running_count() == 0 && !shared.kit.tasks.has_news() {
+            return None;
+        }
+        let since = *self.lingering_since.get_or_insert(now);
+        let until = since + shared.options.limits.linger.shells;
+        (until > now).then_some(until)
+    }
+
+    /// Waits for one thing to happen. May be dropped at any time without losing anything.
+    pub async fn happening(&mut self, shared: &Shared) -> Happened {
+        let room = self.queue.len() < QUEUE_MAX;
+        tokio::select! {
+            _ = self.terminate.recv() => Happened::Signal(ExitCode::Terminated),
+            _ = self.hangup.recv() => Happened::Signal(ExitCode::Terminated),
+            _ = self.interrupt.recv() => Happened::Signal(ExitCode::Interrupted),
+            () = shared.emitter.writer().reader_left() => Happened::ReaderLeft,
+            event = shared.kit.tasks.next_event() => Happened::Task(event),
+            line = receive(self.lines.as_mut()), if room && self.lines.is_some() => Happened::Line(line),
+        }
+    }
+
+    /// Does what the happening asks for; `Some` where it asks us to stop.
+    pub async fn handle(&mut self, shared: &Shared, happened: Happened) -> Option<ExitCode> {
+        match happened {
+            Happened::Signal(exit) => return Some(exit),
+            Happened::ReaderLeft => return Some(ExitCode::Failure),
+            Happened::Line(None) => self.lines = None,
+            Happened::Line(Some(Line::TooLong)) => self.bad_line("a line on stdin is over 64 MiB and was thrown away"),
+            Happened::Line(Some(Line::Bytes(line))) => match Input::parse(&line) {
+                Ok(Some(input)) => self.take(shared, input).await,
+                Ok(None) => {}
+                Err(error) => self.bad_line(&error.to_string()),
+            },
+            Happened::Task(event) => self.task(shared, event).await,
+        }
+        None
+    }
+
+    fn bad_line(&mut self, problem: &str) {
+        self.bad_lines += 1;
+        warn(&format!("error: {problem}; the line was skipped"));
+    }
+
+    async fn take(&mut self, shared: &Shared, input: Input) {
+        match input {
+            Input::User(prompt) if prompt.should_query == Some(false) => self.held.push(prompt.message.content),
+            Input::User(mut prompt) => {
+                prompt.message.content = with_held(std::mem::take(&mut self.held), prompt.message.content);
+                self.queue.push_back(Work::Prompt(prompt));
+            }
+            Input::ControlRequest { request_id, request } => refuse(shared, &request_id, &request).await,
+            Input::ControlResponse(_) | Input::ControlCancel { .. } | Input::KeepAlive | Input::Unknown(_) => {}
+        }
+    }
+
+    async fn task(&mut self, shared: &Shared, event: TaskEvent) {
+        match event {
+            TaskEvent::Started(task) => {
+                let started = TaskStarted {
+                    task_id: task.id,
+                    tool_use_id: task.tool_use_id,
+                    description: task.description,
+                    task_type: task.kind,
+                    subagent_type: None,
+                    prompt: None,
+                    is_backgrounded: Some(true),
+                };
+                shared.emitter.send(Event::System(System::TaskStarted(Box::new(started)))).await;
+            }
+            TaskEvent::Finished { task, summary } => self.finished(shared, task, summary).await,
+        }
+    }
+
+    async fn finished(&mut self, shared: &Shared, task: TaskInfo, summary: String) {
+        let status = task.status.as_str();
+        let patch = json!({"status": if status == "stopped" { "killed" } else { status }, "end_time": crate::clock::now_ms()});
+        shared.emitter.send(Event::System(System::TaskUpdated { task_id: task.id.clone(), patch })).await;
+        let output_file = task.output_file.display().to_string();
+        let words = notice(&task.id, status, &summary, &output_file);
+        let notification =
+            TaskNotification { task_id: task.id, tool_use_id: Some(task.tool_use_id), status, output_file, summary, usage: None };
+        shared.emitter.send(Event::System(System::TaskNotification(Box::new(notification)))).await;
+        if status != "stopped" {
+            self.queue.push_back(Work::Notice { words });
+        }
+    }
+}
+
+async fn receive(lines: Option<&mut mpsc::Receiver<Line>>) -> Option<Line> {
+    match lines {
+        Some(lines) => lines.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A prompt of the command line in the form of a message.
+fn typed(text: String) -> UserInput {
+    UserInput {
+        message: UserMessage { content: Value::String(text) },
+        uuid: None,
+        origin: None,
+        should_query: None,
+        is_synthetic: None,
+        client_composed: false,
+    }
+}
+
+fn with_held(held: Vec<Value>, content: Value) -> Value {
+    if held.is_empty() {
+        return content;
+    }
+    let mut blocks: Vec<Value> = held.into_iter().flat_map(crate::conversation::blocks_of).collect();
+    blocks.extend(crate::conversation::blocks_of(content));
+    Value::Array(blocks)
+}
+
+/// The model is told what a person watching the terminal would see.
+fn notice(id: &str, status: &str, summary: &str, output_file: &str) -> String {
+    format!(
+        "<task-notification>\n<task-id>{id}</task-id>\n<status>{status}</status>\n<summary>{summary}</summary>\n<output-file>{output_file}</output-file>\n</task-notification>"
+    )
+}
+
+async fn refuse(shared: &Shared, request_id: &str, request: &Value) {
+    let subtype = request["subtype"].as_str().unwrap_or_default();
+    let response = json!({
+        "subtype": "error",
+        "request_id": request_id,
+        "error": format!("Unsupported control request subtype: {subtype}"),
+        "error_code": "unsupported_request",
+    });
+    shared.emitter.send(Event::ControlResponse { response }).await;
+}

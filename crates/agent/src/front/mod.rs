@@ -1,0 +1,155 @@
+//! The front: reads prompts, runs turns, answers signals, and ends the process in order.
+//!
+//! Lines from stdin are taken at any moment, also while a turn runs; end of input means "finish what
+//! is queued, then exit". Exactly one result ends every turn, whatever happened in it.
+
+mod desk;
+mod opening;
+mod slash;
+mod stdin;
+mod user_turn;
+mod writer;
+
+pub use opening::failed_start;
+pub use writer::{Writer, warn};
+
+use crate::cancel::Why;
+use crate::shared::{Lane, Shared};
+use crate::{InputFormat, Options, OutputFormat, small};
+use desk::{Desk, Outside, Work};
+use std::rc::Rc;
+use std::time::Duration;
+use stdin::Text;
+use wire::ExitCode;
+
+/// What we started gets this long between SIGTERM and SIGKILL when we go.
+const CHILD_GRACE: Duration = Duration::from_millis(300);
+
+/// Runs one agent process from its options to its exit code.
+pub async fn run(options: Options) -> ExitCode {
+    let prompt = match first_prompt(&options).await {
+        Ok(prompt) => prompt,
+        Err(message) => {
+            warn(&message);
+            return ExitCode::Failure;
+        }
+    };
+    let writer = match Writer::start() {
+        Ok(writer) => writer,
+        Err(error) => {
+            warn(&format!("error: no thread for stdout could be started: {error}"));
+            return ExitCode::Failure;
+        }
+    };
+    let input = options.input;
+    let (questions, asked) = tokio::sync::mpsc::unbounded_channel();
+    let (shared, lane) = match opening::open(options, writer, questions) {
+        Ok(opened) => opened,
+        Err(failed) => return opening::fail(failed).await,
+    };
+    let desk = match Desk::open(&shared, input, prompt) {
+        Ok(desk) => desk,
+        Err(error) => {
+            warn(&format!("error: {error}"));
+            return ExitCode::Failure;
+        }
+    };
+    // Tools run on any thread and ask the small model through a channel; its answers come from here.
+    let here = tokio::task::LocalSet::new();
+    here.spawn_local(small::serve(Rc::downgrade(&shared), asked));
+    here.run_until(serve(&shared, lane, desk)).await
+}
+
+/// The prompt of the command line with what was piped in; `None` where prompts come as messages.
+async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
+    if options.input == InputFormat::StreamJson {
+        return Ok(options.prompt.clone());
+    }
+    let argument = options.prompt.clone().filter(|prompt| prompt != "-");
+    let piped = match stdin::text(options.stdin, argument.is_some()).await {
+        Ok(Text::Some(text)) => Some(text),
+        Ok(Text::None) => None,
+        Ok(Text::Silent) => {
+            warn("warning: nothing came on stdin in 6 s; going on without it. Use < /dev/null if nothing is meant to come.");
+            None
+        }
+        Err(error @ stdin::StdinError::Unreadable(_)) if argument.is_some() => {
+            warn(&format!("warning: {error}; going on with the prompt argument alone"));
+            None
+        }
+        Err(error) => return Err(format!("Error: {error}")),
+    };
+    let prompt = match (argument, piped) {
+        (Some(argument), Some(piped)) => format!("{argument}\n{piped}"),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => {
+            return Err("Error: Input must be provided either through stdin or as a prompt argument when using --print".into());
+        }
+    };
+    if prompt.trim().is_empty() {
+        return Err("Error: Input contained only whitespace. Provide a prompt as an argument or on stdin.".into());
+    }
+    Ok(Some(prompt))
+}
+
+/// Turn after turn until there is nothing left to do.
+async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode {
+    let mut last = ExitCode::Success;
+    let forced = loop {
+        let work = match desk.next(shared).await {
+            Outside::Work(work) => work,
+            Outside::Over => break None,
+            Outside::Stop(exit) => break Some(exit),
+        };
+        match turn(shared, &mut lane, &mut desk, work).await {
+            Ok(is_error) => last = if is_error { ExitCode::Failure } else { ExitCode::Success },
+            Err(exit) => break Some(exit),
+        }
+    };
+    let exit = forced.unwrap_or(if desk.saw_bad_line() { ExitCode::Failure } else { last });
+    shared.kit.tasks.stop_all(CHILD_GRACE).await;
+    proc::end_all(CHILD_GRACE).await;
+    if exit != ExitCode::Terminated {
+        shared.emitter.finish().await;
+    }
+    exit
+}
+
+/// One turn, with an ear to the outside. `Err` ends the process.
+async fn turn(shared: &Rc<Shared>, lane: &mut Lane, desk: &mut Desk, work: Work) -> Result<bool, ExitCode> {
+    shared.cancel.rearm();
+    let mut stopping = None;
+    let running = user_turn::run(shared, lane, work);
+    let mut running = std::pin::pin!(running);
+    let is_error = loop {
+        tokio::select! {
+            biased;
+            is_error = &mut running => break is_error,
+            happened = desk.happening(shared) => {
+                let Some(exit) = desk.handle(shared, happened).await else { continue };
+                // The first signal ends the turn with its result; SIGTERM and a second signal end us.
+                if exit == ExitCode::Terminated || stopping.is_some() {
+                    return Err(exit);
+                }
+                let why = if exit == ExitCode::Interrupted { Why::Signal } else { Why::ReaderLeft };
+                shared.cancel.cancel(why);
+                stopping = Some(exit);
+            }
+        }
+    };
+    match stopping {
+        Some(exit) => Err(exit),
+        None => Ok(is_error),
+    }
+}
+
+/// Denials are easy to miss in plain text, where no event shows them.
+fn mention_denials(shared: &Shared) {
+    let denials = shared.live.denials.borrow();
+    if shared.options.output != OutputFormat::Text || denials.is_empty() {
+        return;
+    }
+    let mut names: Vec<&str> = denials.iter().filter_map(|denial| denial["tool_name"].as_str()).collect();
+    names.dedup();
+    warn(&format!("note: {} tool calls were not permitted ({})", denials.len(), names.join(", ")));
+}

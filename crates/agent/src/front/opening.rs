@@ -1,0 +1,210 @@
+//! From options to a conversation that is ready for its first prompt.
+
+use super::{Writer, warn};
+use crate::conversation::Conversation;
+use crate::emit::Emitter;
+use crate::own;
+use crate::secrets::Secrets;
+use crate::shared::{Kit, Lane, Live, Role, Shared};
+use crate::toolset::Toolset;
+use crate::small::{self, Question};
+use crate::{Options, OutputFormat, SessionPlan, access, prompt};
+use serde_json::{Value, json};
+use session::{Stamp, Store, Transcript};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::mpsc::UnboundedSender;
+use wire::{ExitCode, Outcome, ResultUsage};
+
+/// A start that failed, with what is needed to say so in the asked format.
+pub struct Failed {
+    emitter: Emitter,
+    format: OutputFormat,
+    message: String,
+}
+
+pub fn open(
+    mut options: Options,
+    writer: Writer,
+    questions: UnboundedSender<Question>,
+) -> Result<(Rc<Shared>, Lane), Box<Failed>> {
+    let emitter = Emitter::new(options.output, options.ascii, options.session.id.clone(), writer);
+    let loaded = match earlier(&options) {
+        Ok(loaded) => loaded,
+        Err(message) => return Err(Box::new(Failed { emitter, format: options.output, message })),
+    };
+    add_builtin_agents(&mut options);
+    let chosen = options.agent.clone().and_then(|name| options.agents.iter().find(|agent| agent.name == name).cloned());
+    let mode = options.permissions.mode;
+    let mut toolset = Toolset::main(&options, mode);
+    if let Some(agent) = &chosen {
+        toolset = toolset.narrowed(agent.tools.as_deref(), &agent.disallowed_tools, true);
+    }
+    let system = prompt::system(&options, chosen.as_ref().map(|agent| agent.prompt.as_str()));
+    let conversation = Conversation::new(loaded.messages, prompt::preamble(&options, mode));
+    let secrets = Secrets::of(&options);
+    let transcript = transcript(&options, loaded.leaf).hiding(secrets.list());
+    let max_turns = options.limits.max_turns;
+    let shared = share(options, emitter, secrets, questions);
+    let tools = shared.kit.context(&shared.options);
+    Ok((shared, Lane { conversation, transcript, toolset, tools, system, role: Role::Main, max_turns }))
+}
+
+/// A start that failed before there were options: the same ending, from a message alone.
+pub async fn failed_start(format: OutputFormat, message: String) -> ExitCode {
+    match Writer::start() {
+        Ok(writer) => {
+            let emitter = Emitter::new(format, false, uuid::Uuid::new_v4().to_string(), writer);
+            fail(Box::new(Failed { emitter, format, message })).await
+        }
+        Err(_) => {
+            warn(&message);
+            ExitCode::Failure
+        }
+    }
+}
+
+/// A failed start ends like a failed turn: with a result in the asked format, and exit 1.
+pub async fn fail(failed: Box<Failed>) -> ExitCode {
+    if matches!(failed.format, OutputFormat::StreamJson | OutputFormat::JsonList) {
+        failed.emitter.result(zeroed(&failed.message)).await;
+    }
+    warn(&failed.message);
+    failed.emitter.finish().await;
+    ExitCode::Failure
+}
+
+fn zeroed(message: &str) -> Outcome {
+    Outcome {
+        subtype: "error_during_execution",
+        is_error: true,
+        duration_ms: 0,
+        duration_api_ms: 0,
+        num_turns: 0,
+        result: None,
+        errors: Some(vec![message.to_owned()]),
+        stop_reason: None,
+        total_cost_usd: 0.0,
+        usage: ResultUsage::default(),
+        model_usage: std::collections::BTreeMap::new(),
+        permission_denials: Vec::new(),
+        structured_output: None,
+        api_error_status: None,
+        terminal_reason: "turn_setup_failed",
+        fast_mode_state: "off",
+        origin: None,
+        ttft_ms: None,
+        ttft_stream_ms: None,
+        time_to_request_ms: None,
+    }
+}
+
+#[derive(Default)]
+struct Earlier {
+    messages: Vec<Value>,
+    leaf: Option<String>,
+}
+
+/// What was said before, for a resumed session.
+fn earlier(options: &Options) -> Result<Earlier, String> {
+    let session = &options.session;
+    let (SessionPlan::Resume { from } | SessionPlan::Fork { from }) = &session.plan else {
+        return Ok(Earlier::default());
+    };
+    let loaded = match &session.until {
+        Some(entry) => session::load_until(from, entry),
+        None => session::load(from),
+    };
+    let loaded = loaded.map_err(|error| format!("Error: the session {} cannot be resumed: {error}", from.display()))?;
+    Ok(Earlier { messages: loaded.messages, leaf: loaded.leaf })
+}
+
+fn transcript(options: &Options, leaf: Option<String>) -> Transcript {
+    let session = &options.session;
+    if !session.persist {
+        return Transcript::disabled();
+    }
+    let store = Store::new(&options.places.config_dir, &options.cwd, session.project_dir_name.as_deref());
+    let path = store.path(&session.id);
+    let stamp = stamp(options);
+    let mut transcript = match &session.plan {
+        SessionPlan::New => Transcript::create(&path, stamp),
+        SessionPlan::Resume { from } => Transcript::open_append(from, stamp, leaf),
+        SessionPlan::Fork { from } => match session::copy_for_fork(from, &path, &session.id, session.until.as_deref()) {
+            Ok(()) => Transcript::open_append(&path, stamp, leaf),
+            Err(error) => {
+                warn(&format!("warning: the fork of the session cannot be written ({error}); going on without a transcript"));
+                Transcript::disabled()
+            }
+        },
+    };
+    if let Some(title) = &session.title {
+        transcript.meta(&json!({"type": "custom-title", "customTitle": title, "sessionId": session.id}));
+    }
+    transcript
+}
+
+fn stamp(options: &Options) -> Stamp {
+    Stamp {
+        session_id: options.session.id.clone(),
+        cwd: options.cwd.display().to_string(),
+        version: options.version.to_owned(),
+        git_branch: options.session.git_branch.clone(),
+        entrypoint: options.session.entrypoint.clone(),
+        agent_id: None,
+        sidechain: false,
+    }
+}
+
+fn add_builtin_agents(options: &mut Options) {
+    if options.bare {
+        return;
+    }
+    for agent in own::builtin_agents() {
+        if !options.agents.iter().any(|known| known.name == agent.name) {
+            options.agents.push(agent);
+        }
+    }
+}
+
+fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: UnboundedSender<Question>) -> Rc<Shared> {
+    let kit = Kit { tasks: tools::Tasks::default(), web: small::web(&options, questions), denied: denied(&options) };
+    Rc::new(Shared {
+            live: Live {
+                mode: Cell::new(options.permissions.mode),
+                model: RefCell::new(options.asking.model.clone()),
+                denials: RefCell::default(),
+                grants: RefCell::default(),
+            },
+            options,
+            emitter,
+            ledger: crate::ledger::Ledger::default(),
+            cancel: crate::cancel::Cancel::default(),
+            kit,
+            access: access::Keeper::default(),
+            secrets,
+            agents_running: Cell::new(0),
+            web_searches: Cell::new(0),
+    })
+}
+
+/// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.
+fn denied(options: &Options) -> tools::Denied {
+    let policy = policy::Policy {
+        mode: wire::PermissionMode::BypassPermissions,
+        rules: policy::RuleSet { deny: options.permissions.rules.deny.clone(), ..policy::RuleSet::default() },
+        roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
+        cwd: options.cwd.clone(),
+        home: options.places.home.clone(),
+    };
+    if policy.rules.deny.is_empty() {
+        return Arc::new(|_| false);
+    }
+    Arc::new(move |path| {
+        let fact = policy::PathFact { given: path.to_owned(), real: path.to_owned(), write: false };
+        let input = json!({"file_path": path});
+        let call = policy::Call { tool: "Read", input: &input, paths: &[fact] };
+        policy::decide(&policy, &call, &crate::permit::Disk).verdict == policy::Verdict::Deny
+    })
+}

@@ -1,0 +1,187 @@
+//! One user turn, from the prompt to its result line.
+
+use super::desk::Work;
+use super::{mention_denials, slash, warn};
+use crate::conversation::{blocks_of, text_of};
+use crate::shared::{Lane, Shared};
+use crate::turn::{End, Turn, drive};
+use crate::{InputFormat, clock, mentions, result};
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+use session::UserExtra;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use wire::{Assistant, Event, Init, System, User, UserInput};
+
+/// Runs it. True where its result was an error.
+pub async fn run(shared: &Rc<Shared>, lane: &mut Lane, work: Work) -> bool {
+    shared.live.denials.borrow_mut().clear();
+    shared.live.grants.borrow_mut().clear();
+    let mut turn = Turn::begin();
+    let origin = match &work {
+        Work::Prompt(prompt) => prompt.origin.clone().filter(|origin| origin["kind"] == "human"),
+        Work::Notice { .. } => Some(json!({"kind": "task-notification"})),
+    };
+    // A panic must not cost the client its result: it becomes one.
+    let end = AssertUnwindSafe(go(shared, lane, &mut turn, work)).catch_unwind().await.unwrap_or_else(|panic| End::Internal(panic_words(&*panic)));
+    finish(shared, lane, &end).await;
+    let outcome = result::outcome(shared, &turn, &end, origin);
+    let is_error = outcome.is_error;
+    shared.emitter.result(outcome).await;
+    mention_denials(shared);
+    is_error
+}
+
+fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+    words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown".into())
+}
+
+async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -> End {
+    shared.emitter.send(Event::System(System::Init(Box::new(init(shared, lane))))).await;
+    crate::failpoint::hit(&shared.options);
+    match work {
+        Work::Prompt(prompt) => {
+            if is_blank(&prompt.message.content) {
+                let content = "The message was empty; nothing was sent to the model.".into();
+                shared.emitter.send(Event::System(System::Informational { content, level: "notice" })).await;
+                return End::Done;
+            }
+            let text = text_of(&prompt.message.content);
+            let command = match slash::read(shared, lane, &text, prompt.client_composed).await {
+                Ok(command) => command,
+                Err(problem) => return End::BadCommand(problem),
+            };
+            take_prompt(shared, lane, *prompt, command).await;
+        }
+        Work::Notice { words } => {
+            add_meta(shared, lane, json!(words));
+        }
+    }
+    drive(shared, lane, turn).await
+}
+
+fn is_blank(content: &Value) -> bool {
+    match content {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(blocks) => {
+            blocks.iter().all(|block| block["type"] == "text" && block["text"].as_str().unwrap_or_default().trim().is_empty())
+        }
+        _ => true,
+    }
+}
+
+/// The prompt into transcript and conversation, with the files it mentions.
+async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, command: Option<String>) {
+    let entry = prompt.uuid.clone().filter(|id| uuid::Uuid::parse_str(id).is_ok()).unwrap_or_else(|| shared.emitter.ids().next());
+    let content = prompt.message.content;
+    let message = json!({"role": "user", "content": content});
+    let text = text_of(&content);
+    lane.transcript.user(&entry, &message, UserExtra::default());
+    lane.transcript.meta(&json!({"type": "last-prompt", "lastPrompt": text, "sessionId": shared.emitter.session_id()}));
+    Shared::report_transcript(lane);
+    if shared.options.replay_user && shared.options.input == InputFormat::StreamJson {
+        let replay = User { message: message.clone(), timestamp: clock::now_iso(), is_replay: Some(true), ..User::default() };
+        shared.emitter.send_as(Event::User(Box::new(replay)), &entry).await;
+    }
+    if let Some(body) = command {
+        add_meta(shared, lane, json!([{"type": "text", "text": body}]));
+        return;
+    }
+    lane.conversation.push_user(usable(content));
+    if shared.options.mentions && !prompt.client_composed {
+        let attached = mentions::attachments(shared, lane, &text).await;
+        if !attached.is_empty() {
+            add_meta(shared, lane, Value::Array(attached));
+        }
+    }
+}
+
+/// Text for the model that belongs to the prompt but was not typed.
+fn add_meta(shared: &Shared, lane: &mut Lane, content: Value) {
+    let message = json!({"role": "user", "content": content});
+    lane.transcript.user(&shared.emitter.ids().next(), &message, UserExtra { is_meta: true, ..UserExtra::default() });
+    lane.conversation.push_user(content);
+}
+
+/// The API refuses empty text blocks; clients send them.
+fn usable(content: Value) -> Value {
+    match content {
+        Value::Array(_) => Value::Array(
+            blocks_of(content)
+                .into_iter()
+                .filter(|block| block["type"] != "text" || !block["text"].as_str().unwrap_or_default().is_empty())
+                .collect(),
+        ),
+        text => text,
+    }
+}
+
+/// What a turn that did not end well leaves behind for the client, the transcript and stderr.
+async fn finish(shared: &Shared, lane: &mut Lane, end: &End) {
+    match end {
+        End::Api(failure) => {
+            let words = result::reason(end);
+            synthetic_answer(shared, lane, &words, failure.category).await;
+            warn(&words);
+        }
+        End::Interrupted { streaming } => interrupted(shared, lane, *streaming).await,
+        End::Internal(_) => warn(&result::reason(end)),
+        _ => {}
+    }
+    Shared::report_transcript(lane);
+}
+
+/// An answer the model did not give: how clients of the reference are told of API failures.
+async fn synthetic_answer(shared: &Shared, lane: &mut Lane, words: &str, category: &'static str) {
+    let ids = shared.emitter.ids();
+    let message = json!({
+        "id": ids.next(),
+        "type": "message",
+        "role": "assistant",
+        "model": "<synthetic>",
+        "content": [{"type": "text", "text": words}],
+        "stop_reason": "stop_sequence",
+        "stop_sequence": "",
+        "usage": wire::Usage::default(),
+        "context_management": null,
+    });
+    let entry = ids.next();
+    lane.transcript.assistant(&entry, &message, None);
+    let event = Assistant { message, parent_tool_use_id: None, error: Some(category), request_id: None };
+    shared.emitter.send_as(Event::Assistant(Box::new(event)), &entry).await;
+}
+
+async fn interrupted(shared: &Shared, lane: &mut Lane, streaming: bool) {
+    let words = if streaming { "[Request interrupted by user]" } else { crate::calls::INTERRUPTED };
+    let message = json!({"role": "user", "content": [{"type": "text", "text": words}]});
+    let entry = shared.emitter.ids().next();
+    lane.transcript.user(&entry, &message, UserExtra::default());
+    lane.conversation.push_user(message["content"].clone());
+    let event = User { message, timestamp: clock::now_iso(), ..User::default() };
+    shared.emitter.send_as(Event::User(Box::new(event)), &entry).await;
+}
+
+fn init(shared: &Shared, lane: &Lane) -> Init {
+    let options = &shared.options;
+    let user_skills = options.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
+    Init {
+        cwd: options.cwd.display().to_string(),
+        tools: lane.toolset.names(),
+        mcp_servers: Vec::new(),
+        model: shared.model(&lane.role),
+        permission_mode: shared.mode(&lane.role),
+        slash_commands: user_skills.collect(),
+        api_key_source: options.access.credentials.chosen.as_ref().map_or_else(|| "none".into(), |chosen| chosen.source.clone()),
+        claude_code_version: options.version.into(),
+        output_style: options.settings.output_style.clone().unwrap_or_else(|| "default".into()),
+        agents: options.agents.iter().map(|agent| agent.name.clone()).collect(),
+        skills: options.skills.iter().map(|skill| skill.name.clone()).collect(),
+        plugins: Vec::new(),
+        betas: options.asking.betas.clone(),
+        analytics_disabled: true,
+        product_feedback_disabled: true,
+        memory_paths: std::collections::BTreeMap::new(),
+        fast_mode_state: "off",
+    }
+}

@@ -1,0 +1,130 @@
+//! The only writer of the agent's stdout.
+//!
+//! A thread of its own, so that a reader who is slow stops neither control requests nor signals: one
+//! blocking write a line, in order, flushed by being unbuffered. What waits is bounded in bytes; the
+//! turn waits when the bound is reached.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
+
+/// Bytes that may wait for the reader: eight of the longest lines.
+const QUEUE_BYTES: usize = 8 * wire::LINE_MAX;
+
+/// How long a slow reader gets to take the last lines once the run is over.
+const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
+
+enum Job {
+    Line(Vec<u8>),
+    Flush(oneshot::Sender<()>),
+}
+
+#[derive(Default)]
+struct Reader {
+    gone: AtomicBool,
+    left: Notify,
+}
+
+pub struct Writer {
+    jobs: mpsc::UnboundedSender<Job>,
+    room: Arc<Semaphore>,
+    reader: Arc<Reader>,
+}
+
+impl Writer {
+    pub fn start() -> std::io::Result<Self> {
+        let (jobs, queue) = mpsc::unbounded_channel();
+        let room = Arc::new(Semaphore::new(QUEUE_BYTES));
+        let reader = Arc::new(Reader::default());
+        let (thread_room, thread_reader) = (Arc::clone(&room), Arc::clone(&reader));
+        std::thread::Builder::new()
+            .name("stdout".into())
+            .stack_size(128 * 1024)
+            .spawn(move || write_all(queue, &thread_room, &thread_reader))?;
+        Ok(Self { jobs, room, reader })
+    }
+
+    /// Queues one line, waiting while the queue is full. Lines for a reader that left are dropped.
+    pub async fn line(&self, line: Vec<u8>) {
+        let size = u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX);
+        tokio::select! {
+            permit = self.room.acquire_many(size) => {
+                if let Ok(permit) = permit {
+                    permit.forget();
+                    let _ = self.jobs.send(Job::Line(line));
+                }
+            }
+            () = self.reader_left() => {}
+        }
+    }
+
+    /// Resolves once nobody reads our stdout any more.
+    pub async fn reader_left(&self) {
+        let left = self.reader.left.notified();
+        if !self.reader.gone.load(Ordering::Acquire) {
+            left.await;
+        }
+    }
+
+    /// Waits until everything queued is written, or the reader is gone or takes too long.
+    pub async fn drain(&self) {
+        let (done, written) = oneshot::channel();
+        if self.jobs.send(Job::Flush(done)).is_ok() {
+            let _ = tokio::time::timeout(DRAIN_DEADLINE, written).await;
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the agent's one writer of stdout")]
+fn write_all(mut queue: mpsc::UnboundedReceiver<Job>, room: &Semaphore, reader: &Reader) {
+    let stdout = std::io::stdout();
+    while let Some(job) = queue.blocking_recv() {
+        match job {
+            Job::Line(line) => {
+                if !reader.gone.load(Ordering::Acquire) && write_line(&stdout, &line).is_err() {
+                    reader.gone.store(true, Ordering::Release);
+                    reader.left.notify_waiters();
+                }
+                room.add_permits(line.len().min(QUEUE_BYTES));
+            }
+            Job::Flush(done) => {
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+fn write_line(stdout: &std::io::Stdout, line: &[u8]) -> std::io::Result<()> {
+    // Straight to the descriptor: std's line buffer would cut a long line into several writes.
+    let mut rest = line;
+    while !rest.is_empty() {
+        match rustix::io::write(stdout, rest) {
+            Ok(written) => rest = &rest[written..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => wait_writable(stdout)?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// A client may have made the shared descriptor non-blocking; then we wait for it ourselves.
+fn wait_writable(stdout: &std::io::Stdout) -> std::io::Result<()> {
+    let mut wanted = [rustix::event::PollFd::new(stdout, rustix::event::PollFlags::OUT)];
+    rustix::event::poll(&mut wanted, None)?;
+    Ok(())
+}
+
+/// One line for people. Only for what went wrong: stderr is empty on success.
+pub fn warn(line: &str) {
+    let mut text = wire_safe(line);
+    text.push('\n');
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Line breaks and escape sequences of others' texts do not reach the terminal.
+fn wire_safe(line: &str) -> String {
+    line.chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }).collect()
+}

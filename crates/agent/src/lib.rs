@@ -1,0 +1,39 @@
+//! One conversation with a model: the turn machine, permission flow, sub-agents, structured output,
+//! compaction, and the front that reads stdin and is the only writer of stdout.
+//!
+//! Deliberately absent: argv, the environment and settings files (resolved by the binary into
+//! [`Options`]), the loop around conversations (another process), and any terminal interface.
+
+mod access;
+mod ask;
+mod calls;
+mod cancel;
+mod clock;
+mod compact;
+mod conversation;
+mod emit;
+mod failpoint;
+mod front;
+mod ids;
+mod judge;
+mod ledger;
+mod mentions;
+mod options;
+mod own;
+mod permit;
+mod prompt;
+mod result;
+mod schema;
+mod secrets;
+mod shared;
+mod small;
+mod toolset;
+mod turn;
+mod words;
+
+pub use front::{failed_start, run, warn};
+pub use options::{
+    Access, Asking, AutoCompact, InputFormat, Limits, Linger, Options, OutputFormat, Permissions, Prompting, Session,
+    SessionPlan, StdinKind, ToolChoice, ToolSetup,
+};
+pub use schema::Schema;

@@ -1,0 +1,115 @@
+//! `@path` in a prompt: the file's text comes along, as if the model had read it.
+
+use crate::permit::judge;
+use crate::shared::{Lane, Shared};
+use policy::Verdict;
+use serde_json::{Value, json};
+use tools::{Content, Invocation};
+
+/// Lines of one mentioned file; the rest is for the Read tool, and the model is told so.
+const LINES: u64 = 2000;
+
+/// Files attached to one prompt. A prompt that lists more means their names, not their contents.
+const FILES_MAX: usize = 20;
+
+/// What the mentions of a prompt add to it: blocks for the model, in order.
+pub async fn attachments(shared: &Shared, lane: &Lane, text: &str) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    for path in mentioned(text).into_iter().take(FILES_MAX) {
+        if let Some(found) = attach(shared, lane, &path).await {
+            blocks.extend(found);
+        }
+    }
+    blocks
+}
+
+/// Words that begin with `@`, quotes and trailing punctuation taken off.
+fn mentioned(text: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        if text[..at].chars().next_back().is_some_and(|before| !before.is_whitespace() && before != '(') {
+            continue;
+        }
+        let rest = &text[at + 1..];
+        if rest.starts_with(char::is_whitespace) {
+            continue;
+        }
+        let word = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next().unwrap_or_default(),
+            None => rest.split_whitespace().next().unwrap_or_default().trim_end_matches([',', '.', ';', ':', ')', '!', '?']),
+        };
+        if !word.is_empty() && !paths.iter().any(|path| path == word) {
+            paths.push(word.to_owned());
+        }
+    }
+    paths
+}
+
+async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> {
+    let workspace = &lane.tools.workspace;
+    let target = workspace.resolve(path).ok()?;
+    let kind = std::fs::metadata(&target.real).ok()?;
+    let input = json!({"file_path": target.given});
+    let targets = [target];
+    let decision = judge(shared, lane, "Read", &input, &targets);
+    if decision.verdict != Verdict::Allow {
+        return Some(vec![note(&format!("@{path} was not attached: {}", decision.reason))]);
+    }
+    if kind.is_dir() {
+        return Some(vec![note(&listing(path, &targets[0].real))]);
+    }
+    let input = json!({"file_path": targets[0].given, "limit": LINES});
+    let outcome = tools::run(Invocation { tool_use_id: "", name: "Read", input: &input, targets: &targets }, &lane.tools).await;
+    let mut blocks = vec![note(&format!("Contents of @{path}{}:", if outcome.is_error() { " (could not be read)" } else { "" }))];
+    match outcome.content {
+        Content::Text(text) => blocks.push(note(&text)),
+        Content::Blocks(more) => blocks.extend(more),
+    }
+    let file = &outcome.structured["file"];
+    let (shown, total) = (file["numLines"].as_u64().unwrap_or(0), file["totalLines"].as_u64().unwrap_or(0));
+    if total > shown {
+        blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
+    }
+    Some(blocks)
+}
+
+/// Names listed for a mentioned folder.
+const NAMES_MAX: usize = 500;
+
+fn listing(path: &str, folder: &std::path::Path) -> String {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(NAMES_MAX)
+        .map(|entry| {
+            let slash = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
+            format!("{}{slash}", entry.file_name().to_string_lossy())
+        })
+        .collect();
+    names.sort();
+    format!("Names in the folder @{path}:\n{}", names.join("\n"))
+}
+
+fn note(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mentions_are_words_that_begin_with_an_at() {
+        for (text, expected) in [
+            ("see @a.txt", vec!["a.txt"]),
+            ("@.ralph/prompt.md @.ralph/todo.md", vec![".ralph/prompt.md", ".ralph/todo.md"]),
+            ("mail me@example.com, (@src/lib.rs).", vec!["src/lib.rs"]),
+            ("@\"with space.txt\" and @x, @x", vec!["with space.txt", "x"]),
+            ("@ nothing", vec![]),
+            ("é@x", vec![]),
+        ] {
+            assert_eq!(mentioned(text), expected, "{text}");
+        }
+    }
+}

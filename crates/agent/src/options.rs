@@ -1,0 +1,188 @@
+//! Everything a conversation depends on, resolved once by the binary from argv, environment and
+//! settings. Nothing here changes during a run and nothing below this crate reads the outside again.
+
+use config::{AgentDef, Places, Settings, Skill};
+use model::{ClientConfig, ModelEnv, ThinkingAsk};
+use policy::RuleSet;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+use wire::PermissionMode;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    Text,
+    /// One result object.
+    Json,
+    /// A JSON list of every event (`json` with `--verbose`).
+    JsonList,
+    StreamJson,
+}
+
+/// Where prompts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputFormat {
+    Text,
+    StreamJson,
+}
+
+/// What stdin is, as far as it matters for waiting on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StdinKind {
+    /// A terminal, possibly shared with a parent in raw mode: never read.
+    Terminal,
+    /// A regular file or the null device: ends by itself.
+    File,
+    /// A pipe or socket that another program of the pipeline feeds: worth waiting for.
+    Pipe,
+    /// A pipe whose writing end our own parent holds: it may never say anything.
+    InheritedPipe,
+    Closed,
+}
+
+/// Which built-in tools exist in this session. Restricts, never grants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolChoice {
+    Default,
+    Only(Vec<String>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionPlan {
+    New,
+    /// Go on in the same file.
+    Resume { from: PathBuf },
+    /// Copy on resume: the source stays as it is.
+    Fork { from: PathBuf },
+}
+
+/// How long the process may linger after its last result.
+#[derive(Debug, Clone, Copy)]
+pub struct Linger {
+    /// For background shells once stdin is closed.
+    pub shells: Duration,
+    /// For background agents; `None` waits as long as they take.
+    pub agents: Option<Duration>,
+}
+
+pub struct Session {
+    pub id: String,
+    pub plan: SessionPlan,
+    /// Resume only up to and including this entry.
+    pub until: Option<String>,
+    pub persist: bool,
+    pub title: Option<String>,
+    pub project_dir_name: Option<String>,
+    pub git_branch: String,
+    pub entrypoint: Option<String>,
+}
+
+pub struct Asking {
+    /// The id that is sent.
+    pub model: String,
+    pub small_model: String,
+    /// Every sub-agent's, whatever it or its caller asks for.
+    pub subagent_model: Option<String>,
+    pub fallback: Vec<String>,
+    pub model_env: ModelEnv,
+    pub thinking: ThinkingAsk,
+    pub effort: Option<String>,
+    pub max_output: Option<u64>,
+    pub betas: Vec<String>,
+    pub task_budget: Option<u64>,
+    pub extra_body: Option<Value>,
+    pub cache: bool,
+    pub auto_compact: AutoCompact,
+}
+
+pub struct Prompting {
+    pub system: Option<String>,
+    pub append: Option<String>,
+    pub append_subagent: Option<String>,
+    /// Keep what differs per machine out of the system prompt.
+    pub static_system: bool,
+}
+
+pub struct Permissions {
+    pub mode: PermissionMode,
+    pub rules: RuleSet,
+}
+
+pub struct ToolSetup {
+    pub choice: ToolChoice,
+    pub todo_write: bool,
+    pub shell: tools::Shell,
+    pub limits: tools::Limits,
+    pub concurrency: usize,
+    pub web_searches: u32,
+    pub web_cache: Duration,
+    /// Pages of this machine may be fetched: for tests on loopback.
+    pub web_private: bool,
+}
+
+pub struct Limits {
+    pub max_turns: Option<u32>,
+    pub max_budget_usd: Option<f64>,
+    pub schema_retries: u32,
+    pub agent_depth: u32,
+    pub agents_at_once: usize,
+    pub agent_output: usize,
+    pub linger: Linger,
+}
+
+/// How the API is reached and as whom.
+pub struct Access {
+    pub client: ClientConfig,
+    pub credentials: config::Resolution,
+    pub helper_ttl: Duration,
+    pub oauth_refresh_url: String,
+}
+
+pub struct Options {
+    pub input: InputFormat,
+    pub output: OutputFormat,
+    pub stdin: StdinKind,
+    /// The prompt of the command line, positionals joined.
+    pub prompt: Option<String>,
+    pub partial: bool,
+    pub replay_user: bool,
+    pub subagent_text: bool,
+    /// stdout is a terminal: escape what is not ASCII, readers of terminals cut characters in two.
+    pub ascii: bool,
+    pub cwd: PathBuf,
+    pub extra_roots: Vec<PathBuf>,
+    pub places: Places,
+    pub sources: config::Sources,
+    pub settings: Settings,
+    /// The whole environment for children.
+    pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    pub session: Session,
+    pub asking: Asking,
+    pub prompting: Prompting,
+    pub permissions: Permissions,
+    pub tools: ToolSetup,
+    pub limits: Limits,
+    pub access: Access,
+    pub schema: Option<crate::Schema>,
+    pub agents: Vec<AgentDef>,
+    /// Run the main conversation as this agent.
+    pub agent: Option<String>,
+    pub skills: Vec<Skill>,
+    pub mentions: bool,
+    /// Prompts that begin with a slash are commands.
+    pub slash: bool,
+    pub memory: bool,
+    pub bare: bool,
+    pub version: &'static str,
+    pub debug_file: Option<PathBuf>,
+}
+
+/// When a conversation is shortened by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AutoCompact {
+    Off,
+    /// Shortly before the model's window is full.
+    Auto,
+    /// At this many tokens.
+    At(u64),
+}

@@ -1,0 +1,52 @@
+//! Tools that are parts of the conversation rather than of the machine: sub-agents, skills, the plan,
+//! the structured answer, and the search that another model call does.
+
+mod plan;
+mod search;
+mod skill;
+mod structured;
+mod subagent;
+
+use crate::Options;
+use crate::ask::ToolCall;
+use crate::calls::Done;
+use crate::shared::{Lane, Shared};
+use crate::toolset::canonical;
+use std::pin::Pin;
+use std::rc::Rc;
+use tools::ToolSpec;
+
+pub use skill::body as skill_body;
+pub use structured::{STRUCTURED_OUTPUT, structured_tool};
+pub use subagent::builtin as builtin_agents;
+
+/// Output limit of questions beside the conversation.
+pub const ASIDE_MAX_TOKENS: u64 = 16_000;
+
+pub const SPECS: &[ToolSpec] = &[subagent::SPEC, skill::SPEC, search::SPEC, plan::SPEC];
+
+pub fn is_own(name: &str) -> bool {
+    name == STRUCTURED_OUTPUT || SPECS.iter().any(|spec| spec.name == name)
+}
+
+/// A tool's description with what this project adds to it.
+pub fn description(spec: &ToolSpec, options: &Options) -> String {
+    match spec.name {
+        "Agent" => format!("{}\n\nAgents:\n{}", spec.description, subagent::listing(options)),
+        "Skill" => format!("{}\n\nSkills:\n{}", spec.description, skill::listing(options)),
+        _ => spec.description.to_owned(),
+    }
+}
+
+/// Boxed, because a sub-agent runs the same machine again.
+pub fn run<'a>(shared: &'a Rc<Shared>, lane: &'a Lane, call: &'a ToolCall) -> Pin<Box<dyn Future<Output = Done> + 'a>> {
+    Box::pin(async move {
+        match canonical(&call.name) {
+            "Agent" => subagent::run(shared, lane, call).await,
+            "Skill" => skill::run(shared, lane, call).await,
+            "WebSearch" => search::run(shared, lane, call).await,
+            "ExitPlanMode" => plan::run(),
+            _ => structured::run(shared, call),
+        }
+    })
+}

@@ -1,0 +1,120 @@
+//! Skill: a document of the project or the user, loaded into the conversation when it is needed.
+
+use crate::Options;
+use crate::ask::ToolCall;
+use crate::calls::Done;
+use crate::permit::permit;
+use crate::shared::{Lane, Shared};
+use config::{Segment, Skill};
+use serde_json::json;
+use tools::{Content, Invocation, Outcome, ToolSpec};
+
+pub const SPEC: ToolSpec = ToolSpec {
+    name: "Skill",
+    description: "Load a skill: instructions for a certain kind of work, written by the people of this project. \
+                  Load the one that fits before you start on such work.",
+    schema: r#"{"type":"object","properties":{"skill":{"type":"string","description":"The skill's name"},"args":{"type":"string","description":"What to tell it"}},"required":["skill"],"additionalProperties":false}"#,
+    read_only: false,
+};
+
+/// Room for the listing in the tool's description.
+const LISTING_CHARS: usize = 8_000;
+
+/// One description's share of it.
+const DESCRIPTION_CHARS: usize = 1_536;
+
+pub fn listing(options: &Options) -> String {
+    let mut text = String::new();
+    for skill in options.skills.iter().filter(|skill| skill.model_invocable) {
+        let description: String = skill.description.chars().take(DESCRIPTION_CHARS).collect();
+        let line = format!("- {}: {description}\n", skill.name);
+        if text.len() + line.len() > LISTING_CHARS {
+            text.push_str("- … more, by name\n");
+            break;
+        }
+        text.push_str(&line);
+    }
+    text
+}
+
+pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
+    let Some(name) = call.input["skill"].as_str().map(|name| name.trim().trim_start_matches('/')) else {
+        return Outcome::misuse("Skill needs \"skill\", the name of a skill, as a string.").into();
+    };
+    let Some(skill) = config::find_skill(&shared.options.skills, name) else {
+        return Outcome::misuse(format!("There is no skill \"{name}\". Known: {}", known(shared))).into();
+    };
+    if !skill.model_invocable {
+        return Outcome::misuse(format!("The skill \"{name}\" is for people to start, not for you.")).into();
+    }
+    if let Err(refusal) = permit(shared, lane, &call.id, "Skill", &call.input, &[]).await {
+        return Outcome::error(refusal).into();
+    }
+    match body(shared, lane, skill, call.input["args"].as_str().unwrap_or_default(), &call.id).await {
+        Ok(body) => Done {
+            follow_up: Some(body),
+            ..Done::from(Outcome::text(format!("Loading the skill {name}"), json!({"success": true, "commandName": name})))
+        },
+        Err(problem) => Outcome::error(problem).into(),
+    }
+}
+
+fn known(shared: &Shared) -> String {
+    let names: Vec<&str> = shared.options.skills.iter().map(|skill| skill.name.as_str()).take(50).collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}
+
+/// The skill's text as the model gets it; for a set of skills, each of them.
+pub async fn body(shared: &Shared, lane: &Lane, skill: &Skill, args: &str, call_id: &str) -> Result<String, String> {
+    grant(shared, skill);
+    let mut texts = Vec::new();
+    for (one, text) in config::load_skill(skill, &shared.options.skills).map_err(|error| error.to_string())? {
+        let expanded = expanded(shared, lane, one, &text, args, call_id).await?;
+        texts.push(format!("Files of this skill are in: {}\n\n{expanded}", one.dir.display()));
+    }
+    Ok(texts.join("\n\n"))
+}
+
+/// What a skill says it may use is allowed for the rest of the turn, where its source may grant at all.
+fn grant(shared: &Shared, skill: &Skill) {
+    if !skill.may_grant {
+        return;
+    }
+    let source = policy::Source { name: format!("skill {}", skill.name), anchor: shared.options.cwd.clone() };
+    let rules = skill.allowed_tools.iter().filter_map(|rule| policy::parse_rule(rule, &source).ok());
+    shared.live.grants.borrow_mut().extend(rules);
+}
+
+async fn expanded(shared: &Shared, lane: &Lane, skill: &Skill, text: &str, args: &str, call_id: &str) -> Result<String, String> {
+    let session_id = shared.emitter.session_id();
+    let folder = skill.dir.display().to_string();
+    let project = shared.options.cwd.display().to_string();
+    let variables = [
+        ("CLAUDE_SESSION_ID", session_id.as_str()),
+        ("CLAUDE_SKILL_DIR", folder.as_str()),
+        ("CLAUDE_PROJECT_DIR", project.as_str()),
+        ("CLAUDE_EFFORT", shared.options.asking.effort.as_deref().unwrap_or_default()),
+    ];
+    let mut out = String::new();
+    for segment in config::expand(text, args, &skill.argument_names, &variables) {
+        match segment {
+            Segment::Text(text) => out.push_str(&text),
+            Segment::Shell { command } => out.push_str(&run_line(shared, lane, &command, call_id).await?),
+        }
+    }
+    Ok(out)
+}
+
+/// A command line inside a skill runs like any other command: permitted or not at all. One that fails
+/// fails the whole skill, because its text would lie.
+async fn run_line(shared: &Shared, lane: &Lane, command: &str, call_id: &str) -> Result<String, String> {
+    let input = json!({"command": command});
+    permit(shared, lane, call_id, "Bash", &input, &[]).await?;
+    let invocation = Invocation { tool_use_id: call_id, name: "Bash", input: &input, targets: &[] };
+    let outcome = tools::run(invocation, &lane.tools).await;
+    let text = match &outcome.content {
+        Content::Text(text) => text.clone(),
+        Content::Blocks(_) => String::new(),
+    };
+    if outcome.is_error() { Err(format!("The skill's command `{command}` failed: {text}")) } else { Ok(text) }
+}

@@ -1,0 +1,88 @@
+//! The system prompt and what stands before the first message.
+
+use crate::words;
+use crate::{Options, clock};
+use serde_json::{Value, json};
+use wire::PermissionMode;
+
+/// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
+const MEMORY_FILE_CHARS: usize = 200_000;
+
+/// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
+pub fn system(options: &Options, agent_prompt: Option<&str>) -> Vec<Value> {
+    let prompting = &options.prompting;
+    let mut texts = Vec::new();
+    match (&prompting.system, agent_prompt) {
+        (Some(own), _) => texts.push(own.clone()),
+        (None, Some(agent)) => texts.push(agent.to_owned()),
+        (None, None) => texts.push(words::SYSTEM.to_owned()),
+    }
+    if prompting.system.is_none() && !prompting.static_system {
+        texts.push(surroundings(options));
+    }
+    texts.extend(prompting.append.clone());
+    blocks(&texts)
+}
+
+/// A sub-agent's system blocks.
+pub fn sub_system(options: &Options, prompt: &str) -> Vec<Value> {
+    let mut texts = vec![prompt.to_owned(), surroundings(options)];
+    texts.extend(options.prompting.append_subagent.clone());
+    blocks(&texts)
+}
+
+fn blocks(texts: &[String]) -> Vec<Value> {
+    texts.iter().filter(|text| !text.trim().is_empty()).map(|text| json!({"type": "text", "text": text})).collect()
+}
+
+/// What differs per machine, folder and day.
+fn surroundings(options: &Options) -> String {
+    let git = if options.session.git_branch.is_empty() {
+        "no".to_owned()
+    } else {
+        format!("yes, on branch {}", options.session.git_branch)
+    };
+    let mut text = format!(
+        "# Where you are\nWorking folder: {}\nGit repository: {git}\nSystem: {} {}\nShell: {}\nToday: {}\nModel: {}\n",
+        options.cwd.display(),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        options.tools.shell.program.display(),
+        &clock::now_iso()[..10],
+        options.asking.model,
+    );
+    for root in &options.extra_roots {
+        text.push_str(&format!("Also yours to work in: {}\n", root.display()));
+    }
+    text
+}
+
+/// Project memory and, in plan mode, its rule: the first block of the first message.
+pub fn preamble(options: &Options, mode: PermissionMode) -> Option<String> {
+    let mut parts = Vec::new();
+    if options.memory {
+        parts.extend(memory(options));
+    }
+    if options.prompting.static_system && options.prompting.system.is_none() {
+        parts.push(surroundings(options));
+    }
+    if mode == PermissionMode::Plan {
+        parts.push(words::PLAN_MODE.into());
+    }
+    if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
+}
+
+fn memory(options: &Options) -> Option<String> {
+    let files = config::memory(&options.places, options.sources, &options.settings, config::MemoryOptions::default());
+    if files.is_empty() {
+        return None;
+    }
+    let mut text = words::MEMORY_HEAD.to_owned();
+    for file in files {
+        let body: String = file.text.chars().take(MEMORY_FILE_CHARS).collect();
+        let cut = if body.len() < file.text.len() { "\n[cut here: the file is longer]" } else { "" };
+        text.push_str(&format!("\n\nContents of {} ({}):\n\n{body}{cut}", file.path.display(), file.kind));
+    }
+    text.push_str("\n</system-reminder>");
+    Some(text)
+}

@@ -1,0 +1,144 @@
+//! What all lanes of one process share, and what each has of its own.
+//!
+//! A lane is one agent at work: the main conversation, or a sub-agent. Everything runs on one thread,
+//! so sharing is `Rc` and cells; no lock is ever held across an await.
+
+use crate::cancel::Cancel;
+use crate::conversation::Conversation;
+use crate::emit::Emitter;
+use crate::ledger::Ledger;
+use crate::secrets::Secrets;
+use crate::toolset::Toolset;
+use crate::{Options, access};
+use serde_json::Value;
+use session::Transcript;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use wire::PermissionMode;
+
+pub struct Shared {
+    pub options: Options,
+    pub emitter: Emitter,
+    pub ledger: Ledger,
+    pub cancel: Cancel,
+    pub kit: Kit,
+    pub live: Live,
+    pub access: access::Keeper,
+    pub secrets: Secrets,
+    /// Sub-agents at work now, against the limit.
+    pub agents_running: Cell<usize>,
+    pub web_searches: Cell<u32>,
+}
+
+/// What the tools of all lanes have in common. The rest is each lane's own: its working folder, and the
+/// files it has read.
+pub struct Kit {
+    pub tasks: tools::Tasks,
+    pub web: tools::Web,
+    pub denied: tools::Denied,
+}
+
+impl Kit {
+    pub fn context(&self, options: &Options) -> tools::Ctx {
+        let roots = options.extra_roots.clone();
+        let workspace = tools::Workspace::new(options.cwd.clone(), roots, options.places.home.clone());
+        tools::Ctx {
+            workspace: Arc::new(workspace),
+            reads: tools::ReadLog::default(),
+            todos: tools::Todos::default(),
+            limits: options.tools.limits,
+            must_read_first: model::info(&options.asking.model).reads_before_edit,
+            denied: Arc::clone(&self.denied),
+            shell: options.tools.shell.clone(),
+            tasks: self.tasks.clone(),
+            web: self.web.clone(),
+        }
+    }
+}
+
+/// What a client may change between two steps of a running turn.
+pub struct Live {
+    pub mode: Cell<PermissionMode>,
+    pub model: RefCell<String>,
+    /// Calls refused in this turn, sub-agents' included, for the result.
+    pub denials: RefCell<Vec<Value>>,
+    /// Allow rules that hold for this turn only, from skills.
+    pub grants: RefCell<Vec<policy::Rule>>,
+}
+
+/// One agent at work.
+pub struct Lane {
+    pub conversation: Conversation,
+    pub transcript: Transcript,
+    pub toolset: Toolset,
+    pub tools: tools::Ctx,
+    pub system: Vec<Value>,
+    pub role: Role,
+    pub max_turns: Option<u32>,
+}
+
+/// Main conversation or sub-agent; decides what reaches the client and how.
+pub enum Role {
+    Main,
+    Sub(Sub),
+}
+
+pub struct Sub {
+    pub agent_id: String,
+    /// The call that started it.
+    pub tool_use_id: String,
+    pub agent_type: String,
+    pub model: String,
+    pub mode: Option<PermissionMode>,
+    pub depth: u32,
+}
+
+impl Role {
+    pub fn is_main(&self) -> bool {
+        matches!(self, Self::Main)
+    }
+
+    pub fn parent_tool_use_id(&self) -> Option<String> {
+        match self {
+            Self::Main => None,
+            Self::Sub(sub) => Some(sub.tool_use_id.clone()),
+        }
+    }
+
+    pub fn agent_id(&self) -> Option<String> {
+        match self {
+            Self::Main => None,
+            Self::Sub(sub) => Some(sub.agent_id.clone()),
+        }
+    }
+
+    pub fn depth(&self) -> u32 {
+        match self {
+            Self::Main => 0,
+            Self::Sub(sub) => sub.depth,
+        }
+    }
+}
+
+impl Shared {
+    pub fn mode(&self, role: &Role) -> PermissionMode {
+        match role {
+            Role::Sub(Sub { mode: Some(mode), .. }) => *mode,
+            _ => self.live.mode.get(),
+        }
+    }
+
+    pub fn model(&self, role: &Role) -> String {
+        match role {
+            Role::Main => self.live.model.borrow().clone(),
+            Role::Sub(sub) => sub.model.clone(),
+        }
+    }
+
+    /// A transcript that cannot be written never fails a run; it is said once.
+    pub fn report_transcript(lane: &mut Lane) {
+        if let Some(warning) = lane.transcript.take_warning() {
+            crate::front::warn(&warning);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Which tools a lane has, under which names, and how they are told to the model.
+
+use crate::own;
+use crate::{Options, ToolChoice};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tools::ToolSpec;
+use wire::PermissionMode;
+
+/// One tool as the lane knows it.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    pub name: String,
+    pub read_only: bool,
+    definition: Value,
+}
+
+#[derive(Debug, Clone)]
+pub struct Toolset {
+    tools: Vec<Tool>,
+    definitions: Arc<[Value]>,
+}
+
+/// Older and shorter names that models, rules and clients still use.
+pub fn canonical(name: &str) -> &str {
+    match name {
+        "Task" => "Agent",
+        "BashOutput" | "AgentOutputTool" => "TaskOutput",
+        "KillShell" | "KillBash" => "TaskStop",
+        other => other,
+    }
+}
+
+impl Toolset {
+    /// The main conversation's tools.
+    pub fn main(options: &Options, mode: PermissionMode) -> Self {
+        let wanted = |name: &str| match &options.tools.choice {
+            _ if options.bare => matches!(name, "Bash" | "Read" | "Edit"),
+            ToolChoice::Default => true,
+            ToolChoice::Only(names) => names.iter().any(|wanted| canonical(wanted) == name),
+        };
+        let available = |name: &str| match name {
+            "TodoWrite" => options.tools.todo_write,
+            "ExitPlanMode" => mode == PermissionMode::Plan,
+            "Skill" => !options.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
+            _ => true,
+        };
+        let specs = tools::specs().iter().chain(own::SPECS);
+        let mut tools: Vec<Tool> = specs
+            .filter(|spec| wanted(spec.name) && available(spec.name))
+            .map(|spec| Tool::from_spec(spec, options))
+            .collect();
+        if let Some(schema) = &options.schema {
+            tools.push(own::structured_tool(&schema.source));
+        }
+        tools.retain(|tool| tool.name == own::STRUCTURED_OUTPUT || !removed(options, &tool.name));
+        Self::of(tools)
+    }
+
+    /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
+    pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
+        let named = |names: &[String], name: &str| names.iter().any(|wanted| canonical(wanted) == name || wanted == "*");
+        let keep = |name: &str| {
+            only.is_none_or(|only| named(only, name))
+                && !named(without, name)
+                && !matches!(name, own::STRUCTURED_OUTPUT | "ExitPlanMode")
+                && (may_nest || name != "Agent")
+        };
+        Self::of(self.tools.iter().filter(|tool| keep(&tool.name)).cloned().collect())
+    }
+
+    fn of(mut tools: Vec<Tool>) -> Self {
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        tools.dedup_by(|a, b| a.name == b.name);
+        let definitions = tools.iter().map(|tool| tool.definition.clone()).collect();
+        Self { tools, definitions }
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Tool> {
+        let name = canonical(name);
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// For the request: byte-stable, so that the prompt cache holds.
+    pub fn definitions(&self) -> Arc<[Value]> {
+        Arc::clone(&self.definitions)
+    }
+
+    /// For `system/init`, which calls the Agent tool by its older name.
+    pub fn names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| if tool.name == "Agent" { "Task".into() } else { tool.name.clone() }).collect()
+    }
+}
+
+impl Tool {
+    pub fn new(name: &str, read_only: bool, description: &str, schema: &Value) -> Self {
+        let definition = json!({"name": name, "description": description, "input_schema": schema});
+        Self { name: name.into(), read_only, definition }
+    }
+
+    fn from_spec(spec: &ToolSpec, options: &Options) -> Self {
+        // The schemas are constants of ours and parsed in a test; an empty object would still be a tool.
+        let schema = serde_json::from_str(spec.schema).unwrap_or_else(|_| json!({"type": "object"}));
+        let description = own::description(spec, options);
+        Self::new(spec.name, spec.read_only, &description, &schema)
+    }
+}
+
+fn removed(options: &Options, name: &str) -> bool {
+    options.permissions.rules.removes(name) || (name == "Agent" && options.permissions.rules.removes("Task"))
+}

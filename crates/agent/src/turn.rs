@@ -1,0 +1,193 @@
+//! One user turn: ask, run what was called, ask again, until there is one result.
+
+use crate::ask::{self, Answer, NoReply};
+use crate::calls;
+use crate::compact;
+use crate::conversation::text_of;
+use crate::judge::{self, GiveUp, Next, Nudge, Nudged, Seen};
+use crate::shared::{Lane, Role, Shared};
+use model::{Failure, Reply};
+use serde_json::{Value, json};
+use session::UserExtra;
+use std::rc::Rc;
+use std::time::Instant;
+use wire::{Event, Usage, User};
+
+/// How a turn ended.
+pub enum End {
+    Done,
+    MaxTurns(u32),
+    Budget(f64),
+    SchemaRetries(u32),
+    GaveUp(GiveUp),
+    Api(Box<Failure>),
+    /// While the model was speaking, or while a tool ran.
+    Interrupted { streaming: bool },
+    /// The prompt was a command that does not exist or failed.
+    BadCommand(String),
+    /// A fault of ours: the turn panicked.
+    Internal(String),
+}
+
+/// The books of one turn.
+pub struct Turn {
+    started: Instant,
+    pub usage: Usage,
+    pub api_ms: u64,
+    /// Model answers so far, against `--max-turns`.
+    pub answers: u32,
+    /// Messages to the model since the prompt; the reference counts turns by them.
+    pub user_messages: u64,
+    pub tool_uses: u64,
+    pub last_text: String,
+    pub stop_reason: Option<String>,
+    pub structured: Option<Value>,
+    pub schema_failures: u32,
+    pub nudged: Nudged,
+    pub ttft_ms: Option<u64>,
+    pub ttft_stream_ms: Option<u64>,
+    pub time_to_request_ms: Option<u64>,
+}
+
+impl Turn {
+    pub fn begin() -> Self {
+        Self {
+            started: Instant::now(),
+            usage: Usage::default(),
+            api_ms: 0,
+            answers: 0,
+            user_messages: 0,
+            tool_uses: 0,
+            last_text: String::new(),
+            stop_reason: None,
+            structured: None,
+            schema_failures: 0,
+            nudged: Nudged::default(),
+            ttft_ms: None,
+            ttft_stream_ms: None,
+            time_to_request_ms: None,
+        }
+    }
+
+    pub fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub fn num_turns(&self) -> u64 {
+        if self.answers == 0 { self.user_messages } else { self.user_messages + 1 }
+    }
+
+    pub fn asking(&mut self) {
+        let now = self.elapsed_ms();
+        self.time_to_request_ms.get_or_insert(now);
+    }
+
+    pub fn answered(&mut self, reply: &Reply) {
+        self.answers += 1;
+        self.api_ms += reply.api_ms;
+        self.stop_reason.clone_from(&reply.stop_reason);
+        if self.ttft_ms.is_none() {
+            self.ttft_ms = reply.ttft_ms;
+            self.ttft_stream_ms = reply.ttft_stream_ms;
+        }
+        let said = reply.blocks.iter().rev().filter_map(|block| block["text"].as_str());
+        if let Some(text) = said.into_iter().find(|text| !text.trim().is_empty()) {
+            text.clone_into(&mut self.last_text);
+        }
+    }
+
+    pub fn failed(&mut self, failure: &Failure) {
+        self.api_ms += failure.api_ms;
+    }
+}
+
+/// Drives a lane from its last user message to the end of the turn.
+pub async fn drive(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> End {
+    loop {
+        if let Some(most) = lane.max_turns
+            && turn.answers >= most
+        {
+            return End::MaxTurns(most);
+        }
+        if let Err(end) = compact::if_needed(shared, lane).await {
+            return end;
+        }
+        let answer = match answer(shared, lane, turn).await {
+            Ok(answer) => answer,
+            Err(end) => return end,
+        };
+        if let Some(limit) = shared.options.limits.max_budget_usd
+            && shared.ledger.total_usd() >= limit
+        {
+            // Before the answer is added to the turn: the contract's budget result leaves it out of `usage`.
+            return End::Budget(limit);
+        }
+        turn.usage.add(&answer.reply.usage);
+        lane.conversation.push_assistant(&answer.reply.blocks);
+        if let Some(end) = step(shared, lane, turn, answer).await {
+            return end;
+        }
+    }
+}
+
+async fn answer(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Result<Answer, End> {
+    loop {
+        match ask::ask(shared, lane, turn).await {
+            Ok(answer) => return Ok(answer),
+            Err(NoReply::Cancelled) => return Err(End::Interrupted { streaming: true }),
+            Err(NoReply::Failed(failure)) if failure.prompt_too_long && turn.nudged.overflow == 0 => {
+                turn.nudged.overflow += 1;
+                compact::compact(shared, lane, "auto").await?;
+            }
+            Err(NoReply::Failed(failure)) => return Err(End::Api(failure)),
+        }
+    }
+}
+
+/// What follows an answer; `None` asks again.
+async fn step(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, answer: Answer) -> Option<End> {
+    let seen = Seen {
+        stop_reason: answer.reply.stop_reason.as_deref(),
+        incomplete: answer.reply.incomplete,
+        tool_calls: answer.calls.len(),
+        has_content: !text_of(&Value::Array(answer.reply.blocks.clone())).trim().is_empty(),
+        schema_pending: lane.role.is_main() && shared.options.schema.is_some() && turn.structured.is_none(),
+    };
+    match judge::after(seen, &mut turn.nudged) {
+        Next::RunTools => calls::run_all(shared, lane, turn, answer.calls).await,
+        Next::Done => Some(End::Done),
+        Next::Resend => None,
+        Next::Say(nudge) => {
+            say(shared, lane, turn, nudge).await;
+            None
+        }
+        Next::Compact => compact::compact(shared, lane, "auto").await.err(),
+        Next::GiveUp(GiveUp::Schema) => Some(End::SchemaRetries(turn.schema_failures)),
+        Next::GiveUp(why) => Some(End::GaveUp(why)),
+    }
+}
+
+async fn say(shared: &Shared, lane: &mut Lane, turn: &mut Turn, nudge: Nudge) {
+    synthetic(shared, lane, turn, nudge.words()).await;
+}
+
+/// A message of ours to the model, visible to clients as synthetic.
+pub async fn synthetic(shared: &Shared, lane: &mut Lane, turn: &mut Turn, words: &str) {
+    let content = json!([{"type": "text", "text": words}]);
+    let message = json!({"role": "user", "content": content});
+    let entry = shared.emitter.ids().next();
+    lane.transcript.user(&entry, &message, UserExtra { is_meta: true, ..UserExtra::default() });
+    lane.conversation.push_user(content);
+    turn.user_messages += 1;
+    if matches!(lane.role, Role::Sub(_)) && !shared.options.subagent_text {
+        return;
+    }
+    let event = User {
+        message,
+        parent_tool_use_id: lane.role.parent_tool_use_id(),
+        timestamp: crate::clock::now_iso(),
+        is_synthetic: Some(true),
+        ..User::default()
+    };
+    shared.emitter.send_as(Event::User(Box::new(event)), &entry).await;
+}

@@ -1,0 +1,300 @@
+//! Reading the settings layers and laying them over each other:
+//! managed > flag > local > project > user; scalars override, objects merge, lists join.
+//!
+//! Absent: reacting to changes. A file swapped after the start changes nothing in a running session.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::files::{self, ReadFailure};
+use crate::settings::{self, Settings};
+use crate::text::one_line;
+use crate::{ConfigError, Places, SourceKind, Sources, screen, trust};
+
+/// The contract's limit for `--settings`; the other files get the same.
+const SETTINGS_MAX: u64 = 2 * 1024 * 1024;
+/// Names listed in the warning about an untrusted folder before it says "and n more".
+const NAMES_SHOWN: usize = 6;
+/// Lists that a higher layer replaces instead of extending: order and completeness are their meaning.
+const REPLACED_LISTS: [&str; 2] = ["fallbackModel", "availableModels"];
+
+/// What `--settings` was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlagSettings {
+    Inline(String),
+    File(PathBuf),
+}
+
+impl FlagSettings {
+    /// `None` for an empty value. Anything that starts like an object is one; the rest names a file.
+    pub fn parse(value: &str, places: &Places) -> Option<Self> {
+        match value.trim() {
+            "" => None,
+            json if json.starts_with('{') => Some(Self::Inline(json.to_owned())),
+            path => Some(Self::File(places.resolve(path, &places.cwd))),
+        }
+    }
+}
+
+pub struct Loaded {
+    pub settings: Settings,
+    pub trusted: bool,
+    /// One line each, naming the file and what to do.
+    pub warnings: Vec<String>,
+    /// Files that were skipped and why.
+    pub broken: Vec<(PathBuf, String)>,
+}
+
+/// Values of settings can be secrets: only what is safe to log shows.
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded")
+            .field("settings", &self.settings)
+            .field("trusted", &self.trusted)
+            .field("warnings", &self.warnings)
+            .field("broken", &self.broken)
+            .finish()
+    }
+}
+
+/// One source's settings before merging.
+pub(crate) struct Layer {
+    pub(crate) source: SourceKind,
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) anchor: PathBuf,
+    pub(crate) value: Map<String, Value>,
+}
+
+impl Layer {
+    /// For messages: the file, or the flag it came from.
+    pub(crate) fn origin(&self) -> String {
+        match &self.file {
+            Some(file) => file.display().to_string(),
+            None if self.source == SourceKind::Managed => "--managed-settings".to_owned(),
+            None => "--settings".to_owned(),
+        }
+    }
+}
+
+pub fn load(
+    places: &Places,
+    sources: Sources,
+    flag: Option<&FlagSettings>,
+    managed_flag: Option<&str>,
+    safe_mode: bool,
+) -> Result<Loaded, ConfigError> {
+    let mut found = Vec::new();
+    let mut broken = Vec::new();
+    own_and_folder_layers(places, sources, &mut found, &mut broken);
+    found.extend(flag.map(|flag| flag_layer(places, flag)).transpose()?);
+    found.extend(managed_flag.map(|json| managed_flag_layer(places, json)).transpose()?);
+    found.extend(managed_layers(places)?);
+
+    let trusted = trust::standing(places).unwrap_or_else(|problem| {
+        broken.push(problem);
+        false
+    });
+    let mut warnings: Vec<String> = broken
+        .iter()
+        .map(|(file, reason)| one_line(&format!("{}: skipped, {reason}; repair it or remove it", file.display())))
+        .collect();
+    warnings.extend(screen_folder(places, &mut found, trusted));
+    if safe_mode {
+        for layer in found.iter_mut().filter(|layer| layer.source != SourceKind::Managed) {
+            screen::safe_mode(&mut layer.value, layer.source.is_folder());
+        }
+    }
+    settle_hooks(&mut found);
+    let settings = settings::assemble(places, &found, merge_all(&found), &mut warnings)?;
+    Ok(Loaded { settings, trusted, warnings, broken })
+}
+
+fn own_and_folder_layers(
+    places: &Places,
+    sources: Sources,
+    found: &mut Vec<Layer>,
+    broken: &mut Vec<(PathBuf, String)>,
+) {
+    let user = places.user_settings();
+    let mut add = |source, file: PathBuf, anchor: &Path| match read_layer(&file) {
+        Ok(Some(value)) => found.push(Layer { source, file: Some(file), anchor: anchor.to_owned(), value }),
+        Ok(None) => {}
+        Err(reason) => broken.push((file, reason)),
+    };
+    if sources.user {
+        add(SourceKind::User, user.clone(), &places.config_dir);
+    }
+    let project = places.project_settings();
+    // In the home folder both names are one file, and then it is the user's.
+    if sources.project && !(sources.user && same_file(&project, &user)) {
+        add(SourceKind::Project, project, &places.cwd);
+    }
+    if sources.local {
+        let mut local = places.local_settings();
+        if !local.exists() {
+            local = places.cwd.join(".claude/settings.local.json");
+        }
+        add(SourceKind::Local, local, &places.cwd);
+    }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+fn read_layer(file: &Path) -> Result<Option<Map<String, Value>>, String> {
+    let Some(text) = files::read_text(file, SETTINGS_MAX).map_err(|failure| failure.to_string())? else {
+        return Ok(None);
+    };
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_str(&text).map(Some).map_err(|error| format!("it is not a JSON object ({error})"))
+}
+
+fn flag_layer(places: &Places, flag: &FlagSettings) -> Result<Layer, ConfigError> {
+    let (file, anchor, text) = match flag {
+        FlagSettings::Inline(json) if json.len() as u64 > SETTINGS_MAX => {
+            return Err(ConfigError::FlagJson("it is over the limit of 2 MiB".to_owned()));
+        }
+        FlagSettings::Inline(json) => (None, places.cwd.clone(), json.clone()),
+        FlagSettings::File(file) => {
+            let fail = |reason: String| ConfigError::FlagFile { file: file.clone(), reason };
+            let text = match files::read_text(file, SETTINGS_MAX) {
+                Ok(Some(text)) => text,
+                Ok(None) => return Err(fail("there is no such file".to_owned())),
+                Err(ReadFailure::TooLarge(_)) => return Err(fail("it is over the limit of 2 MiB".to_owned())),
+                Err(failure) => return Err(fail(failure.to_string())),
+            };
+            (Some(file.clone()), file.parent().unwrap_or(&places.cwd).to_owned(), text)
+        }
+    };
+    let value = serde_json::from_str(&text).map_err(|error| match &file {
+        Some(file) => {
+            ConfigError::FlagFile { file: file.clone(), reason: format!("it is not a JSON object ({error})") }
+        }
+        None => ConfigError::FlagJson(error.to_string()),
+    })?;
+    Ok(Layer { source: SourceKind::Flag, file, anchor, value })
+}
+
+fn managed_flag_layer(places: &Places, json: &str) -> Result<Layer, ConfigError> {
+    let mut value = serde_json::from_str(json).map_err(|error| ConfigError::ManagedFlag(error.to_string()))?;
+    screen::only_restrictive(&mut value);
+    Ok(Layer { source: SourceKind::Managed, file: None, anchor: places.cwd.clone(), value })
+}
+
+/// The main file, then the drop-ins by name: a later one overrides.
+fn managed_layers(places: &Places) -> Result<Vec<Layer>, ConfigError> {
+    let mut paths = vec![places.managed_dir.join("managed-settings.json")];
+    if let Ok(entries) = places.managed_dir.join("managed-settings.d").read_dir() {
+        let mut extra: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+            .collect();
+        extra.sort();
+        paths.append(&mut extra);
+    }
+    let mut layers = Vec::new();
+    for file in paths {
+        match read_layer(&file) {
+            Ok(Some(value)) => {
+                let anchor = places.managed_dir.clone();
+                layers.push(Layer { source: SourceKind::Managed, file: Some(file), anchor, value });
+            }
+            Ok(None) => {}
+            Err(reason) => return Err(ConfigError::Managed { file, reason }),
+        }
+    }
+    Ok(layers)
+}
+
+/// Takes out what the folder may not say, and tells it in one line.
+fn screen_folder(places: &Places, layers: &mut [Layer], trusted: bool) -> Option<String> {
+    let (mut files, mut untrusted, mut never) = (Vec::new(), Vec::new(), Vec::new());
+    for layer in layers.iter_mut().filter(|layer| layer.source.is_folder()) {
+        let screened = screen::folder(&mut layer.value, trusted);
+        if !screened.untrusted.is_empty() || !screened.never.is_empty() {
+            files.push(layer.origin());
+        }
+        untrusted.extend(screened.untrusted);
+        never.extend(screened.never);
+    }
+    let mut parts = Vec::new();
+    if !untrusted.is_empty() {
+        let root = places.project_root();
+        parts.push(format!(
+            "ignored {}, because {} is not trusted (`ralph trust` there accepts them)",
+            listed(&untrusted),
+            root.display()
+        ));
+    }
+    if !never.is_empty() {
+        parts.push(format!("ignored {}, which only your own settings may set", listed(&never)));
+    }
+    (!parts.is_empty()).then(|| one_line(&format!("{}: {}", files.join(", "), parts.join("; "))))
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(NAMES_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMES_SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Leaves in `hooks` exactly those that should run: an administrator's hooks outlive a `disableAllHooks` of
+/// anybody else, and `allowManagedHooksOnly` leaves no others.
+fn settle_hooks(layers: &mut [Layer]) {
+    let says = |layer: &Layer, key: &str| layer.value.get(key).and_then(Value::as_bool);
+    let managed =
+        |key: &str| layers.iter().any(|layer| layer.source == SourceKind::Managed && says(layer, key) == Some(true));
+    let all_off = managed("disableAllHooks");
+    let others_off = all_off
+        || managed("allowManagedHooksOnly")
+        || layers.iter().rev().find_map(|layer| says(layer, "disableAllHooks")) == Some(true);
+    for layer in layers {
+        if all_off || (others_off && layer.source != SourceKind::Managed) {
+            layer.value.shift_remove("hooks");
+        }
+    }
+}
+
+fn merge_all(layers: &[Layer]) -> Map<String, Value> {
+    let mut merged = Map::new();
+    for layer in layers {
+        for (key, value) in &layer.value {
+            if REPLACED_LISTS.contains(&key.as_str()) {
+                merged.insert(key.clone(), value.clone());
+            } else {
+                merge(merged.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+    }
+    merged
+}
+
+fn merge(below: &mut Value, above: &Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, value) in above {
+                merge(below.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(below), Value::Array(above)) => {
+            for value in above {
+                if !below.contains(value) {
+                    below.push(value.clone());
+                }
+            }
+        }
+        (below, above) => *below = above.clone(),
+    }
+}
+
+#[cfg(test)]
+#[path = "layers_tests.rs"]
+mod tests;

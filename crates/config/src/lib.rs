@@ -1,0 +1,44 @@
+//! What the machine and the folder say: settings layers, trust, credentials, memory files, skills,
+//! commands, agents and output styles. Everything comes back as a value that knows where it came from.
+//!
+//! Deliberately absent: running anything (helpers, hooks, `` !`cmd` `` lines), judging a call, reading the
+//! environment. Nothing is read before it is asked for; a missing file costs one system call.
+
+mod agents;
+mod credentials;
+mod documents;
+mod error;
+mod expand;
+mod files;
+mod frontmatter;
+mod layers;
+mod markdown;
+mod memory;
+mod oauth;
+mod places;
+mod reach;
+mod redirects;
+mod screen;
+mod settings;
+mod skills;
+mod sources;
+mod styles;
+mod text;
+mod trust;
+
+pub use agents::{AgentDef, agents, agents_from_json};
+pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, Secret, credentials};
+pub use error::ConfigError;
+pub use expand::{Segment, expand, split_arguments};
+pub use layers::{FlagSettings, Loaded, load};
+pub use memory::{MemoryFile, MemoryOptions, memory};
+pub use oauth::{OAuth, OAuthLock, store_oauth};
+pub use places::Places;
+pub use settings::{Permissions, Settings};
+pub use skills::{Skill, SkillKind, find_skill, load_skill, skills};
+pub use sources::{SourceKind, Sourced, Sources};
+pub use styles::{OutputStyle, output_styles};
+pub use trust::{is_trusted, trust};
+
+#[cfg(test)]
+mod testbed;

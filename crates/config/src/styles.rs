@@ -1,0 +1,65 @@
+//! Output styles in files: text for the system prompt, chosen by name with `outputStyle`.
+//!
+//! Absent: the built-in styles, which the agent adds.
+
+use crate::documents;
+use crate::frontmatter;
+use crate::reach::Reach;
+use crate::text::visible;
+use crate::{Places, Sources};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputStyle {
+    pub name: String,
+    pub description: Option<String>,
+    /// Whether the instructions about coding stay beside it.
+    pub keep_coding_instructions: bool,
+    pub prompt: String,
+    /// `managed`, `user` or `project`.
+    pub source: &'static str,
+}
+
+/// The administrator's first, then the nearest project's, then the user's; a name is taken once.
+pub fn output_styles(places: &Places, sources: Sources) -> Vec<OutputStyle> {
+    let reach = Reach::new(places, &[]);
+    let mut shelves = documents::shelves(places, sources);
+    shelves.sort_by_key(|shelf| ["managed", "project", "user"].iter().position(|source| *source == shelf.source));
+    let mut found: Vec<OutputStyle> = Vec::new();
+    for shelf in &shelves {
+        for path in documents::markdown_below(&shelf.dir.join("output-styles")) {
+            let style = || {
+                let head = documents::head(&path, shelf, &reach)?;
+                let meta = frontmatter::parse(&head)?.meta;
+                let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                Some(OutputStyle {
+                    name: visible(&meta.text("name").or_else(stem)?).into_owned(),
+                    description: meta.text("description").map(|text| visible(&text).into_owned()),
+                    keep_coding_instructions: meta.flag("keep-coding-instructions").unwrap_or(false),
+                    prompt: documents::body(&path).ok()?.trim().to_owned(),
+                    source: shelf.source,
+                })
+            };
+            found.extend(style().filter(|style| !found.iter().any(|known| known.name == style.name)));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::Bed;
+
+    #[test]
+    fn nearest_style_of_a_name_wins() {
+        let bed = Bed::new();
+        bed.file("home/.claude/output-styles/terse.md", "---\nname: terse\n---\nuser\n");
+        bed.file("work/.claude/output-styles/terse.md", "---\nkeep-coding-instructions: yes\n---\nproject\n");
+        bed.file("work/.claude/output-styles/broken.md", "---\nname: [\n---\nx\n");
+        let styles = output_styles(&bed.places, Sources::default());
+        assert_eq!(styles.len(), 1);
+        assert_eq!((styles[0].prompt.as_str(), styles[0].keep_coding_instructions), ("project", true));
+        let styles = output_styles(&bed.places, Sources { project: false, ..Sources::default() });
+        assert_eq!((styles[0].prompt.as_str(), styles[0].source), ("user", "user"));
+    }
+}

@@ -1,0 +1,209 @@
+//! Which answer a request gets. Pure: requests in, replies out, no socket and no clock.
+
+use crate::sse::{Answer, Number, event};
+use crate::{Recorded, Script, Turn, expect};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What the model says once the script has ended.
+const EXHAUSTED: &str = "script exhausted";
+
+/// What a request without tools gets unless the script lists answers for those.
+const UNTOOLED: &str = "ok";
+
+/// A token is roughly this many bytes of JSON; nobody should rely on more.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// A script and how far it has been played.
+#[derive(Debug)]
+pub(crate) struct Playbook {
+    script: Script,
+    tooled: usize,
+    untooled: usize,
+}
+
+/// An answer, ready to be written.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) framing: Framing,
+    pub(crate) end: End,
+    pub(crate) delay: Duration,
+    /// Size of the pieces and the pause between them.
+    pub(crate) chunks: Option<(usize, Duration)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    Length(usize),
+    Chunked,
+}
+
+/// What happens after the last byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Finish,
+    /// The connection closes in the middle of the answer.
+    Cut,
+    /// The connection stays open and silent until the client leaves.
+    Stall,
+}
+
+impl Playbook {
+    pub(crate) fn new(script: Script) -> Self {
+        Self { script, tooled: 0, untooled: 0 }
+    }
+
+    pub(crate) fn reply(&mut self, request: &Recorded) -> Reply {
+        match (&*request.method, request.route()) {
+            ("POST", "/v1/messages") if request.body.is_object() => self.message(request),
+            ("POST", "/v1/messages") => refused("invalid_request_error", "the body is not a JSON object", "000000"),
+            ("POST", "/v1/messages/count_tokens") => {
+                json_reply(200, &json!({"input_tokens": request.body.to_string().len() / BYTES_PER_TOKEN}))
+            }
+            ("GET", "/v1/models") => json_reply(200, &self.models()),
+            (method, route) => {
+                json_reply(404, &error(404, &format!("the mock API does not know {method} {route}"), "000000"))
+            }
+        }
+    }
+
+    fn message(&mut self, request: &Recorded) -> Reply {
+        let (turn, number) = self.next(request.has_tools());
+        let tag = number.tag();
+        if let Some(difference) = turn.expect.as_ref().and_then(|wanted| expect::difference(wanted, &request.body)) {
+            let place = format!("the script expected something else of request {tag}: {difference}");
+            return refused("invalid_request_error", &place, &tag);
+        }
+        let model = request.body.get("model").and_then(Value::as_str).unwrap_or("mock-model");
+        let streams = request.body.get("stream").and_then(Value::as_bool).unwrap_or(false);
+        perform(&Answer { turn: &turn, number, model }, streams)
+    }
+
+    fn next(&mut self, tooled: bool) -> (Turn, Number) {
+        if !tooled {
+            self.untooled += 1;
+            let scripted = self.script.untooled.get(self.untooled - 1).cloned();
+            return (scripted.unwrap_or_else(|| Turn::text(UNTOOLED)), Number::Untooled(self.untooled));
+        }
+        self.tooled += 1;
+        let turn = match (self.script.turns.get(self.tooled - 1), self.script.turns.last()) {
+            (Some(turn), _) => turn.clone(),
+            (None, Some(last)) if last.calls_a_tool() => last.clone(),
+            _ => Turn::text(EXHAUSTED),
+        };
+        (turn, Number::Tooled(self.tooled))
+    }
+
+    fn models(&self) -> Value {
+        let mut ids: Vec<&str> = self.script.turns.iter().filter_map(|turn| turn.model.as_deref()).collect();
+        ids.push("mock-model");
+        ids.dedup();
+        let models: Vec<Value> = ids
+            .iter()
+            .map(|id| json!({"type": "model", "id": id, "display_name": id, "created_at": "2026-01-01T00:00:00Z"}))
+            .collect();
+        json!({"data": models, "has_more": false, "first_id": ids.first(), "last_id": ids.last()})
+    }
+}
+
+fn perform(answer: &Answer, streams: bool) -> Reply {
+    let turn = answer.turn;
+    let tag = answer.number.tag();
+    let status = turn.status.unwrap_or(200);
+    let mut reply = if let Some(body) = &turn.body {
+        let kind = turn.content_type.as_deref().unwrap_or("text/html; charset=utf-8");
+        whole(status, kind, body.clone().into_bytes())
+    } else if status >= 400 {
+        json_reply(status, &turn.error.clone().unwrap_or_else(|| error(status, "scripted error", &tag)))
+    } else if let Some(raw) = &turn.raw_sse {
+        stream(turn, &split_events(raw))
+    } else if streams {
+        stream(turn, &answer.events())
+    } else {
+        json_reply(status, &answer.whole())
+    };
+    if let Some(bytes) = turn.cut_after_bytes.filter(|bytes| *bytes < reply.bytes.len()) {
+        reply.bytes.truncate(bytes);
+        reply.end = End::Cut;
+    }
+    if !turn.headers.keys().any(|name| name.eq_ignore_ascii_case("request-id")) {
+        reply.headers.push(("request-id".into(), format!("req_{tag}")));
+    }
+    reply.headers.extend(turn.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+    reply.delay = Duration::from_millis(turn.delay_ms);
+    reply.chunks = turn.chunk_bytes.map(|size| (size, Duration::from_millis(turn.chunk_delay_ms)));
+    reply
+}
+
+fn stream(turn: &Turn, events: &[String]) -> Reply {
+    let (kept, end) = match (turn.cut_after_events, turn.stall_after_events) {
+        (Some(cut), _) => (cut, End::Cut),
+        (None, Some(stall)) => (stall, End::Stall),
+        (None, None) => (events.len(), End::Finish),
+    };
+    let mut bytes: Vec<u8> = events.iter().take(kept).flat_map(|event| event.bytes()).collect();
+    let end = match &turn.error {
+        Some(error) => {
+            bytes.extend(event(error).bytes());
+            End::Finish
+        }
+        None => end,
+    };
+    let mut reply = whole(200, turn.content_type.as_deref().unwrap_or("text/event-stream; charset=utf-8"), bytes);
+    reply.framing = Framing::Chunked;
+    reply.end = end;
+    reply
+}
+
+/// Raw bytes are cut between events too, wherever a blank line ends one.
+fn split_events(raw: &str) -> Vec<String> {
+    raw.split_inclusive("\n\n").map(str::to_owned).collect()
+}
+
+fn whole(status: u16, content_type: &str, bytes: Vec<u8>) -> Reply {
+    Reply {
+        status,
+        headers: vec![("content-type".into(), content_type.into())],
+        framing: Framing::Length(bytes.len()),
+        bytes,
+        end: End::Finish,
+        delay: Duration::ZERO,
+        chunks: None,
+    }
+}
+
+fn json_reply(status: u16, body: &Value) -> Reply {
+    whole(status, "application/json", body.to_string().into_bytes())
+}
+
+fn refused(kind: &str, message: &str, tag: &str) -> Reply {
+    let body =
+        json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": format!("req_{tag}")});
+    let mut reply = json_reply(400, &body);
+    reply.headers.push(("request-id".into(), format!("req_{tag}")));
+    reply
+}
+
+fn error(status: u16, message: &str, tag: &str) -> Value {
+    let kind = match status {
+        400 => "invalid_request_error",
+        401 => "authentication_error",
+        402 => "billing_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        409 => "conflict_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        504 => "timeout_error",
+        529 => "overloaded_error",
+        _ => "api_error",
+    };
+    json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": format!("req_{tag}")})
+}
+
+#[cfg(test)]
+#[path = "playbook_tests.rs"]
+mod tests;

@@ -1,0 +1,283 @@
+//! Stream events in, a message out. Pure.
+//!
+//! Blocks are finished one by one, because each leaves for the client the moment it is whole. Blocks and
+//! deltas of kinds we do not know are kept as they came or passed over, never an error. Deliberately
+//! absent: time, the network, and what to do with a message that was cut.
+
+use crate::ask::Reply;
+use crate::frame::{Delta, Frame};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+/// Far above any model's longest answer; a server that streams forever must not fill the memory.
+const MESSAGE_MAX: usize = 64 * 1024 * 1024;
+/// An excerpt of unreadable tool input is enough to see what went wrong.
+const BAD_INPUT_EXCERPT: usize = 200;
+
+/// A block that will not change any more.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Finished {
+    pub(crate) index: usize,
+    pub(crate) block: Value,
+    /// Why the tool input could not be read; `input` is then empty.
+    pub(crate) bad_input: Option<String>,
+}
+
+/// What an event did.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Taken {
+    Nothing,
+    Started(Value),
+    Content,
+    Block(Finished),
+    Stopped,
+    Error { kind: String, message: String },
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Damage {
+    #[error("the stream holds an event that cannot be read ({0})")]
+    Unreadable(String),
+    #[error("the stream holds content before its message_start")]
+    NoStart,
+    #[error("the message is longer than {MESSAGE_MAX} bytes")]
+    TooLong,
+}
+
+impl From<serde_json::Error> for Damage {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}
+
+/// How far the message came when its stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// Nothing worth keeping.
+    Nothing,
+    /// At least one whole block.
+    Blocks,
+    /// The stop reason: all that follows is ceremony.
+    End,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Assembler {
+    started: bool,
+    ended: bool,
+    open: Vec<Open>,
+    usage: Map<String, Value>,
+    reply: Reply,
+    size: usize,
+}
+
+#[derive(Debug)]
+struct Open {
+    index: usize,
+    block: Map<String, Value>,
+    text: String,
+    thinking: String,
+    signature: String,
+    input: String,
+    citations: Vec<Value>,
+}
+
+impl Assembler {
+    pub(crate) fn take(&mut self, frame: &Frame) -> Result<Taken, Damage> {
+        match &*frame.kind.0 {
+            "message_start" if !self.started => self.start(frame.message),
+            "content_block_start" | "content_block_delta" | "content_block_stop" | "message_delta" | "message_stop"
+                if !self.started =>
+            {
+                Err(Damage::NoStart)
+            }
+            "content_block_start" => self.open(frame),
+            "content_block_delta" => self.grow(frame),
+            "content_block_stop" => Ok(self.close(frame.index)),
+            "message_delta" => self.end(frame),
+            "message_stop" => {
+                self.ended = true;
+                Ok(Taken::Stopped)
+            }
+            "error" => Ok(api_error(frame.error)),
+            _ => Ok(Taken::Nothing),
+        }
+    }
+
+    pub(crate) fn reached(&self) -> Reached {
+        match (self.ended, self.reply.blocks.is_empty()) {
+            (true, _) => Reached::End,
+            (false, false) => Reached::Blocks,
+            (false, true) => Reached::Nothing,
+        }
+    }
+
+    /// Blocks that nobody closed although the message ended well. A cut message's open block is dropped.
+    pub(crate) fn close_open(&mut self) -> Option<Finished> {
+        let index = self.open.first()?.index;
+        match self.close(index) {
+            Taken::Block(finished) => Some(finished),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_reply(self) -> Reply {
+        let usage = usage(self.usage);
+        Reply { usage, ..self.reply }
+    }
+
+    fn start(&mut self, message: Option<&RawValue>) -> Result<Taken, Damage> {
+        let message: Value = serde_json::from_str(message.map_or("{}", RawValue::get))?;
+        let text = |key: &str| message[key].as_str().unwrap_or_default().to_owned();
+        self.started = true;
+        self.reply.id = text("id");
+        self.reply.model = text("model");
+        self.reply.start_usage = message.get("usage").cloned().unwrap_or_else(|| json!({}));
+        if let Value::Object(usage) = &self.reply.start_usage {
+            self.usage.clone_from(usage);
+        }
+        Ok(Taken::Started(message))
+    }
+
+    fn open(&mut self, frame: &Frame) -> Result<Taken, Damage> {
+        let Some(raw) = frame.content_block else { return Ok(Taken::Nothing) };
+        self.count(raw.get().len())?;
+        let Value::Object(block) = serde_json::from_str(raw.get())? else { return Ok(Taken::Nothing) };
+        let string = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let open = Open {
+            index: frame.index,
+            text: string("text"),
+            thinking: string("thinking"),
+            signature: string("signature"),
+            input: String::new(),
+            citations: Vec::new(),
+            block,
+        };
+        self.open.retain(|other| other.index != frame.index);
+        self.open.push(open);
+        Ok(Taken::Content)
+    }
+
+    fn grow(&mut self, frame: &Frame) -> Result<Taken, Damage> {
+        let Some(delta) = &frame.delta else { return Ok(Taken::Nothing) };
+        self.count(delta.text.0.len() + delta.partial_json.0.len() + delta.thinking.0.len())?;
+        // The block that grows is almost always the newest.
+        let Some(open) = self.open.iter_mut().rev().find(|open| open.index == frame.index) else {
+            return Ok(Taken::Nothing);
+        };
+        open.grow(delta)?;
+        Ok(Taken::Content)
+    }
+
+    fn close(&mut self, index: usize) -> Taken {
+        let Some(at) = self.open.iter().position(|open| open.index == index) else { return Taken::Nothing };
+        let finished = self.open.remove(at).finish();
+        self.reply.blocks.push(finished.block.clone());
+        Taken::Block(finished)
+    }
+
+    fn end(&mut self, frame: &Frame) -> Result<Taken, Damage> {
+        if let Some(delta) = frame.delta.as_ref().filter(|delta| delta.stop_reason.is_some()) {
+            self.ended = true;
+            self.reply.stop_reason.clone_from(&delta.stop_reason);
+            self.reply.stop_sequence.clone_from(&delta.stop_sequence);
+            self.reply.stop_details.clone_from(&delta.stop_details);
+        }
+        if let Some(Value::Object(usage)) = frame.usage.map(|raw| serde_json::from_str(raw.get())).transpose()? {
+            // Counts are cumulative, but some gateways repeat the input counts as zero here.
+            let telling = usage.into_iter().filter(|(_, value)| !value.is_null() && *value != 0);
+            self.usage.extend(telling);
+        }
+        Ok(Taken::Nothing)
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<(), Damage> {
+        self.size += bytes;
+        if self.size > MESSAGE_MAX { Err(Damage::TooLong) } else { Ok(()) }
+    }
+}
+
+impl Open {
+    fn grow(&mut self, delta: &Delta) -> Result<(), Damage> {
+        self.text.push_str(&delta.text.0);
+        self.input.push_str(&delta.partial_json.0);
+        self.thinking.push_str(&delta.thinking.0);
+        self.signature.push_str(&delta.signature.0);
+        if let Some(citation) = delta.citation {
+            self.citations.push(serde_json::from_str(citation.get())?);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Finished {
+        let mut bad_input = None;
+        let kind = self.block.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        match kind.as_str() {
+            "text" => self.put("text", |open| std::mem::take(&mut open.text)),
+            "thinking" => {
+                self.put("thinking", |open| std::mem::take(&mut open.thinking));
+                // Clients insist on the field even where the model did not sign.
+                self.put("signature", |open| std::mem::take(&mut open.signature));
+            }
+            _ if kind.ends_with("tool_use") || !self.input.is_empty() => bad_input = self.put_input(),
+            _ => {}
+        }
+        if !self.citations.is_empty() {
+            match self.block.get_mut("citations") {
+                Some(Value::Array(known)) => known.append(&mut self.citations),
+                _ => drop(self.block.insert("citations".into(), Value::Array(self.citations))),
+            }
+        }
+        Finished { index: self.index, block: Value::Object(self.block), bad_input }
+    }
+
+    fn put(&mut self, key: &str, text: fn(&mut Self) -> String) {
+        let text = text(self);
+        self.block.insert(key.to_owned(), Value::String(text));
+    }
+
+    /// Puts the tool's input in place. The API takes nothing but an object back, so what cannot be read
+    /// as one becomes an empty one, and the reason is told.
+    fn put_input(&mut self) -> Option<String> {
+        let (input, bad) = if self.input.trim().is_empty() {
+            (self.block.get_mut("input").map(Value::take).filter(Value::is_object), None)
+        } else {
+            match serde_json::from_str::<Value>(&self.input) {
+                Ok(value @ Value::Object(_)) => (Some(value), None),
+                Ok(_) => (None, Some(bad_input("not an object", &self.input))),
+                Err(error) => (None, Some(bad_input(&error.to_string(), &self.input))),
+            }
+        };
+        self.block.insert("input".into(), input.unwrap_or_else(|| json!({})));
+        bad
+    }
+}
+
+fn bad_input(why: &str, input: &str) -> String {
+    let shown = &input[..input.floor_char_boundary(BAD_INPUT_EXCERPT)];
+    let more = if shown.len() < input.len() { "…" } else { "" };
+    format!("the tool input is not valid JSON ({why}): {shown}{more}")
+}
+
+fn api_error(error: Option<&RawValue>) -> Taken {
+    let error: Value = error.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let text = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
+    Taken::Error { kind: text("type"), message: text("message") }
+}
+
+/// Counts that are no counts (negative, fractional, text) are left out rather than losing the others.
+fn usage(mut counts: Map<String, Value>) -> wire::Usage {
+    counts.retain(|key, value| match (key.as_str(), value) {
+        ("service_tier", value) => value.is_string(),
+        ("server_tool_use" | "cache_creation", Value::Object(inner)) => {
+            inner.retain(|_, count| count.is_u64());
+            true
+        }
+        (_, value) => value.is_u64(),
+    });
+    serde_json::from_value(Value::Object(counts)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "assemble_tests.rs"]
+mod tests;

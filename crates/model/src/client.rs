@@ -1,0 +1,231 @@
+//! One endpoint with its credential. Cheap to make; the HTTP stack comes at the first request and its
+//! connections are kept for the next ones.
+
+use crate::ask::{Ask, Event, Reply};
+use crate::config::{Auth, ClientConfig, ClientError, Secret};
+use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
+use crate::http::{self, Stack};
+use crate::request::Request;
+use bytes::Bytes;
+use jiff::Timestamp;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use serde_json::Value;
+use std::sync::OnceLock;
+use std::time::Duration;
+use tokio::time::timeout;
+use url::Url;
+
+const API_VERSION: &str = "2023-06-01";
+const BETA_HEADER: &str = "anthropic-beta";
+/// The capability a login token needs.
+const OAUTH_BETA: &str = "oauth-2025-04-20";
+/// An error page longer than this says nothing more.
+const ERROR_BODY_MAX: usize = 64 * 1024;
+/// The error is known by its status already; its text is not worth a longer wait.
+const ERROR_BODY_WAIT: Duration = Duration::from_secs(10);
+/// Shorter values are words rather than secrets, and hiding them would garble messages.
+const SCRUB_MIN: usize = 8;
+
+pub struct Client {
+    pub(crate) config: ClientConfig,
+    endpoint: Url,
+    pub(crate) host: String,
+    custom: HeaderMap,
+    stack: OnceLock<Result<Stack, String>>,
+}
+
+impl Client {
+    pub fn new(config: ClientConfig) -> Result<Self, ClientError> {
+        let base = Url::parse(config.base_url.trim()).map_err(|error| ClientError::BaseUrl(error.to_string()))?;
+        let host = base.host_str().filter(|_| matches!(base.scheme(), "http" | "https"));
+        let host = host.ok_or_else(|| ClientError::BaseUrl("no host".to_owned()))?;
+        let host = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let proxy = http::proxy_for(&base, &config.proxy);
+        if proxy.is_some_and(|proxy| Url::parse(&proxy).is_err()) {
+            return Err(ClientError::Proxy);
+        }
+        let mut custom = HeaderMap::new();
+        for (name, value) in &config.custom_headers {
+            let refused = || ClientError::CustomHeader(name.clone());
+            let name = HeaderName::try_from(name.trim()).map_err(|_| refused())?;
+            custom.append(name, HeaderValue::try_from(value.trim()).map_err(|_| refused())?);
+        }
+        Ok(Self { config, endpoint: base, host, custom, stack: OnceLock::new() })
+    }
+
+    pub fn set_auth(&mut self, auth: Auth) {
+        self.config.auth = auth;
+    }
+
+    /// Asks. Nothing is sent before the first [`Ask::next`].
+    pub fn ask(&self, request: &Request) -> Ask<'_> {
+        Ask::new(self, request)
+    }
+
+    /// Asks and waits for the whole answer, retries included.
+    pub async fn ask_once(&self, request: &Request) -> Result<Reply, Box<Failure>> {
+        let mut ask = self.ask(request).without_partials();
+        loop {
+            match ask.next().await {
+                Event::Finished(reply) => return Ok(*reply),
+                Event::Failed(failure) => return Err(failure),
+                Event::Retry(_) | Event::Partial(_) | Event::MessageStart { .. } | Event::Block { .. } => {}
+            }
+        }
+    }
+
+    /// How many tokens the request would occupy. One attempt: the caller can estimate instead.
+    pub async fn count_tokens(&self, request: &Request) -> Result<u64, Box<Failure>> {
+        let body = request.count_body().map_err(|error| self.setup(&error.to_string()))?;
+        let headers = self.headers(request)?;
+        let mut response = self.send("v1/messages/count_tokens", headers, body.into()).await?;
+        let body = read_some(&mut response).await;
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        answer["input_tokens"].as_u64().ok_or_else(|| {
+            let message = format!("{} counted no tokens; it answered: {}", self.host, excerpt(&body));
+            Box::new(self.scrubbed(Failure::new(FailureKind::NotAStream, message)))
+        })
+    }
+
+    /// Sends one request for a stream and returns the response once it has begun as one.
+    pub(crate) async fn open(&self, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
+        let mut response = self.send("v1/messages", headers, body).await?;
+        let kind = http::text(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default().to_owned();
+        // A server that names no type is given the benefit of the doubt.
+        if kind.is_empty() || kind.to_ascii_lowercase().starts_with("text/event-stream") {
+            return Ok(response);
+        }
+        let id = http::request_id(response.headers());
+        let body = read_some(&mut response).await;
+        let message = format!(
+            "{} answered with {kind} instead of an event stream: {}. Check that ANTHROPIC_BASE_URL is a Messages API{}",
+            self.host,
+            excerpt(&body),
+            in_brackets(id.as_deref())
+        );
+        let failure = Failure { request_id: id, ..Failure::new(FailureKind::NotAStream, message) };
+        Err(Box::new(self.scrubbed(failure)))
+    }
+
+    async fn send(&self, path: &str, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
+        let stack = self.stack.get_or_init(|| http::build(&self.config, &self.endpoint));
+        let stack = stack.as_ref().map_err(|message| self.setup(message))?;
+        let sending = stack.http.post(self.url(path)).headers(headers).body(body).send();
+        let mut response = match timeout(self.config.timeouts.first_byte, sending).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => {
+                let failure = http::transport_failure(&error, &self.host, &stack.skipped_ca);
+                return Err(Box::new(self.scrubbed(failure)));
+            }
+            Err(_) => {
+                let waited = self.config.timeouts.first_byte;
+                let message = format!("{} did not begin to answer within {waited:?}", self.host);
+                return Err(Box::new(Failure::new(FailureKind::NoAnswer, message)));
+            }
+        };
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let facts = http::facts(response.status().as_u16(), response.headers(), Timestamp::now());
+        let body = read_some(&mut response).await;
+        Err(Box::new(self.scrubbed(Failure::http(facts, &body, &self.host))))
+    }
+
+    fn url(&self, path: &str) -> Url {
+        let mut url = self.endpoint.clone();
+        url.set_path(&format!("{}/{path}", self.endpoint.path().trim_end_matches('/')));
+        url
+    }
+
+    pub(crate) fn headers(&self, request: &Request) -> Result<HeaderMap, Box<Failure>> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
+        headers.insert(USER_AGENT, self.value(&self.config.user_agent, "the user agent")?);
+        let what = "the credential";
+        match &self.config.auth {
+            Auth::ApiKey(key) => drop(headers.insert("x-api-key", self.sensitive(key.expose(), what)?)),
+            Auth::Bearer(token) | Auth::OAuth(token) => {
+                headers.insert(AUTHORIZATION, self.sensitive(&format!("Bearer {}", token.expose()), what)?);
+            }
+            Auth::Both(secret) => {
+                headers.insert("x-api-key", self.sensitive(secret.expose(), what)?);
+                headers.insert(AUTHORIZATION, self.sensitive(&format!("Bearer {}", secret.expose()), what)?);
+            }
+            Auth::None => {}
+        }
+        for name in self.custom.keys() {
+            headers.remove(name);
+            headers.extend(self.custom.get_all(name).iter().map(|value| (name.clone(), value.clone())));
+        }
+        if let Some(betas) = self.betas(request) {
+            headers.insert(BETA_HEADER, self.value(&betas, "a beta's name")?);
+        }
+        Ok(headers)
+    }
+
+    /// All betas of the request, the credential and the custom headers, each once.
+    fn betas(&self, request: &Request) -> Option<String> {
+        let oauth = matches!(self.config.auth, Auth::OAuth(_)).then_some(OAUTH_BETA);
+        let custom = self.custom.get_all(BETA_HEADER).iter().filter_map(|value| value.to_str().ok());
+        let mut betas: Vec<&str> = Vec::new();
+        for beta in request.all_betas().chain(oauth).chain(custom.flat_map(|value| value.split(','))) {
+            let beta = beta.trim();
+            if !beta.is_empty() && !betas.contains(&beta) {
+                betas.push(beta);
+            }
+        }
+        (!betas.is_empty()).then(|| betas.join(","))
+    }
+
+    fn value(&self, text: &str, what: &str) -> Result<HeaderValue, Box<Failure>> {
+        let message = format!("{what} holds characters that HTTP does not allow, such as a line break");
+        HeaderValue::try_from(text.trim()).map_err(|_| Box::new(self.setup(&message)))
+    }
+
+    fn sensitive(&self, text: &str, what: &str) -> Result<HeaderValue, Box<Failure>> {
+        let mut value = self.value(text, what)?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    pub(crate) fn setup(&self, message: &str) -> Failure {
+        self.scrubbed(Failure::new(FailureKind::Setup, message))
+    }
+
+    /// A server may echo what it was sent, and a proxy's error may show its address.
+    pub(crate) fn scrubbed(&self, mut failure: Failure) -> Failure {
+        let custom = self.custom.iter().filter(|(name, _)| *name != BETA_HEADER);
+        let custom = custom.filter_map(|(_, value)| value.to_str().ok());
+        let passwords = self.endpoint.password();
+        for secret in self.config.auth.secret().map(Secret::expose).into_iter().chain(custom).chain(passwords) {
+            let secret = secret.trim();
+            if secret.len() >= SCRUB_MIN && failure.message.contains(secret) {
+                failure.message = failure.message.replace(secret, "[secret]");
+            }
+        }
+        failure
+    }
+}
+
+/// The beginning of a body that is only looked at to say what went wrong.
+async fn read_some(response: &mut reqwest::Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    let read = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            let room = ERROR_BODY_MAX - body.len();
+            body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if body.len() == ERROR_BODY_MAX {
+                break;
+            }
+        }
+    };
+    // What arrived in time is shown; a body that never ends is not waited for.
+    let _ = timeout(ERROR_BODY_WAIT, read).await;
+    body
+}
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

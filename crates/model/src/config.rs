@@ -1,0 +1,197 @@
+//! What a [`crate::Client`] must be told. Values only; nothing here reads the environment.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A key or token. It can be used but not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Blanks around it are dropped: files and helpers end in a newline.
+    pub fn new(value: impl AsRef<str>) -> Self {
+        Self(value.as_ref().trim().to_owned())
+    }
+
+    /// The value itself, for the one place that sends it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.write_str("[secret]")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.write_str("[secret]")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    ApiKey(Secret),
+    Bearer(Secret),
+    /// A credential helper's output: nobody knows which of the two it is.
+    Both(Secret),
+    /// A bearer token that needs its capability named.
+    OAuth(Secret),
+    None,
+}
+
+impl Auth {
+    pub(crate) fn secret(&self) -> Option<&Secret> {
+        match self {
+            Self::ApiKey(secret) | Self::Bearer(secret) | Self::Both(secret) | Self::OAuth(secret) => Some(secret),
+            Self::None => None,
+        }
+    }
+}
+
+/// The values of `https_proxy`, `http_proxy` and `no_proxy`, whichever case was set.
+#[derive(Clone, Default)]
+pub struct ProxyEnv {
+    pub https: Option<String>,
+    pub http: Option<String>,
+    pub no_proxy: Option<String>,
+}
+
+impl fmt::Debug for ProxyEnv {
+    /// Proxy addresses may hold passwords.
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        let set = |value: &Option<String>| if value.is_some() { "set" } else { "unset" };
+        write!(to, "ProxyEnv {{ https: {}, http: {} }}", set(&self.https), set(&self.http))
+    }
+}
+
+/// How long to wait for what.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    pub connect: Duration,
+    /// From sending the request to the response's headers.
+    pub first_byte: Duration,
+    /// Between two bytes of the stream. Pings count as bytes.
+    pub idle: Duration,
+    /// Between two events that are more than pings.
+    pub event: Duration,
+    /// For one whole attempt.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            // A host that has not answered by then is down or filtered.
+            connect: Duration::from_secs(30),
+            // The reference's API_TIMEOUT_MS.
+            first_byte: Duration::from_mins(10),
+            // The API pings far more often; half-dead connections are the usual cause of silence.
+            idle: Duration::from_mins(3),
+            // The reference's limit for a stream that lives but says nothing.
+            event: Duration::from_mins(5),
+            // The longest answer of the slowest model takes less.
+            total: Duration::from_hours(2),
+        }
+    }
+}
+
+/// How long to wait between attempts.
+#[derive(Debug, Clone, Copy)]
+pub struct Backoff {
+    pub first: Duration,
+    pub longest: Duration,
+    /// A server that asks for a longer wait than this is not worth waiting for: the run fails and says
+    /// when the limit resets.
+    pub longest_asked: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(500),
+            longest: Duration::from_secs(32),
+            // Covers the API's per-minute limits several times over, and no subscription window.
+            longest_asked: Duration::from_mins(5),
+        }
+    }
+}
+
+#[derive(Clone)]
+pub struct ClientConfig {
+    /// `/v1/messages` is added. May end in a slash and may have a path.
+    pub base_url: String,
+    pub auth: Auth,
+    /// Win over our own headers; `anthropic-beta` is joined with ours.
+    pub custom_headers: Vec<(String, String)>,
+    pub proxy: ProxyEnv,
+    /// PEM files trusted beside the system's. One that cannot be read is skipped, and a failed TLS
+    /// handshake then names it.
+    pub extra_ca_files: Vec<PathBuf>,
+    pub user_agent: String,
+    pub max_retries: u32,
+    pub timeouts: Timeouts,
+    pub backoff: Backoff,
+}
+
+impl ClientConfig {
+    pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
+    pub const DEFAULT_MAX_RETRIES: u32 = 10;
+
+    pub fn new(base_url: impl Into<String>, auth: Auth) -> Self {
+        Self {
+            base_url: base_url.into(),
+            auth,
+            custom_headers: Vec::new(),
+            proxy: ProxyEnv::default(),
+            extra_ca_files: Vec::new(),
+            user_agent: concat!("ralph/", env!("CARGO_PKG_VERSION")).to_owned(),
+            max_retries: Self::DEFAULT_MAX_RETRIES,
+            timeouts: Timeouts::default(),
+            backoff: Backoff::default(),
+        }
+    }
+}
+
+impl fmt::Debug for ClientConfig {
+    /// Custom headers and the address may hold credentials.
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        let names: Vec<&str> = self.custom_headers.iter().map(|(name, _)| name.as_str()).collect();
+        to.debug_struct("ClientConfig")
+            .field("auth", &self.auth)
+            .field("custom_headers", &names)
+            .field("proxy", &self.proxy)
+            .field("extra_ca_files", &self.extra_ca_files)
+            .field("max_retries", &self.max_retries)
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A configuration that no request can be sent with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    #[error("the API address is not an http or https URL ({0}): check ANTHROPIC_BASE_URL")]
+    BaseUrl(String),
+    #[error("the custom header {0:?} has a name or value that HTTP does not allow: check ANTHROPIC_CUSTOM_HEADERS")]
+    CustomHeader(String),
+    #[error("the proxy address is not a URL: check HTTPS_PROXY and HTTP_PROXY")]
+    Proxy,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        let mut config = ClientConfig::new("http://user:hunter2@host", Auth::Both(Secret::new("hunter2")));
+        config.custom_headers.push(("authorization".into(), "hunter2".into()));
+        config.proxy.https = Some("http://me:hunter2@proxy".into());
+        let shown = format!("{config:?} {} {:?}", Secret::new("hunter2"), config.auth);
+        assert!(!shown.contains("hunter2") && shown.contains("[secret]"), "{shown}");
+    }
+}

@@ -1,0 +1,266 @@
+//! Why no answer came, in words a person can act on and a category a program can.
+//!
+//! Pure: what the HTTP layer saw goes in, a [`Failure`] comes out. Messages never hold credentials; the
+//! client scrubs them as well, because a server may echo what it was sent.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Enough of an error page to recognise it.
+const EXCERPT_MAX: usize = 300;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Nothing was sent: the configuration does not allow it.
+    Setup,
+    /// The host could not be reached, or the connection broke before an answer.
+    Connect,
+    /// The host's certificate was refused.
+    TlsVerify,
+    /// No answer began in time.
+    NoAnswer,
+    /// The stream fell silent.
+    Stalled,
+    /// The stream ended early.
+    Cut,
+    /// The stream cannot be understood.
+    Garbled,
+    /// The answer is no stream at all.
+    NotAStream,
+    /// An HTTP error.
+    Http,
+    /// An error event inside a stream that had begun well.
+    Stream,
+    /// `next` was called after the end.
+    Over,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    pub kind: FailureKind,
+    pub status: Option<u16>,
+    /// The word that `assistant.error` and `api_retry.error` carry.
+    pub category: &'static str,
+    pub message: String,
+    pub request_id: Option<String>,
+    /// What the server asked us to wait.
+    pub retry_after: Option<Duration>,
+    /// When the limit that was hit ends, where the server tells.
+    pub reset_at: Option<Timestamp>,
+    /// Spent on the API over all attempts, waits between them not counted.
+    pub api_ms: u64,
+    /// The conversation does not fit: compacting it may help.
+    pub prompt_too_long: bool,
+    /// The model is overloaded: another one may not be.
+    pub overloaded: bool,
+}
+
+/// What an HTTP error response told beside its body.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct HttpFacts {
+    pub(crate) status: u16,
+    pub(crate) request_id: Option<String>,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) reset_at: Option<Timestamp>,
+    pub(crate) location: Option<String>,
+}
+
+impl Failure {
+    /// A failure before anything was sent, such as a missing credential.
+    pub fn local(message: impl Into<String>, category: &'static str) -> Self {
+        Self { category, ..Self::new(FailureKind::Setup, message) }
+    }
+
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            status: None,
+            category: "unknown",
+            message: message.into(),
+            request_id: None,
+            retry_after: None,
+            reset_at: None,
+            api_ms: 0,
+            prompt_too_long: false,
+            overloaded: false,
+        }
+    }
+
+    /// From an HTTP error and as much of its body as was read.
+    pub(crate) fn http(facts: HttpFacts, body: &[u8], host: &str) -> Self {
+        let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let kind = text(&parsed["error"]["type"]).unwrap_or_default();
+        let said =
+            text(&parsed["error"]["message"]).or_else(|| text(&parsed["message"])).or_else(|| text(&parsed["error"]));
+        let request_id = facts.request_id.or_else(|| text(&parsed["request_id"]));
+        let status = facts.status;
+        let what = match (&said, &facts.location) {
+            (Some(said), _) => said.clone(),
+            (None, Some(place)) => format!(
+                "{host} redirects to {place}; redirects are not followed, so set ANTHROPIC_BASE_URL to the final address"
+            ),
+            (None, None) => format!("{host} answered: {}", excerpt(body)),
+        };
+        let label = if kind.is_empty() { String::new() } else { format!("{kind}: ") };
+        let message = format!("{status} {label}{what}{}{}", hint(status), in_brackets(request_id.as_deref()));
+        Self {
+            status: Some(status),
+            category: category(status, &kind, &what),
+            request_id,
+            retry_after: facts.retry_after,
+            reset_at: facts.reset_at,
+            prompt_too_long: status == 413 || too_long(&what),
+            overloaded: status == 529 || kind == "overloaded_error",
+            ..Self::new(FailureKind::Http, message)
+        }
+    }
+
+    /// From an `error` event after the stream had begun. Its type says which status it would have had.
+    pub(crate) fn stream(kind: &str, said: &str, request_id: Option<String>) -> Self {
+        let status = match kind {
+            "invalid_request_error" => 400,
+            "authentication_error" => 401,
+            "billing_error" => 402,
+            "permission_error" => 403,
+            "not_found_error" => 404,
+            "request_too_large" => 413,
+            "rate_limit_error" => 429,
+            "timeout_error" => 504,
+            "overloaded_error" => 529,
+            _ => 500,
+        };
+        let message = format!("{kind}: {said}{}", in_brackets(request_id.as_deref()));
+        Self {
+            status: Some(status),
+            category: category(status, kind, said),
+            request_id,
+            prompt_too_long: too_long(said),
+            overloaded: status == 529,
+            ..Self::new(FailureKind::Stream, message)
+        }
+    }
+}
+
+fn category(status: u16, kind: &str, said: &str) -> &'static str {
+    let said = said.to_ascii_lowercase();
+    match status {
+        _ if kind == "overloaded_error" => "overloaded",
+        400 if said.contains("credit balance") || said.contains("spend limit") => "billing_error",
+        403 if said.contains("oauth") && said.contains("organization") => "oauth_org_not_allowed",
+        401 | 403 => "authentication_failed",
+        402 => "billing_error",
+        404 if kind == "not_found_error" => "model_not_found",
+        408 | 409 => "server_error",
+        429 => "rate_limit",
+        529 => "overloaded",
+        400..500 => "invalid_request",
+        500..600 => "server_error",
+        _ => "unknown",
+    }
+}
+
+fn hint(status: u16) -> &'static str {
+    match status {
+        401 => ". The credential was refused: `ralph auth status` shows which one was sent",
+        402 => ". The account cannot pay for this request",
+        403 => ". The credential is valid but may not do this",
+        404 => ". Check the model's name and ANTHROPIC_BASE_URL",
+        413 => ". The request is larger than the API takes",
+        _ => "",
+    }
+}
+
+fn too_long(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    ["prompt is too long", "exceed context limit", "exceeds the context", "maximum context length"]
+        .iter()
+        .any(|phrase| said.contains(phrase))
+}
+
+pub(crate) fn in_brackets(request_id: Option<&str>) -> String {
+    request_id.map(|id| format!(" (request id {id})")).unwrap_or_default()
+}
+
+/// The beginning of a body, on one line and printable.
+pub(crate) fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * EXCERPT_MAX)]);
+    let words: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
+    let line = words.join(" ");
+    let shown = &line[..line.floor_char_boundary(EXCERPT_MAX)];
+    match (shown.is_empty(), shown.len() < line.len()) {
+        (true, _) => "(nothing)".to_owned(),
+        (false, true) => format!("{shown}…"),
+        (false, false) => shown.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn http(status: u16, body: &str) -> Failure {
+        let facts = HttpFacts { status, request_id: Some("req_1".into()), ..HttpFacts::default() };
+        Failure::http(facts, body.as_bytes(), "api.test")
+    }
+
+    fn body(kind: &str, message: &str) -> String {
+        serde_json::json!({"type":"error","error":{"type":kind,"message":message}}).to_string()
+    }
+
+    #[test]
+    fn statuses_become_categories() {
+        for (status, kind, said, expected) in [
+            (400, "invalid_request_error", "bad", "invalid_request"),
+            (400, "invalid_request_error", "Your credit balance is too low", "billing_error"),
+            (401, "authentication_error", "invalid x-api-key", "authentication_failed"),
+            (402, "billing_error", "pay", "billing_error"),
+            (403, "permission_error", "no", "authentication_failed"),
+            (403, "permission_error", "OAuth is not allowed for this organization", "oauth_org_not_allowed"),
+            (404, "not_found_error", "model: x", "model_not_found"),
+            (413, "request_too_large", "big", "invalid_request"),
+            (429, "rate_limit_error", "slow", "rate_limit"),
+            (500, "api_error", "oops", "server_error"),
+            (500, "overloaded_error", "Overloaded", "overloaded"),
+            (504, "timeout_error", "late", "server_error"),
+            (529, "overloaded_error", "Overloaded", "overloaded"),
+            (302, "", "", "unknown"),
+        ] {
+            let failure = http(status, &body(kind, said));
+            assert_eq!(failure.category, expected, "{status} {said}");
+            assert!(failure.message.contains(said) && failure.message.contains("req_1"), "{failure}");
+            assert_eq!(failure.overloaded, expected == "overloaded");
+        }
+    }
+
+    #[test]
+    fn bodies_that_are_no_json_are_shown_in_part() {
+        let failure = http(502, &format!("<html>\n<h1>Bad\u{1b}[31m gateway</h1>{}", "é".repeat(5000)));
+        assert!(failure.message.starts_with("502 api.test answered: <html> <h1>Bad [31m gateway</h1>éé"), "{failure}");
+        assert!(failure.message.len() < 400);
+        assert!(http(500, "").message.contains("(nothing)"));
+        assert_eq!(http(404, "nothing here").category, "invalid_request");
+    }
+
+    #[test]
+    fn a_prompt_that_is_too_long_is_recognised() {
+        for (status, said, expected) in [
+            (400, "prompt is too long: 213 tokens > 200 maximum", true),
+            (400, "input length and `max_tokens` exceed context limit: 1 + 2 > 3", true),
+            (413, "", true),
+            (400, "messages: at least one is required", false),
+        ] {
+            assert_eq!(http(status, &body("e", said)).prompt_too_long, expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_says_where_to() {
+        let facts = HttpFacts { status: 308, location: Some("https://else.test/".into()), ..HttpFacts::default() };
+        let failure = Failure::http(facts, b"", "api.test");
+        assert!(failure.message.contains("https://else.test/") && failure.message.contains("ANTHROPIC_BASE_URL"));
+    }
+}

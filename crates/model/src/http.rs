@@ -1,0 +1,262 @@
+//! The HTTP stack: how it is built, what a response's headers tell, and what its errors mean.
+//!
+//! Everything that knows reqwest's and rustls's types is here or in [`crate::Client`]. The crypto provider
+//! is chosen in one place, [`build`].
+
+use crate::config::{ClientConfig, ProxyEnv};
+use crate::failure::{Failure, FailureKind, HttpFacts};
+use crate::retry;
+use jiff::Timestamp;
+use reqwest::header::HeaderMap;
+use std::error::Error;
+use std::time::Duration;
+use url::Url;
+
+/// Finds dead HTTP/2 connections of long silent streams before the idle deadline does.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Stack {
+    pub(crate) http: reqwest::Client,
+    /// CA files that could not be used, named when a certificate is refused.
+    pub(crate) skipped_ca: Vec<String>,
+}
+
+/// Costs a few milliseconds where the system's certificates must be read, so it is done at the first
+/// request, and for a plain-http endpoint they are not read at all.
+pub(crate) fn build(config: &ClientConfig, endpoint: &Url) -> Result<Stack, String> {
+    // An error means that somebody has installed a provider already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .no_proxy()
+        // A redirect would carry the key to another host.
+        .redirect(reqwest::redirect::Policy::none())
+        // Compression makes a stream wait for its next block.
+        .gzip(false)
+        .connect_timeout(config.timeouts.connect)
+        .tcp_keepalive(KEEP_ALIVE)
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .http2_keep_alive_timeout(KEEP_ALIVE);
+    let proxy = proxy_for(endpoint, &config.proxy);
+    let mut skipped_ca = Vec::new();
+    let secure = |address: &str| address.starts_with("https:");
+    if secure(endpoint.as_str()) || proxy.as_deref().is_some_and(secure) {
+        let mut certificates = Vec::new();
+        for file in &config.extra_ca_files {
+            let read = std::fs::read(file).map_err(|error| error.to_string());
+            let parsed =
+                read.and_then(|pem| reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| error.to_string()));
+            match parsed {
+                Ok(bundle) => certificates.extend(bundle),
+                Err(error) => skipped_ca.push(format!("{} ({error})", file.display())),
+            }
+        }
+        builder = builder.tls_certs_merge(certificates);
+    } else {
+        builder = builder.tls_certs_only([]);
+    }
+    if let Some(address) = proxy {
+        let bypass = config.proxy.no_proxy.as_deref().unwrap_or_default().replace(' ', ",");
+        let proxy =
+            reqwest::Proxy::all(address).map_err(|error| format!("the proxy cannot be used: {}", root(&error)))?;
+        builder = builder.proxy(proxy.no_proxy(reqwest::NoProxy::from_string(&bypass)));
+    }
+    let http = builder.build().map_err(|error| format!("the HTTP client cannot be set up: {}", root(&error)))?;
+    Ok(Stack { http, skipped_ca })
+}
+
+/// A client builder for other hosts, with this configuration's proxy and certificates.
+pub fn plain_client(config: &ClientConfig) -> Result<reqwest::ClientBuilder, String> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder().no_proxy().connect_timeout(config.timeouts.connect);
+    if let Some(address) = any_proxy(config) {
+        let bypass = config.proxy.no_proxy.as_deref().unwrap_or_default().replace(' ', ",");
+        let proxy =
+            reqwest::Proxy::all(address).map_err(|error| format!("the proxy cannot be used: {}", root(&error)))?;
+        builder = builder.proxy(proxy.no_proxy(reqwest::NoProxy::from_string(&bypass)));
+    }
+    Ok(builder)
+}
+
+/// The proxy's host where pages are fetched through one.
+pub fn proxy_host(config: &ClientConfig) -> Option<String> {
+    Url::parse(&any_proxy(config)?).ok()?.host_str().map(str::to_owned)
+}
+
+fn any_proxy(config: &ClientConfig) -> Option<String> {
+    let page = Url::parse("https://page.invalid").ok()?;
+    proxy_for(&page, &config.proxy)
+}
+
+/// A POST beside the Messages API: no credentials, no retries, a small answer or a reason.
+pub(crate) async fn post_plain(config: &ClientConfig, url: &str, body: String, most: usize) -> Result<Vec<u8>, String> {
+    let endpoint = Url::parse(url).map_err(|error| format!("{url} is no address: {error}"))?;
+    let stack = build(config, &endpoint)?;
+    let request = stack.http.post(endpoint).header("content-type", "application/json").body(body);
+    let mut response = request.send().await.map_err(|error| root(&error))?;
+    if !response.status().is_success() {
+        return Err(format!("status {}", response.status().as_u16()));
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| root(&error))? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > most {
+            return Err("the answer is too long".into());
+        }
+    }
+    Ok(bytes)
+}
+
+/// The proxy for this endpoint. Each variable stands in for the other, as with the reference, but a plain
+/// request to this very machine goes through a proxy only if `http_proxy` says so.
+pub(crate) fn proxy_for(endpoint: &Url, env: &ProxyEnv) -> Option<String> {
+    let set = |value: &Option<String>| value.clone().filter(|value| !value.trim().is_empty());
+    let (https, http) = (set(&env.https), set(&env.http));
+    let chosen = match endpoint.scheme() {
+        "https" => https.or(http),
+        _ if is_loopback(endpoint) => http,
+        _ => http.or(https),
+    }?;
+    let chosen = chosen.trim();
+    Some(if chosen.contains("://") { chosen.to_owned() } else { format!("http://{chosen}") })
+}
+
+fn is_loopback(endpoint: &Url) -> bool {
+    match endpoint.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+/// What broke between us and the host.
+pub(crate) fn transport_failure(error: &reqwest::Error, host: &str, skipped_ca: &[String]) -> Failure {
+    let cause = root(error);
+    if refused_certificate(error) {
+        let skipped = if skipped_ca.is_empty() {
+            String::new()
+        } else {
+            format!(" These CA files could not be used: {}.", skipped_ca.join(", "))
+        };
+        return Failure::new(
+            FailureKind::TlsVerify,
+            format!(
+                "the certificate of {host} is not trusted: {cause}. If a proxy re-signs traffic, give its CA in NODE_EXTRA_CA_CERTS.{skipped}"
+            ),
+        );
+    }
+    if error.is_connect() {
+        let what = if error.is_timeout() { "no connection in time".to_owned() } else { cause };
+        return Failure::new(
+            FailureKind::Connect,
+            format!("cannot reach {host}: {what}. Check the network, ANTHROPIC_BASE_URL and the proxy settings"),
+        );
+    }
+    Failure::new(FailureKind::Connect, format!("the connection to {host} broke: {cause}"))
+}
+
+/// The innermost cause: the outer ones only say "error sending request" and may show the address.
+pub(crate) fn root(error: &reqwest::Error) -> String {
+    causes(error).last().map_or_else(|| "no reason given".to_owned(), ToString::to_string)
+}
+
+fn refused_certificate(error: &reqwest::Error) -> bool {
+    let refused =
+        |cause: &(dyn Error + 'static)| matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)));
+    causes(error).any(refused)
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |error| below(*error))
+}
+
+/// What an error wraps. An I/O error hides that from `source`, so it is asked itself.
+fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<std::io::Error>() {
+        Some(wrapper) => wrapper.get_ref().map(|wrapped| wrapped as &(dyn Error + 'static)),
+        None => error.source(),
+    }
+}
+
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+    ["request-id", "x-request-id"].iter().find_map(|name| text(headers, name)).map(str::to_owned)
+}
+
+pub(crate) fn facts(status: u16, headers: &HeaderMap, now: Timestamp) -> HttpFacts {
+    let retry_after = text(headers, "retry-after").and_then(|value| retry::parse_retry_after(value, now));
+    let after_wait = retry_after.and_then(|wait| now.checked_add(wait).ok());
+    HttpFacts {
+        status,
+        request_id: request_id(headers),
+        retry_after,
+        reset_at: after_wait.or_else(|| exhausted_until(headers)),
+        location: text(headers, "location").map(without_query),
+    }
+}
+
+/// When the last of the limits that have nothing left comes back.
+fn exhausted_until(headers: &HeaderMap) -> Option<Timestamp> {
+    let reset = |name: &str| {
+        let limit = name.strip_prefix("anthropic-ratelimit-")?.strip_suffix("-reset")?;
+        let left = text(headers, &format!("anthropic-ratelimit-{limit}-remaining"));
+        let exhausted = left.map_or(limit.starts_with("unified"), |left| left == "0");
+        exhausted.then(|| retry::parse_reset(text(headers, name)?)).flatten()
+    };
+    headers.keys().filter_map(|name| reset(name.as_str())).max()
+}
+
+/// A redirect's query may hold a token of a login page.
+fn without_query(location: &str) -> String {
+    location.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    #[test]
+    fn each_endpoint_finds_its_proxy() {
+        let env =
+            |https: &str, http: &str| ProxyEnv { https: Some(https.into()), http: Some(http.into()), no_proxy: None };
+        for (endpoint, https, http, expected) in [
+            ("https://api.test/", "http://s:1", "http://p:1", Some("http://s:1")),
+            ("https://api.test/", "", "p:1", Some("http://p:1")),
+            ("http://api.test/", "http://s:1", "http://p:1", Some("http://p:1")),
+            ("http://api.test/", "s:1", " ", Some("http://s:1")),
+            ("http://127.0.0.1:9/", "s:1", "", None),
+            ("http://localhost/", "s:1", "", None),
+            ("http://[::1]/", "s:1", "p:1", Some("http://p:1")),
+            ("https://api.test/", "", "", None),
+        ] {
+            let got = proxy_for(&endpoint.parse().unwrap(), &env(https, http));
+            assert_eq!(got.as_deref(), expected, "{endpoint} {https} {http}");
+        }
+    }
+
+    #[test]
+    fn headers_tell_when_to_come_back() {
+        let now: Timestamp = "2026-11-15T00:00:00Z".parse().unwrap();
+        let read = |pairs: &[(&'static str, &'static str)]| {
+            let pair = |(name, value): &(&'static str, &'static str)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            };
+            let facts = facts(429, &pairs.iter().map(pair).collect(), now);
+            (facts.retry_after.map(|wait| wait.as_secs()), facts.reset_at.map(|at| at.as_second() - now.as_second()))
+        };
+        assert_eq!(read(&[]), (None, None));
+        assert_eq!(read(&[("retry-after", "90")]), (Some(90), Some(90)));
+        assert_eq!(read(&[("retry-after", "rubbish")]), (None, None));
+        let limits = [
+            ("anthropic-ratelimit-tokens-remaining", "0"),
+            ("anthropic-ratelimit-tokens-reset", "2026-11-15T00:01:00Z"),
+            ("anthropic-ratelimit-requests-remaining", "5"),
+            ("anthropic-ratelimit-requests-reset", "2026-11-15T09:00:00Z"),
+        ];
+        assert_eq!(read(&limits), (None, Some(60)));
+    }
+}

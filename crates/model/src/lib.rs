@@ -1,0 +1,32 @@
+//! Asking a model: what to send, how to send it until an answer comes, and what the answer cost.
+//!
+//! The decisions are pure and tested with tables: which id an alias means ([`resolve`]), how a model is
+//! asked to think ([`thinking()`], [`effort`]), where the cache marks go ([`Request::body`]), when to try
+//! again ([`retry`]). The one effect is HTTP, in [`Client`]. Deliberately absent: the environment, the
+//! home folder, refreshing credentials, the conversation itself, and anything that prints.
+
+mod ask;
+mod assemble;
+mod catalog;
+mod client;
+mod config;
+mod failure;
+mod frame;
+mod http;
+mod login;
+mod request;
+pub mod retry;
+mod sse;
+#[cfg(test)]
+mod test_server;
+mod thinking;
+
+pub use ask::{Ask, Event, Reply};
+pub use catalog::{Listing, ModelEnv, ModelInfo, Price, cost_usd, info, listing, resolve, wants_long_context};
+pub use client::Client;
+pub use config::{Auth, Backoff, ClientConfig, ClientError, ProxyEnv, Secret, Timeouts};
+pub use failure::{Failure, FailureKind};
+pub use http::{plain_client, proxy_host};
+pub use login::{LoginError, Tokens, refresh_login};
+pub use request::{CachePolicy, Request};
+pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, thinking, thinking_betas};

@@ -1,0 +1,122 @@
+use super::*;
+use crate::failure::HttpFacts;
+use proptest::prelude::*;
+
+const LIMITS: Limits = Limits {
+    max_retries: 10,
+    overload_retries: None,
+    backoff: Backoff {
+        first: Duration::from_millis(500),
+        longest: Duration::from_secs(32),
+        longest_asked: Duration::from_mins(5),
+    },
+};
+
+fn http(status: u16, retry_after: Option<u64>) -> Failure {
+    let retry_after = retry_after.map(Duration::from_secs);
+    Failure::http(HttpFacts { status, retry_after, ..HttpFacts::default() }, b"", "h")
+}
+
+fn nth(failures: u32, failure: &Failure) -> Verdict {
+    after(Tally { failures, silences: 1, overloads: failures }, &LIMITS, failure, 0.0)
+}
+
+#[test]
+fn what_may_pass_is_retried_and_nothing_else() {
+    for (status, expected) in [
+        (408, true),
+        (409, true),
+        (429, true),
+        (500, true),
+        (502, true),
+        (503, true),
+        (504, true),
+        (529, true),
+        (302, false),
+        (400, false),
+        (401, false),
+        (402, false),
+        (403, false),
+        (404, false),
+        (413, false),
+    ] {
+        assert_eq!(matches!(nth(1, &http(status, None)), Verdict::Retry(_)), expected, "{status}");
+    }
+    for (kind, expected) in [
+        (FailureKind::Connect, true),
+        (FailureKind::NoAnswer, true),
+        (FailureKind::Stalled, true),
+        (FailureKind::Cut, true),
+        (FailureKind::Garbled, true),
+        (FailureKind::TlsVerify, false),
+        (FailureKind::Setup, false),
+        (FailureKind::NotAStream, false),
+    ] {
+        assert_eq!(matches!(nth(1, &Failure::new(kind, "")), Verdict::Retry(_)), expected, "{kind:?}");
+    }
+}
+
+#[test]
+fn waits_double_up_to_a_limit_and_then_end() {
+    let waits: Vec<Verdict> = (1..=11).map(|n| nth(n, &http(529, None))).collect();
+    let expected = [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 32_000, 32_000, 32_000];
+    let mut expected: Vec<Verdict> = expected.iter().map(|ms| Verdict::Retry(Duration::from_millis(*ms))).collect();
+    expected.push(Verdict::GiveUp);
+    assert_eq!(waits, expected);
+}
+
+#[test]
+fn the_server_may_ask_for_more_but_not_for_a_day() {
+    let verdict = |seconds| nth(2, &http(429, Some(seconds)));
+    assert_eq!(verdict(0), Verdict::Retry(Duration::from_secs(1)));
+    assert_eq!(verdict(7), Verdict::Retry(Duration::from_secs(7)));
+    assert_eq!(verdict(300), Verdict::Retry(Duration::from_mins(5)));
+    assert_eq!(verdict(99_999), Verdict::ResetsLater(Duration::from_secs(99_999)));
+}
+
+#[test]
+fn silence_and_a_waiting_fallback_shorten_the_patience() {
+    let stalled = Failure::new(FailureKind::Stalled, "");
+    let mut tally = Tally::default();
+    for expected in [true, true, false] {
+        tally.count(&stalled);
+        assert_eq!(matches!(after(tally, &LIMITS, &stalled, 0.0), Verdict::Retry(_)), expected);
+    }
+    let limits = Limits { overload_retries: Some(1), ..LIMITS };
+    let mut tally = Tally::default();
+    for (status, expected) in [(529, true), (500, true), (529, true), (529, false)] {
+        let failure = http(status, None);
+        tally.count(&failure);
+        assert_eq!(matches!(after(tally, &limits, &failure, 0.0), Verdict::Retry(_)), expected, "{tally:?}");
+    }
+}
+
+#[test]
+fn headers_in_both_notations() {
+    let now: Timestamp = "2026-11-15T07:28:00Z".parse().unwrap();
+    for (value, expected) in [
+        ("3", Some(3.0)),
+        (" 0.5 ", Some(0.5)),
+        ("Sun, 15 Nov 2026 07:28:30 GMT", Some(30.0)),
+        ("Sun, 15 Nov 2026 07:00:00 GMT", Some(0.0)),
+        ("-1", None),
+        ("NaN", None),
+        ("1e300", None),
+        ("soon", None),
+    ] {
+        assert_eq!(parse_retry_after(value, now).map(|wait| wait.as_secs_f64()), expected, "{value}");
+    }
+    assert_eq!(parse_reset("2026-11-15T07:28:00Z"), Some(now));
+    assert_eq!(parse_reset(&now.as_second().to_string()), Some(now));
+    assert_eq!(parse_reset("later"), None);
+}
+
+proptest! {
+    #[test]
+    fn no_wait_is_unbounded(failures in 0u32..5000, asked in prop::option::of(0u64..100_000), jitter in -9.0..9.0f64) {
+        let failure = http(429, asked);
+        if let Verdict::Retry(wait) = after(Tally { failures, ..Tally::default() }, &LIMITS, &failure, jitter) {
+            prop_assert!(wait <= LIMITS.backoff.longest_asked && wait >= Duration::from_millis(375));
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Commands inside commands: which program a command line really starts.
+//!
+//! Two readings of the same words. To allow, a wrapper is opened only when every word of it is
+//! understood. To deny, every way it might be read is a suspect.
+
+use crate::shell::{self, SimpleCommand, Word};
+
+use super::scan;
+
+/// Scripts in strings in scripts: beyond this the outer command is opaque anyway.
+const MAX_STRING_SCRIPTS: usize = 3;
+
+struct Wrapper {
+    name: &'static str,
+    /// Flags that take the next word.
+    valued: &'static [&'static str],
+    /// Words of its own before the command, such as a duration.
+    own: usize,
+    /// May be opened to allow what is inside.
+    transparent: bool,
+}
+
+const fn wrapper(name: &'static str, valued: &'static [&'static str], own: usize, transparent: bool) -> Wrapper {
+    Wrapper { name, valued, own, transparent }
+}
+
+const WRAPPERS: [Wrapper; 34] = [
+    wrapper("timeout", &["-k", "--kill-after", "-s", "--signal"], 1, true),
+    wrapper("time", &["-f", "-o", "--format", "--output"], 0, true),
+    wrapper("nice", &["-n", "--adjustment"], 0, true),
+    wrapper("nohup", &[], 0, true),
+    wrapper("stdbuf", &["-i", "-o", "-e"], 0, true),
+    wrapper("command", &[], 0, true),
+    wrapper("builtin", &[], 0, true),
+    wrapper("noglob", &[], 0, true),
+    wrapper("env", &["-u", "--unset", "-C", "--chdir", "-P"], 0, true),
+    wrapper("xargs", &["-I", "-i", "-n", "-P", "-L", "-d", "-s", "-a", "-E", "-R", "-S", "-J"], 0, true),
+    wrapper("exec", &["-a"], 0, false),
+    wrapper("eval", &[], 0, false),
+    wrapper("sudo", &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R"], 0, false),
+    wrapper("doas", &["-u", "-C"], 0, false),
+    wrapper("setsid", &[], 0, false),
+    wrapper("ionice", &["-c", "-n", "-p", "-P", "-u"], 0, false),
+    wrapper("flock", &["-w", "-E"], 1, false),
+    wrapper("watch", &["-n", "-q"], 0, false),
+    wrapper("parallel", &["-j", "-a"], 0, false),
+    wrapper("busybox", &[], 0, false),
+    wrapper("toybox", &[], 0, false),
+    wrapper("chroot", &[], 1, false),
+    wrapper("unshare", &[], 0, false),
+    wrapper("nsenter", &["-t"], 0, false),
+    wrapper("strace", &["-e", "-o", "-p", "-s", "-u"], 0, false),
+    wrapper("ltrace", &["-e", "-o", "-p", "-s", "-u"], 0, false),
+    wrapper("chrt", &["-p"], 1, false),
+    wrapper("taskset", &["-p"], 1, false),
+    wrapper("ssh", &["-p", "-i", "-l", "-o", "-F", "-J", "-L", "-R", "-D"], 1, false),
+    wrapper("script", &["-c"], 0, false),
+    wrapper("caffeinate", &["-t", "-w"], 0, false),
+    wrapper("-", &[], 0, false),
+    wrapper("nocorrect", &[], 0, false),
+    wrapper("coproc", &[], 0, false),
+];
+
+/// They run text that is handed to them: as an argument, from standard input, from a file.
+const CODE_RUNNERS: [&str; 28] = [
+    "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "pwsh", "eval", "exec", "source", ".",
+    "alias", "trap", "su", "ssh", "watch", "parallel", "script", "flock", "env", "xargs", "find", "busybox", "rbash",
+];
+
+pub(super) fn runs_code(name: &str) -> bool {
+    CODE_RUNNERS.contains(&base_name(name)) && !matches!(name, "env" | "xargs" | "find")
+}
+
+pub(super) fn base_name(text: &str) -> &str {
+    let text = text.trim_start_matches(['\\', '=']);
+    text.rsplit('/').next().unwrap_or(text)
+}
+
+fn find_wrapper(name: &str) -> Option<&'static Wrapper> {
+    WRAPPERS.iter().find(|wrapper| wrapper.name == name)
+}
+
+pub(super) fn raw_text(words: &[Word]) -> String {
+    words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// The command lines that an allow rule may speak about: the command itself, then what its wrappers start.
+pub(super) fn layers(words: &[Word]) -> Vec<Vec<Word>> {
+    let mut layers = vec![words.to_vec()];
+    // Every wrapper takes a word, so this ends.
+    while let Some(inner) = layers.last().and_then(|words| open(words)) {
+        layers.push(inner);
+    }
+    layers
+}
+
+fn open(words: &[Word]) -> Option<Vec<Word>> {
+    let (name, rest) = words.split_first()?;
+    let wrapper = find_wrapper(&name.raw).filter(|wrapper| wrapper.transparent)?;
+    let plain = |word: &Word| word.raw == word.text && word.exact().is_some();
+    let mut at = 0;
+    while let Some(flag) = rest.get(at).filter(|word| word.raw.starts_with('-')) {
+        match (wrapper.name, flag.raw.as_str()) {
+            ("nice", "-n") | ("timeout", "-k" | "-s") => at += 2,
+            ("timeout", "--preserve-status" | "--foreground") | ("time", "-p") => at += 1,
+            ("nice", value) if value[1..].trim_start_matches('n').bytes().all(|b| b.is_ascii_digit()) => at += 1,
+            ("stdbuf", value) if matches!(value.as_bytes(), [b'-', b'i' | b'o' | b'e', b'L' | b'0']) => at += 1,
+            _ => return None,
+        }
+    }
+    if wrapper.name == "timeout" {
+        let duration = rest.get(at).filter(|word| plain(word))?;
+        let digits = duration.text.trim_end_matches(['s', 'm', 'h', 'd']);
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+            return None;
+        }
+        at += 1;
+    }
+    if wrapper.name == "env" {
+        while let Some(word) = rest.get(at).filter(|word| word.raw.contains('=')) {
+            let name = word.raw.split('=').next().unwrap_or_default();
+            if word.exact().is_none() || !safe_variable(name) {
+                return None;
+            }
+            at += 1;
+        }
+    }
+    let mut inner = rest.get(at..)?.to_vec();
+    if !inner.first().is_some_and(plain) {
+        return None;
+    }
+    if wrapper.name == "xargs" {
+        inner.push(Word::unknown("…"));
+    }
+    Some(inner)
+}
+
+/// Variables that no program takes for instructions. Names in lower case are a script's own, but for the
+/// arrays that zsh ties to search paths and the proxies that network tools obey.
+pub(super) fn safe_variable(name: &str) -> bool {
+    const KNOWN: [&str; 24] = [
+        "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "CI", "DEBUG", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
+        "CLICOLOR_FORCE", "NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "GOOS", "GOARCH", "CGO_ENABLED",
+        "RUST_LOG", "RUST_BACKTRACE", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR",
+    ];
+    const TIED: [&str; 8] =
+        ["path", "fpath", "cdpath", "manpath", "mailpath", "module_path", "fignore", "psvar"];
+    let own = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        && !TIED.contains(&name)
+        && !name.ends_with("_proxy");
+    own || KNOWN.contains(&name) || name.starts_with("LC_")
+}
+
+/// Every text a deny or ask rule is tried on.
+pub(super) fn suspects(command: &SimpleCommand) -> Vec<String> {
+    let mut out = Vec::new();
+    collect(command, 0, &mut out);
+    out
+}
+
+fn collect(command: &SimpleCommand, depth: usize, out: &mut Vec<String>) {
+    if !command.assignments.is_empty() {
+        let assignments: Vec<&str> = command.assignments.iter().map(|a| a.raw.as_str()).collect();
+        out.push(format!("{} {}", assignments.join(" "), command.text));
+    }
+    let words = &command.words;
+    let mut starts = vec![0];
+    let mut next = 0;
+    while let Some(&start) = starts.get(next) {
+        next += 1;
+        let Some(name) = words.get(start) else { continue };
+        readings(&words[start..], out);
+        let base = base_name(&name.text);
+        for inner in starts_inside(base, words, start) {
+            if !starts.contains(&inner) {
+                starts.push(inner);
+            }
+        }
+        if depth < MAX_STRING_SCRIPTS && CODE_RUNNERS.contains(&base) {
+            string_scripts(base, &words[start + 1..], depth, out);
+        }
+    }
+}
+
+/// The ways one command line may be spelled in a rule.
+fn readings(words: &[Word], out: &mut Vec<String>) {
+    let Some((name, rest)) = words.split_first() else { return };
+    let plain = |word: &Word| if word.exact().is_some() { word.text.clone() } else { word.raw.clone() };
+    let tail: String = rest.iter().flat_map(|word| [" ".to_owned(), plain(word)]).collect();
+    let base = base_name(&name.text);
+    out.push(raw_text(words));
+    out.push(format!("{}{tail}", plain(name)));
+    if base != name.text {
+        out.push(format!("{base}{tail}"));
+    }
+    let lower = base.to_lowercase();
+    if lower != base {
+        out.push(format!("{lower}{tail}"));
+    }
+    if lower == "git" {
+        let subcommand = super::git::after_globals(rest);
+        if subcommand < rest.len() {
+            out.push(format!("git {}", rest[subcommand..].iter().map(plain).collect::<Vec<_>>().join(" ")));
+        }
+    }
+}
+
+/// Where the command of a wrapper may begin, by any reading of its flags.
+fn starts_inside(base: &str, words: &[Word], start: usize) -> Vec<usize> {
+    if base == "find" || base == "fd" || base == "fdfind" {
+        let runs = |word: &Word| {
+            matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
+        };
+        return (start + 1..words.len()).filter(|&i| runs(&words[i])).map(|i| i + 1).collect();
+    }
+    let Some(wrapper) = find_wrapper(base) else { return Vec::new() };
+    let mut out = Vec::new();
+    let mut own = wrapper.own;
+    let mut at = start + 1;
+    while let Some(word) = words.get(at) {
+        let text = word.text.as_str();
+        if text.starts_with('-') && text.len() > 1 {
+            let takes_next = wrapper.valued.contains(&text);
+            if !takes_next && text != "--" {
+                // A flag not known here may or may not take a value: both readings are tried.
+                out.push(at + 1);
+                out.push(at + 2);
+            }
+            at += if takes_next { 2 } else { 1 };
+        } else if text.contains('=') {
+            at += 1;
+        } else if own > 0 {
+            own -= 1;
+            at += 1;
+        } else {
+            out.push(at);
+            break;
+        }
+    }
+    out
+}
+
+/// Code in arguments: `sh -c '…'`, `eval …`, `trap '…' EXIT`, `env -S '…'`.
+fn string_scripts(base: &str, words: &[Word], depth: usize, out: &mut Vec<String>) {
+    let joined = (base == "eval").then(|| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "));
+    // Only some take any word for code; for the others a word with a space or a sign in it is suspicious.
+    let any_word = !matches!(base, "find" | "xargs" | "env" | "watch" | "parallel" | "flock" | "script" | "busybox");
+    let is_code = |text: &String| {
+        !text.is_empty() && !text.starts_with('-') && (any_word || text.contains([' ', ';', '&', '|', '$', '`', '\n']))
+    };
+    let texts = words.iter().map(|word| word.text.clone()).filter(is_code);
+    for text in joined.into_iter().chain(texts) {
+        // `alias ls=curl` and `-c=…` carry their code after the sign.
+        let code = if base == "alias" { text.split_once('=').map_or(text.as_str(), |(_, code)| code) } else { &text };
+        match shell::analyse(code) {
+            Ok(script) => script.commands.iter().for_each(|command| collect(command, depth + 1, out)),
+            Err(_) => out.extend(scan::fragments(code)),
+        }
+    }
+}
+
+/// Whether the word at `at` may be the command of a wrapper before it.
+pub(super) fn runs_inside(words: &[Word], at: usize) -> bool {
+    let mut starts = vec![0];
+    let mut next = 0;
+    while let Some(&start) = starts.get(next) {
+        next += 1;
+        let Some(name) = words.get(start) else { continue };
+        for inner in starts_inside(base_name(&name.text), words, start) {
+            if !starts.contains(&inner) {
+                starts.push(inner);
+            }
+        }
+    }
+    starts.contains(&at)
+}
+
+/// Commands that a rule with a wildcard does not reach, because the rest of the line is another program:
+/// the rule must name them, or be exact.
+pub(super) fn beyond_wildcards(words: &[Word], named: Option<&str>) -> bool {
+    let Some((name, rest)) = words.split_first() else { return true };
+    match name.raw.as_str() {
+        "watch" | "setsid" | "ionice" | "flock" => true,
+        "find" => super::files::find_acts(rest),
+        "git" => super::git::carries_code(rest),
+        raw => runs_code(raw) && named != Some(raw),
+    }
+}

@@ -1,0 +1,330 @@
+//! What well-known programs do to files, from their arguments alone.
+//!
+//! A program not listed here has no footprint: nothing is known about it, so nothing is allowed by it.
+//! Deliberately absent: pagers, interpreters, `awk`, `tee` and whatever else can run or write at will.
+
+use crate::paths::Access;
+use crate::shell::{Certainty, Word};
+
+use super::{git, sed};
+
+#[derive(Debug, Clone)]
+pub(super) struct Use {
+    pub(super) word: Word,
+    pub(super) access: Access,
+}
+
+impl Use {
+    pub(super) fn read(word: &Word) -> Self {
+        Self { word: word.clone(), access: Access::Read }
+    }
+
+    fn write(word: &Word) -> Self {
+        Self { word: word.clone(), access: Access::Write }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Footprint {
+    pub(super) uses: Vec<Use>,
+    /// Safe to run unasked as long as what it reads may be read.
+    pub(super) read_only: bool,
+    /// One of the edits that `acceptEdits` covers.
+    pub(super) edits: bool,
+    /// Prints the contents of whole directories, so single files in them cannot be checked.
+    pub(super) recursive: bool,
+}
+
+/// How a reading program takes its arguments.
+struct Reader {
+    names: &'static [&'static str],
+    /// Operands before the files: a pattern, a program.
+    skip: usize,
+    /// Flags whose value, as the next word, is no file.
+    valued: &'static [&'static str],
+    /// Flags that write or run something. Long ones also count when abbreviated.
+    refused: &'static [&'static str],
+    most_operands: usize,
+    /// Operands are text, not files.
+    text: bool,
+}
+
+const ANY: usize = usize::MAX;
+
+const fn files(names: &'static [&'static str], valued: &'static [&'static str]) -> Reader {
+    Reader { names, skip: 0, valued, refused: &[], most_operands: ANY, text: false }
+}
+
+const fn text(names: &'static [&'static str]) -> Reader {
+    Reader { names, skip: 0, valued: &[], refused: &[], most_operands: ANY, text: true }
+}
+
+const READERS: [Reader; 19] = [
+    text(&["echo", "pwd", "true", "false", ":", "exit", "sleep", "seq", "basename", "dirname", "which", "expr", "test", "["]),
+    text(&["uname", "nproc", "arch", "uptime", "tr", "break", "continue", "return", "wait", "type"]),
+    Reader { refused: &["-v"], ..text(&["printf"]) },
+    Reader { refused: &["-s", "--set", "-f", "--file"], valued: &["-d", "--date"], ..text(&["date"]) },
+    files(&["ls", "cat", "wc", "readlink", "realpath", "nl", "tac", "rev", "fold", "fmt", "comm", "cmp", "strings"], &[]),
+    files(&["head", "tail"], &["-n", "-c", "--lines", "--bytes", "-s", "--pid"]),
+    files(&["stat"], &["-c", "-f", "--format", "--printf", "-t"]),
+    files(&["du", "df"], &["-d", "--max-depth", "-t", "--threshold"]),
+    files(&["cut", "paste", "join", "column"], &["-d", "-f", "-c", "-b", "-s", "-t", "-o", "-1", "-2", "--delimiter"]),
+    files(&["od", "hexdump", "base64", "cksum", "expand", "unexpand"], &["-N", "-j", "-n", "-s", "-w", "-t", "-A"]),
+    Reader {
+        refused: &["-c", "--check"],
+        ..files(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"], &[])
+    },
+    Reader { most_operands: 1, refused: &["-r"], ..files(&["xxd"], &["-l", "-s", "-c", "-g"]) },
+    Reader { most_operands: 1, ..files(&["uniq"], &["-f", "-s", "-w"]) },
+    files(&["diff"], &["-U", "-C", "-x", "-I", "-W", "--exclude", "--label", "-L"]),
+    Reader { refused: &["-C", "--compile"], ..files(&["file"], &["-F", "-P"]) },
+    Reader { refused: &["-o", "-R"], ..files(&["tree"], &["-L", "-I", "-P"]) },
+    Reader {
+        refused: &["-o", "--output", "--compress-program", "-T", "--temporary-directory", "--files0-from"],
+        ..files(&["sort"], &["-k", "-t", "-S"])
+    },
+    Reader {
+        skip: 1,
+        ..files(
+            &["grep", "egrep", "fgrep"],
+            &["-A", "-B", "-C", "-m", "-e", "--regexp", "--include", "--exclude", "--max-count", "-d", "-D"],
+        )
+    },
+    Reader {
+        skip: 1,
+        refused: &["-f", "--from-file", "--rawfile", "--slurpfile", "-L", "--argfile", "--args", "--jsonargs"],
+        ..files(&["jq"], &["--arg", "--argjson", "--indent"])
+    },
+];
+
+const SEARCH: Reader = Reader {
+    skip: 1,
+    refused: &["--pre", "--hostname-bin", "-z", "--search-zip"],
+    ..files(
+        &["rg"],
+        &["-g", "-t", "-T", "-A", "-B", "-C", "-m", "-e", "-d", "-j", "-M", "-E", "--glob", "--type", "--regexp", "--sort"],
+    )
+};
+
+const FIND_REFUSED: [&str; 10] =
+    ["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from"];
+
+/// `None`: not a program whose files are known.
+pub(super) fn footprint(words: &[Word]) -> Option<Footprint> {
+    let (name, args) = words.split_first()?;
+    match name.raw.as_str() {
+        "find" => Some(find(args)),
+        "sed" => Some(sed_footprint(args)),
+        "rg" => Some(search(args)),
+        "git" => git::footprint(args),
+        "cd" => Some(Footprint { uses: directory(args), read_only: true, ..Footprint::default() }),
+        "command" if args.first().is_some_and(|flag| matches!(flag.raw.as_str(), "-v" | "-V")) => {
+            Some(Footprint { read_only: true, ..Footprint::default() })
+        }
+        name => match READERS.iter().find(|reader| reader.names.contains(&name)) {
+            Some(reader) => Some(read(reader, args)),
+            None => writer(name, args),
+        },
+    }
+}
+
+/// `find -exec` and its kin run or remove things; no rule with a wildcard covers them.
+pub(super) fn find_acts(args: &[Word]) -> bool {
+    args.iter().any(|word| match word.certainty {
+        Certainty::Exact => FIND_REFUSED.contains(&word.text.as_str()),
+        Certainty::Glob => FIND_REFUSED.iter().any(|flag| crate::pattern::path_segments(&[&word.text], &[flag])),
+        Certainty::Home => false,
+        Certainty::Unknown => true,
+    })
+}
+
+fn is_flag(word: &Word) -> bool {
+    word.text.starts_with('-') && word.text.len() > 1
+}
+
+fn refuses(refused: &[&str], flag: &str) -> bool {
+    if flag.starts_with("--") {
+        let name = flag.split('=').next().unwrap_or(flag);
+        return name.len() > 2 && refused.iter().any(|known| known.starts_with(name));
+    }
+    refused.iter().filter(|known| known.len() == 2).any(|known| flag[1..].contains(&known[1..]))
+}
+
+/// Operands and the paths hidden in flags, or nothing if a flag is refused.
+fn read(reader: &Reader, args: &[Word]) -> Footprint {
+    let mut operands: Vec<&Word> = Vec::new();
+    let mut uses = Vec::new();
+    let mut skip = reader.skip;
+    let mut harmless = true;
+    let mut flags = true;
+    let mut at = 0;
+    while let Some(word) = args.get(at) {
+        at += 1;
+        if flags && word.text == "--" {
+            flags = false;
+        } else if flags && is_flag(word) {
+            harmless &= !refuses(reader.refused, &word.text);
+            if matches!(word.text.as_str(), "-e" | "--regexp") {
+                skip = 0;
+            }
+            if matches!(word.text.as_str(), "-f" | "--file") || word.text.starts_with("--file=") {
+                // Patterns from a file; the next word is read as one.
+                skip = 0;
+            }
+            if reader.valued.contains(&word.text.as_str()) {
+                at += if matches!(word.text.as_str(), "--arg" | "--argjson") { 2 } else { 1 };
+            }
+            uses.extend(path_in_flag(word));
+        } else {
+            operands.push(word);
+            // After its format `printf` takes no more flags.
+            flags &= !reader.names.contains(&"printf");
+        }
+        // A word that may turn into a flag is fine only where no flag is refused.
+        let may_be_flag = match word.certainty {
+            Certainty::Exact | Certainty::Home => false,
+            Certainty::Glob => flags && word.text.starts_with(['*', '?', '[', '-']),
+            Certainty::Unknown => flags,
+        };
+        harmless &= !may_be_flag || (reader.refused.is_empty() && reader.most_operands == ANY);
+    }
+    harmless &= operands.len() <= reader.most_operands.saturating_add(skip);
+    if reader.names.contains(&"date") {
+        harmless &= operands.iter().all(|word| word.text.starts_with('+'));
+    }
+    let named = operands.into_iter().skip(skip).filter(|word| word.raw != "-");
+    if reader.text {
+        // `echo /etc/*` lists a directory.
+        uses.extend(named.filter(|word| word.certainty == Certainty::Glob && word.text.contains('/')).map(Use::read));
+    } else {
+        uses.extend(named.map(Use::read));
+    }
+    let recursive = reader.names.contains(&"grep") || reader.names.contains(&"diff");
+    let recursive = recursive
+        && args.iter().any(|word| {
+            let text = word.text.as_str();
+            text.starts_with("--rec") || text.starts_with("--dereference-rec") || text == "-d"
+                || (is_flag(word) && !text.starts_with("--") && text.contains(['r', 'R']))
+        });
+    Footprint { uses, read_only: harmless, edits: false, recursive }
+}
+
+/// `--file=/etc/passwd`, `-f/etc/passwd`, `-I../x`.
+fn path_in_flag(flag: &Word) -> Vec<Use> {
+    let text = flag.text.as_str();
+    let value = match text.split_once('=') {
+        Some((_, value)) => value,
+        None => text.get(2..).unwrap_or_default(),
+    };
+    let path = |text: &str| Use::read(&Word { raw: text.to_owned(), text: text.to_owned(), certainty: Certainty::Exact });
+    let mut out = Vec::new();
+    if value.contains('/') || value.contains("..") || value.starts_with('~') {
+        let value = value.trim_start_matches("~/");
+        out.push(path(value));
+        out.extend(value.find('/').map(|at| path(&value[at..])));
+    }
+    if text.contains("=~") || flag.certainty != Certainty::Exact {
+        out.push(Use::read(&Word::unknown(&flag.raw)));
+    }
+    out
+}
+
+fn search(args: &[Word]) -> Footprint {
+    let mut footprint = read(&SEARCH, args);
+    footprint.recursive = true;
+    footprint
+}
+
+fn directory(args: &[Word]) -> Vec<Use> {
+    let home = Word { raw: "~".to_owned(), text: String::new(), certainty: Certainty::Home };
+    let named: Vec<Use> = args.iter().filter(|word| !matches!(word.raw.as_str(), "--" | "-L")).map(Use::read).collect();
+    if named.is_empty() { vec![Use::read(&home)] } else { named }
+}
+
+fn find(args: &[Word]) -> Footprint {
+    let expression = args
+        .iter()
+        .position(|word| (is_flag(word) && !matches!(word.text.as_str(), "-L" | "-H" | "-P")) || matches!(word.text.as_str(), "(" | "!"))
+        .unwrap_or(args.len());
+    let uses = args[..expression].iter().filter(|word| !is_flag(word)).map(Use::read).collect();
+    Footprint { uses, read_only: !find_acts(args), edits: false, recursive: false }
+}
+
+fn sed_footprint(args: &[Word]) -> Footprint {
+    let (mut scripts, mut operands, mut in_place, mut harmless) = (Vec::new(), Vec::new(), false, true);
+    let mut at = 0;
+    while let Some(word) = args.get(at) {
+        at += 1;
+        match word.text.as_str() {
+            "-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-ne" | "-nE" | "-En" | "--quiet" | "--regexp-extended" | "--" => {
+                if word.text == "-ne" {
+                    scripts.extend(args.get(at));
+                    at += 1;
+                }
+            }
+            "-e" | "--expression" => {
+                scripts.extend(args.get(at));
+                at += 1;
+            }
+            "-i" | "--in-place" => in_place = true,
+            flag if is_flag(word) => {
+                // A backup suffix is fine as long as it cannot name another directory.
+                let suffix = flag.strip_prefix("-i").or_else(|| flag.strip_prefix("--in-place="));
+                harmless &= suffix.is_some_and(|suffix| suffix.starts_with('.') && !suffix.contains(['/', '*']));
+                in_place |= suffix.is_some();
+            }
+            _ => operands.push(word),
+        }
+    }
+    if scripts.is_empty() && !operands.is_empty() {
+        scripts.push(operands.remove(0));
+    }
+    harmless &= scripts.iter().all(|script| script.exact().is_some_and(sed::harmless));
+    harmless &= operands.iter().all(|word| matches!(word.certainty, Certainty::Exact | Certainty::Home));
+    let uses = operands.into_iter().map(if in_place { Use::write } else { Use::read }).collect();
+    Footprint { uses, read_only: harmless && !in_place, edits: harmless, recursive: false }
+}
+
+fn writer(name: &str, args: &[Word]) -> Option<Footprint> {
+    let edits = matches!(name, "mkdir" | "touch" | "rm" | "rmdir" | "mv" | "cp");
+    let known = matches!(name, "tee" | "ln" | "install" | "truncate" | "shred" | "unlink" | "chmod" | "chown" | "dd");
+    if !edits && !known {
+        return None;
+    }
+    let skip = usize::from(matches!(name, "chmod" | "chown"));
+    let mut uses: Vec<Use> = Vec::new();
+    let operands: Vec<&Word> = args.iter().filter(|word| !is_flag(word)).collect();
+    let reads_all_but_last = matches!(name, "cp" | "ln" | "install") && operands.len() > 1;
+    for (i, word) in operands.iter().enumerate().skip(skip) {
+        let word = match word.text.split_once('=') {
+            Some((_, path)) if name == "dd" => &Word { raw: path.to_owned(), text: path.to_owned(), ..(*word).clone() },
+            _ => *word,
+        };
+        let source = reads_all_but_last && i + 1 < operands.len();
+        uses.push(if source { Use::read(word) } else { Use::write(word) });
+    }
+    if matches!(name, "cp" | "mv") {
+        uses.extend(landing(&operands));
+    }
+    for flag in args.iter().filter(|word| is_flag(word)) {
+        uses.extend(path_in_flag(flag).into_iter().map(|hidden| Use::write(&hidden.word)));
+    }
+    Some(Footprint { uses, edits, read_only: false, recursive: name == "cp" && args.iter().any(copies_trees) })
+}
+
+fn copies_trees(flag: &Word) -> bool {
+    let text = flag.text.as_str();
+    text.starts_with("--rec") || text.starts_with("--arch") || (text.starts_with('-') && text.contains(['r', 'R', 'a']))
+}
+
+/// Copying into a directory writes a file of the same name in it, which may be a link elsewhere.
+fn landing(operands: &[&Word]) -> Vec<Use> {
+    let Some((target, sources)) = operands.split_last() else { return Vec::new() };
+    let join = |source: &&Word| {
+        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let text = format!("{}/{name}", target.text);
+        let certainty = if source.certainty == Certainty::Exact { target.certainty } else { source.certainty };
+        Use::write(&Word { raw: text.clone(), text, certainty })
+    };
+    sources.iter().map(join).collect()
+}

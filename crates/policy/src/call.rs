@@ -1,0 +1,91 @@
+//! The vocabulary of a decision: what is asked, by which policy, and what comes back.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use wire::PermissionMode;
+
+use crate::rule::RuleSet;
+
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pub mode: PermissionMode,
+    pub rules: RuleSet,
+    /// Canonical: the project first, then added directories.
+    pub roots: Vec<PathBuf>,
+    /// Effective directory of the shell, canonical.
+    pub cwd: PathBuf,
+    pub home: Option<PathBuf>,
+}
+
+/// A path that a file tool is about to touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathFact {
+    /// Absolute and lexically normalised ([`crate::normalise`]).
+    pub given: PathBuf,
+    /// Symlinks resolved, as far as the path exists.
+    pub real: PathBuf,
+    pub write: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    pub tool: &'a str,
+    pub input: &'a Value,
+    pub paths: &'a [PathFact],
+}
+
+/// The only door to the file system, used for paths found inside shell commands.
+pub trait Resolve {
+    /// Canonicalise as far as the path exists, the rest appended. The path is absolute but may hold
+    /// `..`, which must be resolved as the operating system would: after the symlink before it.
+    fn real(&self, path: &Path) -> PathBuf;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Allow,
+    Ask,
+    Deny,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    pub verdict: Verdict,
+    /// `rule`, `mode`, `readOnly`, `workspace`, `safety`, `unparsable` or `other`.
+    pub reason_type: &'static str,
+    /// One sentence for people.
+    pub reason: String,
+    /// The rule that decided, as it was written.
+    pub rule: Option<String>,
+    pub blocked_path: Option<PathBuf>,
+}
+
+impl Decision {
+    pub(crate) fn new(verdict: Verdict, reason_type: &'static str, reason: impl Into<String>) -> Self {
+        Self { verdict, reason_type, reason: reason.into(), rule: None, blocked_path: None }
+    }
+
+    pub(crate) fn allow(reason_type: &'static str, reason: impl Into<String>) -> Self {
+        Self::new(Verdict::Allow, reason_type, reason)
+    }
+
+    pub(crate) fn ask(reason_type: &'static str, reason: impl Into<String>) -> Self {
+        Self::new(Verdict::Ask, reason_type, reason)
+    }
+
+    pub(crate) fn by_rule(verdict: Verdict, rule: &crate::rule::Rule) -> Self {
+        let does = match verdict {
+            Verdict::Allow => "allows this",
+            Verdict::Ask => "asks before this",
+            Verdict::Deny => "denies this",
+        };
+        let reason = format!("The rule {} from {} {does}.", rule.text, rule.source.name);
+        Self { rule: Some(rule.text.clone()), ..Self::new(verdict, "rule", reason) }
+    }
+
+    pub(crate) fn at(mut self, path: &Path) -> Self {
+        self.blocked_path = Some(path.to_path_buf());
+        self
+    }
+}

@@ -1,0 +1,22 @@
+//! May this call run? Rules, modes, shell analysis, path and host rules.
+//!
+//! [`decide`] is pure and total: every call gets a verdict, and what is not provably allowed is asked.
+//! Deliberately absent: I/O (paths are resolved through [`Resolve`]), prompting, hooks, and what an
+//! unanswered question means: the caller turns `Ask` into a denial when nobody is there to answer.
+
+mod bash;
+mod call;
+mod decide;
+mod pattern;
+mod paths;
+mod rule;
+pub mod shell;
+
+pub use call::{Call, Decision, PathFact, Policy, Resolve, Verdict};
+pub use decide::decide;
+pub use paths::normalise;
+pub use rule::{Rule, RuleError, RuleSet, Source, Specifier, parse_rule, split_list};
+pub use wire::PermissionMode;
+
+#[cfg(test)]
+mod tests;

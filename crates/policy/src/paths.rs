@@ -1,0 +1,278 @@
+//! Path rules, the workspace border, and the paths that are guarded whatever the rules say.
+//!
+//! Comparison is by path component, never by string prefix. Allow needs the path as given and where it
+//! leads; deny takes either, in any spelling a case-insensitive or normalising file system would accept.
+//! Deliberately absent: reading the file system.
+
+use std::path::{Component, Path, PathBuf};
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::call::{PathFact, Policy};
+use crate::pattern::path_segments;
+use crate::rule::{Kind, List, Rule, is_editor, is_reader};
+
+/// Removes `.`, doubled slashes and `..` by name alone, as `cd` does.
+pub fn normalise(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !out.pop() {
+                    out.push("/");
+                }
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Anchor {
+    FileSystem,
+    Home,
+    Source,
+    Project,
+    /// `./p`: like `Project`, but an allow rule means that one place.
+    ProjectPinned,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PathPattern {
+    anchor: Anchor,
+    segments: Vec<String>,
+}
+
+impl PathPattern {
+    pub(crate) fn parse(text: &str) -> Self {
+        let (anchor, rest) = if let Some(rest) = text.strip_prefix("//") {
+            (Anchor::FileSystem, rest)
+        } else if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+            (Anchor::Home, rest)
+        } else if let Some(rest) = text.strip_prefix('/') {
+            (Anchor::Source, rest)
+        } else if let Some(rest) = text.strip_prefix("./") {
+            (Anchor::ProjectPinned, rest)
+        } else {
+            (Anchor::Project, text)
+        };
+        let segments = rest.split('/').filter(|s| !s.is_empty() && *s != ".").map(str::to_owned).collect();
+        Self { anchor, segments }
+    }
+
+    fn base(&self, policy: &Policy, rule: &Rule) -> Option<PathBuf> {
+        match self.anchor {
+            Anchor::FileSystem => Some(PathBuf::from("/")),
+            Anchor::Home => policy.home.clone(),
+            Anchor::Source => Some(rule.source.anchor.clone()),
+            // The project, not the directory a shell has wandered to: `cd` must not move a rule.
+            Anchor::Project | Anchor::ProjectPinned => Some(project(policy).to_path_buf()),
+        }
+    }
+
+    /// A bare name holds at any depth; so does `dir/**`, but only to restrict.
+    fn any_depth(&self, list: List) -> bool {
+        let floats = match self.anchor {
+            Anchor::Project => true,
+            Anchor::ProjectPinned => list != List::Allow,
+            Anchor::FileSystem | Anchor::Home | Anchor::Source => false,
+        };
+        let directory = self.segments.len() == 2 && self.segments[1] == "**" && list != List::Allow;
+        floats && (self.segments.len() == 1 || directory)
+    }
+
+    fn matches(&self, mut base: PathBuf, path: &Path, list: List) -> bool {
+        let ups = self.segments.iter().take_while(|s| *s == "..").count();
+        for _ in 0..ups {
+            base.pop();
+        }
+        let mut segments: Vec<String> = self.segments[ups..].to_vec();
+        if segments.is_empty() {
+            return list != List::Allow && folded(path).starts_with(folded(&base));
+        }
+        let (base, path) = if list == List::Allow {
+            (base, path.to_path_buf())
+        } else {
+            segments.iter_mut().for_each(|s| *s = fold(s));
+            (folded(&base), folded(path))
+        };
+        let Ok(below) = path.strip_prefix(&base) else { return false };
+        let names: Vec<String> = below.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut wanted: Vec<&str> = segments.iter().map(String::as_str).collect();
+        if self.any_depth(list) {
+            wanted.insert(0, "**");
+        }
+        path_segments(&wanted, &names)
+    }
+}
+
+pub(crate) fn project(policy: &Policy) -> &Path {
+    policy.roots.first().unwrap_or(&policy.cwd)
+}
+
+/// One spelling for all that some file system takes for the same name.
+fn fold(name: &str) -> String {
+    let lower: String = name.to_lowercase().nfc().collect();
+    let trimmed = lower.trim_end_matches(['.', ' ']);
+    if trimmed.is_empty() { lower } else { trimmed.to_owned() }
+}
+
+fn folded(path: &Path) -> PathBuf {
+    path.components()
+        .map(|part| match part {
+            Component::Normal(name) => PathBuf::from(fold(&name.to_string_lossy())),
+            other => PathBuf::from(other.as_os_str()),
+        })
+        .collect()
+}
+
+/// What is done to a path, and so which rules speak about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+impl PathFact {
+    pub(crate) fn access(&self) -> Access {
+        if self.write { Access::Write } else { Access::Read }
+    }
+}
+
+/// Edit allow also grants reading; Read deny also blocks writing.
+fn speaks_of(rule: &Rule, access: Access, list: List) -> bool {
+    let (reads, edits) = (is_reader(&rule.tool), is_editor(&rule.tool));
+    match (list, access) {
+        // `Write(path)`, `Glob(path)` and the like never grant: the contract has them ignored.
+        (List::Allow, Access::Read) => rule.tool == "Read" || rule.tool == "Edit",
+        (List::Allow, Access::Write) => rule.tool == "Edit",
+        (_, Access::Read) => reads,
+        (_, Access::Write) => reads || edits,
+    }
+}
+
+/// The first path rule of the list that covers the path.
+pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathFact) -> Option<&'a Rule> {
+    policy.rules.list(list).iter().find(|rule| {
+        let Some(Kind::Path(pattern)) = rule.specifier.as_ref().map(|s| &s.kind) else { return false };
+        let Some(base) = pattern.base(policy, rule) else { return false };
+        if !speaks_of(rule, fact.access(), list) {
+            return false;
+        }
+        let given = pattern.matches(base.clone(), &fact.given, list);
+        let real = || pattern.matches(base, &fact.real, list);
+        if list == List::Allow { given && real() } else { given || real() }
+    })
+}
+
+/// Whether any ask or deny rule is about paths of this access: then what cannot be named cannot be cleared.
+pub(crate) fn restricts_paths(policy: &Policy, access: Access) -> bool {
+    [List::Ask, List::Deny].into_iter().any(|list| {
+        policy.rules.list(list).iter().any(|rule| {
+            matches!(rule.specifier.as_ref().map(|s| &s.kind), Some(Kind::Path(_))) && speaks_of(rule, access, list)
+        })
+    })
+}
+
+impl Policy {
+    /// For tools that list or search: a file that a rule denies must not show up in their results.
+    pub fn denies_read(&self, given: &Path, real: &Path) -> bool {
+        let fact = PathFact { given: given.to_path_buf(), real: real.to_path_buf(), write: false };
+        path_rule(self, List::Deny, &fact).is_some()
+    }
+}
+
+/// Inside the workspace, where the path really leads. Names under `/proc` and `/dev` mean different
+/// files to different processes, so what they resolve to here proves nothing.
+pub(crate) fn inside(policy: &Policy, fact: &PathFact) -> bool {
+    !fact.given.starts_with("/proc")
+        && !fact.given.starts_with("/dev")
+        && policy.roots.iter().any(|root| fact.real.starts_with(root))
+}
+
+const PROTECTED_DIRS: [&str; 9] =
+    [".git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn", ".claude"];
+
+const PROTECTED_FILES: [&str; 33] = [
+    ".gitconfig",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".envrc",
+    ".npmrc",
+    ".pnpmfile.cjs",
+    "bunfig.toml",
+    ".bazelrc",
+    ".bazelversion",
+    ".bazeliskrc",
+    ".pre-commit-config.yaml",
+    "gradle-wrapper.properties",
+    "maven-wrapper.properties",
+    ".devcontainer.json",
+    ".ripgreprc",
+    "pyrightconfig.json",
+    ".mcp.json",
+    ".claude.json",
+    "config.fish",
+];
+
+const PROTECTED_PREFIXES: [&str; 3] = [".yarnrc", ".pnp.", "lefthook."];
+
+/// Files that other programs obey: a write here is a way to run code later.
+pub(crate) fn protected(policy: &Policy, fact: &PathFact) -> bool {
+    [&fact.given, &fact.real].into_iter().any(|path| {
+        // A project may itself live below such a directory; only what is under the root counts then.
+        let root = policy.roots.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
+        let below = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+        protected_below(&folded(below))
+    })
+}
+
+fn protected_below(path: &Path) -> bool {
+    let names: Vec<String> = path
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)))
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    let in_directory = names.iter().enumerate().any(|(i, name)| {
+        let next = names.get(i + 1).map(String::as_str);
+        match name.as_str() {
+            ".claude" => next != Some("worktrees"),
+            ".config" => next == Some("git"),
+            other => PROTECTED_DIRS.contains(&other),
+        }
+    });
+    let in_file = names.last().is_some_and(|name| {
+        PROTECTED_FILES.contains(&name.as_str())
+            || PROTECTED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || name.starts_with(".lefthook.")
+    });
+    in_directory || in_file
+}
+
+/// Removing one of these is never approved without a person: the root, its children, home, and the
+/// directories we stand in.
+pub(crate) fn critical(policy: &Policy, fact: &PathFact) -> bool {
+    [&fact.given, &fact.real].into_iter().any(|path| {
+        path.parent().is_none_or(|parent| parent.parent().is_none())
+            || policy.home.as_ref().is_some_and(|home| home.starts_with(path))
+            || policy.cwd.starts_with(path)
+            || project(policy).starts_with(path)
+    })
+}

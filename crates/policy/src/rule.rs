@@ -1,0 +1,286 @@
+//! Permission rules as people write them: `Tool` or `Tool(specifier)`.
+//!
+//! Parsing never widens: an empty specifier is an error, and a form that means nothing in an allow list
+//! parses but never grants. Deliberately absent: which lists exist and where they come from (`config`).
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::pattern::{self, CommandPattern};
+use crate::paths::PathPattern;
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Source {
+    /// For people: `userSettings`, `cliArg`, a file's path.
+    pub name: String,
+    /// What `/p` path patterns are relative to.
+    pub anchor: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Canonical tool name, which may hold `*`.
+    pub tool: String,
+    /// `None`: every use of the tool.
+    pub specifier: Option<Specifier>,
+    pub source: Source,
+    /// As it was written.
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Specifier {
+    pub text: String,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Command(CommandPattern),
+    Path(PathPattern),
+    Domain(String),
+    /// An agent or skill name, with its arguments.
+    Name(CommandPattern),
+    /// Nothing but `param:value` can be meant.
+    Parameter,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    #[error("permission rule is empty: remove it or name a tool")]
+    Empty,
+    #[error("permission rule `{0}` has no tool name before its parenthesis")]
+    NoTool(String),
+    #[error("permission rule `{0}` has unbalanced parentheses: write Tool or Tool(specifier)")]
+    Unbalanced(String),
+    #[error("permission rule `{0}` has an empty specifier: write the bare tool name to mean every use")]
+    EmptySpecifier(String),
+    #[error("permission rule `{0}` has a tool name with characters that no tool name has")]
+    BadTool(String),
+    #[error("permission rule `{0}` negates a path, which rules cannot do: use the other list")]
+    Negated(String),
+    #[error("permission rule `{0}` names no host: write WebFetch(domain:example.com)")]
+    NoHost(String),
+}
+
+/// Which list a rule stands in. It changes what the same text means: allow is read narrowly, the others widely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Allow,
+    Ask,
+    Deny,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct RuleSet {
+    pub allow: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    pub deny: Vec<Rule>,
+}
+
+/// Older names that configurations still use.
+pub(crate) fn canonical_tool(name: &str) -> &str {
+    match name {
+        "Task" => "Agent",
+        "MultiEdit" => "Edit",
+        "SlashCommand" => "Skill",
+        "BashOutput" | "AgentOutputTool" => "TaskOutput",
+        "KillShell" | "KillBash" => "TaskStop",
+        other => other,
+    }
+}
+
+pub(crate) fn is_shell(tool: &str) -> bool {
+    matches!(tool, "Bash" | "Monitor" | "PowerShell")
+}
+
+pub(crate) fn is_reader(tool: &str) -> bool {
+    matches!(tool, "Read" | "Grep" | "Glob" | "LS" | "LSP")
+}
+
+pub(crate) fn is_editor(tool: &str) -> bool {
+    matches!(tool, "Edit" | "Write" | "NotebookEdit")
+}
+
+pub fn parse_rule(text: &str, source: &Source) -> Result<Rule, RuleError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(RuleError::Empty);
+    }
+    let (name, inner) = match text.split_once('(') {
+        None if text.contains(')') => return Err(RuleError::Unbalanced(text.to_owned())),
+        None => (text, None),
+        Some((name, rest)) => match rest.strip_suffix(')') {
+            Some(inner) => (name.trim_end(), Some(inner.trim())),
+            None => return Err(RuleError::Unbalanced(text.to_owned())),
+        },
+    };
+    if name.is_empty() {
+        return Err(RuleError::NoTool(text.to_owned()));
+    }
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':')) {
+        return Err(RuleError::BadTool(text.to_owned()));
+    }
+    let tool = canonical_tool(name).to_owned();
+    let specifier = match inner {
+        None => None,
+        Some("") => return Err(RuleError::EmptySpecifier(text.to_owned())),
+        Some("*" | ":*") if !is_reader(&tool) && !is_editor(&tool) => None,
+        Some(inner) => Some(parse_specifier(&tool, inner, text)?),
+    };
+    Ok(Rule { tool, specifier, source: source.clone(), text: text.to_owned() })
+}
+
+fn parse_specifier(tool: &str, inner: &str, whole: &str) -> Result<Specifier, RuleError> {
+    let kind = match tool {
+        _ if is_shell(tool) => Kind::Command(CommandPattern::parse(inner)),
+        _ if is_reader(tool) || is_editor(tool) => {
+            if inner.starts_with('!') {
+                return Err(RuleError::Negated(whole.to_owned()));
+            }
+            Kind::Path(PathPattern::parse(inner))
+        }
+        "WebFetch" => match inner.strip_prefix("domain:").map(str::trim) {
+            Some("") => return Err(RuleError::NoHost(whole.to_owned())),
+            Some(host) => Kind::Domain(host.to_owned()),
+            None => Kind::Parameter,
+        },
+        "Agent" | "Skill" => Kind::Name(CommandPattern::parse(inner.trim_start_matches('/'))),
+        _ => Kind::Parameter,
+    };
+    Ok(Specifier { text: inner.to_owned(), kind })
+}
+
+/// `A,B C(d, e f) G` becomes its rules: commas and spaces separate, but not inside parentheses.
+pub fn split_list(text: &str) -> Vec<String> {
+    let mut rules = vec![String::new()];
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && (c == ',' || c.is_whitespace()) {
+            rules.push(String::new());
+        } else if let Some(last) = rules.last_mut() {
+            last.push(c);
+        }
+    }
+    rules.retain(|rule| !rule.is_empty());
+    rules
+}
+
+impl Rule {
+    /// Whether the rule speaks about this tool at all, by name.
+    pub(crate) fn names(&self, tool: &str, list: List) -> bool {
+        let rule = self.tool.as_str();
+        if rule == tool {
+            return true;
+        }
+        if rule.starts_with("mcp__") && !rule.contains('*') {
+            return tool.strip_prefix(rule).is_some_and(|rest| rest.starts_with("__"));
+        }
+        if !rule.contains('*') {
+            return false;
+        }
+        (list != List::Allow || grants_by_glob(rule)) && pattern::wildcard(rule, tool)
+    }
+
+    /// Every use of the tool, no condition.
+    pub(crate) fn is_bare_for(&self, tool: &str, list: List) -> bool {
+        self.specifier.is_none() && self.names(tool, list)
+    }
+
+    /// `Tool(param:value)` on a top-level scalar of the input; only ever restricts.
+    pub(crate) fn parameter_hits(&self, tool: &str, input: &Value) -> bool {
+        let Some(specifier) = &self.specifier else { return false };
+        let Some((key, wanted)) = specifier.text.split_once(':') else { return false };
+        if PRIMARY_FIELDS.contains(&key.trim()) || !self.names(tool, List::Deny) {
+            return false;
+        }
+        let given = match input.get(key.trim()) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Bool(flag)) => flag.to_string(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => return false,
+        };
+        pattern::wildcard(wanted.trim(), &given)
+    }
+}
+
+/// What a tool is about has its own grammar or none; `param:value` is for the switches beside it.
+const PRIMARY_FIELDS: [&str; 12] = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "prompt",
+    "content",
+    "new_source",
+    "old_string",
+    "new_string",
+];
+
+/// In an allow list a glob may only stand after a literal `mcp__server__`.
+fn grants_by_glob(rule: &str) -> bool {
+    let Some(rest) = rule.strip_prefix("mcp__") else { return false };
+    let literal = rest.split('*').next().unwrap_or_default();
+    literal.find("__").is_some_and(|at| at > 0)
+}
+
+impl RuleSet {
+    /// A deny rule without condition takes the tool out of the request altogether.
+    pub fn removes(&self, tool: &str) -> bool {
+        let tool = canonical_tool(tool);
+        self.deny.iter().any(|rule| rule.is_bare_for(tool, List::Deny))
+    }
+
+    /// Whether any rule, in any list, speaks about this tool.
+    pub fn mentions_tool(&self, tool: &str) -> bool {
+        let tool = canonical_tool(tool);
+        let named = |list: List| move |rule: &Rule| rule.names(tool, list);
+        self.allow.iter().any(named(List::Allow))
+            || self.ask.iter().any(named(List::Ask))
+            || self.deny.iter().any(named(List::Deny))
+    }
+
+    /// Rules that stand in a list where they mean nothing or something else, in words for people.
+    pub fn warnings(&self) -> Vec<String> {
+        let inert = self.allow.iter().filter_map(|rule| {
+            let why = allow_problem(rule)?;
+            Some(format!("allow rule `{}` from {} grants nothing: {why}", rule.text, rule.source.name))
+        });
+        inert.collect()
+    }
+
+    pub(crate) fn list(&self, list: List) -> &[Rule] {
+        match list {
+            List::Allow => &self.allow,
+            List::Ask => &self.ask,
+            List::Deny => &self.deny,
+        }
+    }
+
+    pub(crate) fn bare(&self, list: List, tool: &str) -> Option<&Rule> {
+        self.list(list).iter().find(|rule| rule.is_bare_for(tool, list))
+    }
+}
+
+fn allow_problem(rule: &Rule) -> Option<&'static str> {
+    if rule.tool.contains('*') && !grants_by_glob(&rule.tool) {
+        return Some("a tool name with * may only stand after mcp__server__");
+    }
+    match (&rule.specifier.as_ref()?.kind, rule.tool.as_str()) {
+        (Kind::Path(_), "Read" | "Edit") => None,
+        (Kind::Path(_), tool) if is_editor(tool) => Some("write Edit(path), it covers every editing tool"),
+        (Kind::Path(_), _) => Some("write Read(path), it covers every reading tool"),
+        (Kind::Parameter, "WebFetch") => Some("write WebFetch(domain:host)"),
+        (Kind::Parameter, _) => Some("param:value works in ask and deny lists only"),
+        _ => None,
+    }
+}

@@ -1,0 +1,147 @@
+//! One running process with everything it started.
+
+use crate::launch::launch;
+use crate::spec::{Exit, SpawnError, Spec};
+use crate::table::{self, Row};
+use crate::tree;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+use std::process::{ChildStderr, ChildStdout};
+use std::time::Duration;
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::time::{Instant, sleep, timeout};
+
+/// The kernel tells us when a child ends; this is only for the day it does not.
+const LOOK_ANYWAY: Duration = Duration::from_secs(1);
+
+/// How often to look when no notice can be had at all (out of descriptors, say).
+const LOOK_BLIND: Duration = Duration::from_millis(20);
+
+/// How often a stopping child's family is counted.
+const LOOK_STOPPING: Duration = Duration::from_millis(10);
+
+/// A killed process is gone in milliseconds; one stuck in the kernel is given up on.
+const KILLED_WAIT: Duration = Duration::from_secs(1);
+
+/// A process that leads its own session. Dropping it kills it and all it started, unless it ended by
+/// itself: then what it left running is left alone until [`crate::end_all`].
+#[derive(Debug)]
+pub struct Child {
+    leader: Pid,
+    exit: Option<Exit>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
+}
+
+impl Child {
+    pub fn spawn(spec: Spec) -> Result<Self, SpawnError> {
+        tree::reap_adopted();
+        let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
+        let mut owned = tree::owned();
+        let spawned = launch(spec).and_then(|child| {
+            let leader = tree::pid(child.id() as i32).ok_or(std::io::ErrorKind::Other)?;
+            Ok((leader, child))
+        });
+        let (leader, mut child) = spawned.map_err(|cause| SpawnError::new(program, cwd, cause))?;
+        owned.insert(leader.as_raw_nonzero().get());
+        Ok(Self { leader, exit: None, stdout: child.stdout.take(), stderr: child.stderr.take() })
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.leader.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Waits for the end. May be cancelled and called again.
+    pub async fn wait(&mut self) -> Exit {
+        if let Some(exit) = self.exit {
+            return exit;
+        }
+        self.ended().await;
+        self.collect()
+    }
+
+    /// Asks everything this child started to end, and kills what is left after `grace`.
+    pub async fn stop(&mut self, grace: Duration) -> Exit {
+        if let Some(exit) = self.exit {
+            return exit;
+        }
+        let asked = self.family();
+        tree::signal_group(self.leader, Signal::TERM);
+        // Once each: a second TERM would run a shell's trap twice.
+        let leader = self.leader.as_raw_nonzero().get();
+        let elsewhere: Vec<Row> = asked.iter().filter(|row| row.group != leader).copied().collect();
+        tree::signal_each(&elsewhere, Signal::TERM);
+        tree::signal_each(&asked, Signal::CONT);
+        let patience = Instant::now() + grace;
+        while Instant::now() < patience && !(self.has_ended() && remaining(&asked).is_empty()) {
+            sleep(LOOK_STOPPING).await;
+        }
+        // Not collected yet, so the leader's number still belongs to it and its group.
+        tree::signal_each(&remaining(&asked), Signal::KILL);
+        self.kill();
+        // Stuck in the kernel: `collect` then reports what we sent, and the process is reaped later.
+        let _ = timeout(KILLED_WAIT, self.ended()).await;
+        self.collect()
+    }
+
+    fn kill(&self) {
+        let family = self.family();
+        tree::signal_group(self.leader, Signal::KILL);
+        tree::signal_each(&family, Signal::KILL);
+    }
+
+    fn family(&self) -> Vec<Row> {
+        table::members(&table::snapshot(), self.leader.as_raw_nonzero().get())
+    }
+
+    /// Completes when the process has ended, and leaves its status to be collected.
+    async fn ended(&self) {
+        // Listening starts before the look: an end in between is not missed.
+        let mut notices = signal(SignalKind::child()).ok();
+        while !self.has_ended() {
+            notice(&mut notices).await;
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // An error means that there is no such child any more.
+        !matches!(rustix::process::waitid(WaitId::Pid(self.leader), look), Ok(None))
+    }
+
+    fn collect(&mut self) -> Exit {
+        let status = rustix::process::waitpid(Some(self.leader), WaitOptions::NOHANG);
+        tree::owned().remove(&self.leader.as_raw_nonzero().get());
+        let exit = match status {
+            Ok(Some((_, status))) => Exit { code: status.exit_status(), signal: status.terminating_signal() },
+            Ok(None) => Exit { code: None, signal: Some(Signal::KILL.as_raw()) },
+            Err(_) => Exit { code: None, signal: None },
+        };
+        self.exit = Some(exit);
+        tree::reap_adopted();
+        exit
+    }
+}
+
+fn remaining(asked: &[Row]) -> Vec<Row> {
+    let now = table::snapshot();
+    now.into_iter().filter(|row| !row.zombie && asked.iter().any(|other| row.same_process(other))).collect()
+}
+
+async fn notice(notices: &mut Option<Signals>) {
+    match notices {
+        Some(signals) => {
+            let _ = timeout(LOOK_ANYWAY, signals.recv()).await;
+        }
+        None => sleep(LOOK_BLIND).await,
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.exit.is_none() {
+            self.kill();
+            // From here on it is reaped like an adopted one.
+            tree::owned().remove(&self.leader.as_raw_nonzero().get());
+        }
+    }
+}

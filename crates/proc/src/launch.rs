@@ -1,0 +1,127 @@
+//! From a [`Spec`] to a running process: everything between fork and exec.
+
+use crate::spec::{Output, Spec, Stdin};
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+/// Starts the process. The caller must own its reaping.
+pub(crate) fn launch(spec: Spec) -> io::Result<std::process::Child> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env);
+    if let Some(arg0) = &spec.arg0 {
+        command.arg0(arg0);
+    }
+    match spec.output {
+        Output::Merged(file) => {
+            command.stderr(file.try_clone()?).stdout(file);
+        }
+        Output::Pipes => {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
+    }
+    let feed = match spec.stdin {
+        Stdin::Null => {
+            command.stdin(Stdio::null());
+            None
+        }
+        Stdin::Bytes(bytes) => feed_later(&mut command, &bytes)?.then_some(bytes),
+    };
+    isolate(&mut command);
+    let mut child = command.spawn()?;
+    if let (Some(bytes), Some(mut pipe)) = (feed, child.stdin.take()) {
+        std::thread::spawn(move || {
+            // A child that does not read its input is no error.
+            let _ = io::Write::write_all(&mut pipe, &bytes);
+        });
+    }
+    Ok(child)
+}
+
+/// Input as a file in memory: nobody has to write while the child runs, and a child that never reads
+/// blocks nobody. Where there is no such file, says that a pipe has to be fed.
+#[cfg(target_os = "linux")]
+fn feed_later(command: &mut Command, bytes: &[u8]) -> io::Result<bool> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use std::io::{Seek as _, Write as _};
+    let mut file = std::fs::File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    command.stdin(file);
+    Ok(false)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn feed_later(command: &mut Command, _bytes: &[u8]) -> io::Result<bool> {
+    command.stdin(Stdio::piped());
+    Ok(true)
+}
+
+fn isolate(command: &mut Command) {
+    let die_with = parent_to_die_with();
+    // SAFETY: the closure runs between fork and exec and calls only async-signal-safe functions on
+    // plain integers; it neither allocates nor takes locks.
+    #[expect(unsafe_code, reason = "a session of its own and a death signal can only be set between fork and exec")]
+    unsafe {
+        command.pre_exec(move || prepare(die_with));
+    }
+}
+
+/// Signals that a parent may have left ignored (`nohup`, `&` in a script); ignored ones survive exec.
+const RESET: [libc::c_int; 9] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGCHLD,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGTSTP,
+    libc::SIGALRM,
+];
+
+#[expect(unsafe_code, reason = "the calls that prepare a child have no safe interface")]
+fn prepare(die_with: Option<libc::pid_t>) -> io::Result<()> {
+    // SAFETY: setsid takes no arguments and is async-signal-safe.
+    if unsafe { libc::setsid() } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    for signal in RESET {
+        // SAFETY: SIG_DFL is a valid disposition for each of these signals.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: marks descriptors, closes none; std's own are already marked. An old kernel
+        // refuses, and then Rust's CLOEXEC default still holds for all files we opened.
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+        if let Some(parent) = die_with {
+            // SAFETY: PR_SET_PDEATHSIG takes one integer.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            // SAFETY: getppid takes no arguments. The parent may have died before the line above.
+            if unsafe { libc::getppid() } != parent {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = die_with;
+    Ok(())
+}
+
+/// The kernel sends the death signal when the *thread* that forked ends, so a child started from a
+/// worker thread would be killed with that thread. Only the main thread lives as long as we do.
+#[cfg(target_os = "linux")]
+fn parent_to_die_with() -> Option<libc::pid_t> {
+    let process = rustix::process::getpid().as_raw_nonzero().get();
+    // SAFETY: gettid takes no arguments and cannot fail.
+    #[expect(unsafe_code, reason = "no safe interface is compiled in")]
+    let thread = unsafe { libc::gettid() };
+    (thread == process).then_some(process)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn parent_to_die_with() -> Option<libc::pid_t> {
+    None
+}

@@ -1,0 +1,22 @@
+//! The only crate that starts processes, and the one that makes sure they end.
+//!
+//! Every child gets its own session (so no controlling terminal), an explicit environment, no
+//! inherited descriptors and no inherited stdin. A [`Child`] that is dropped takes everything it
+//! started with it; [`end_all`] ends what slipped away by forking twice, because [`adopt_orphans`]
+//! makes such processes ours again.
+//!
+//! Deliberately absent: which command to run and whether it may run (`tools`, `policy`), shells and
+//! their quoting, and any reading of our own environment.
+
+mod capture;
+mod child;
+mod launch;
+pub mod scrub;
+mod spec;
+mod table;
+mod tree;
+
+pub use capture::{Captured, Limits, capture};
+pub use child::Child;
+pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
+pub use tree::{adopt_orphans, end_all, harden};

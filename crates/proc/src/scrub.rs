@@ -1,0 +1,91 @@
+//! Which variables a child must not see when it is not trusted with our credentials.
+//!
+//! Judged by name, since a value does not say what it opens. Deliberately kept: proxies, locale, and
+//! `SSH_AUTH_SOCK` (it lets a child use a key, not take it).
+
+use crate::spec::Env;
+
+/// Whole families: cloud credentials, and what makes the loader run foreign code.
+const PREFIXES: [&str; 6] = ["AWS_", "LD_", "DYLD_", "AZURE_CLIENT_", "GOOGLE_APPLICATION_", "ACTIONS_ID_TOKEN_"];
+
+/// As the last word of a name. `_TOKENS` is a number of tokens, not a token.
+const LAST_WORDS: [&str; 12] =
+    ["TOKEN", "KEY", "APIKEY", "PAT", "PASS", "PASSWD", "CREDENTIAL", "CREDENTIALS", "AUTH", "COOKIE", "JWT", "DSN"];
+
+/// Anywhere in a name.
+const PARTS: [&str; 5] = ["SECRET", "PASSWORD", "PASSPHRASE", "PRIVATE_KEY", "ACCESS_KEY"];
+
+/// Names that no pattern covers: headers and addresses that commonly carry a credential.
+const NAMES: [&str; 6] = [
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
+    "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
+    "DATABASE_URL",
+];
+
+/// Removes credentials and loader overrides.
+pub fn credentials(env: &mut Env) {
+    env.retain(|(name, _)| !is_sensitive(&name.to_string_lossy()));
+}
+
+fn is_sensitive(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || PARTS.iter().any(|part| name.contains(part))
+        || NAMES.contains(&name.as_str())
+        || name.rsplit('_').next().is_some_and(|word| LAST_WORDS.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_sensitive;
+
+    #[test]
+    fn adversary_32_credentials_and_loader_overrides_go() {
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_API_KEY",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "GITHUB_TOKEN",
+            "gh_token",
+            "TOKEN",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_PROFILE",
+            "AZURE_CLIENT_SECRET",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "DYLD_INSERT_LIBRARIES",
+            "DB_PASSWORD",
+            "PGPASSWORD",
+            "MY_SECRET_THING",
+            "NPM_CONFIG__AUTH",
+            "SSH_PRIVATE_KEY_PEM",
+            "ANTHROPIC_CUSTOM_HEADERS",
+        ] {
+            assert!(is_sensitive(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_commands_need_stays() {
+        for name in [
+            "PATH",
+            "HOME",
+            "LANG",
+            "MAX_THINKING_TOKENS",
+            "HTTPS_PROXY",
+            "SSH_AUTH_SOCK",
+            "CLAUDECODE",
+            "CLAUDE_CODE_SESSION_ID",
+            "KEYBOARD",
+            "COMPASS",
+            "TERM",
+        ] {
+            assert!(!is_sensitive(name), "{name}");
+        }
+    }
+}

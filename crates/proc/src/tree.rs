@@ -1,0 +1,144 @@
+//! Everything below us: who is ours to reap, and how all of it ends.
+
+use crate::table::{self, Row};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How often to look whether the last process has gone. Short, because leaving quickly matters, and
+/// only paid while there is something to end.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How long to go on killing once the grace is over. Killed processes are gone in milliseconds; only
+/// one stuck in the kernel takes longer, and waiting for it helps nobody.
+const KILLING: Duration = Duration::from_millis(400);
+
+/// Children with a [`crate::Child`] to collect their status. Any other child of ours was adopted or
+/// abandoned and is reaped by whoever comes along.
+static OWNED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// Held over fork and registration, so that a child is never reaped before it is known.
+pub(crate) fn owned() -> MutexGuard<'static, BTreeSet<i32>> {
+    OWNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn pid(raw: i32) -> Option<Pid> {
+    Pid::from_raw(raw).filter(|pid| pid.as_raw_nonzero().get() > 1)
+}
+
+/// Orphans in our tree become our children instead of init's, so that a process that forked twice or
+/// made its own session can still be found and ended. Without effect outside Linux.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    // A kernel that refuses leaves the groups and sessions we still know.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Keeps children from reading our memory and our environment, where credentials are.
+pub fn harden() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
+/// Collects adopted children that have ended, so that a long session does not pile up zombies.
+pub(crate) fn reap_adopted() {
+    let owned = owned();
+    while let Some(ended) = first_ended_child() {
+        // An owned one in front hides the others; its owner is about to collect it.
+        if owned.contains(&ended.as_raw_nonzero().get()) || !reap(ended) {
+            return;
+        }
+    }
+}
+
+fn reap(ended: Pid) -> bool {
+    matches!(rustix::process::waitpid(Some(ended), WaitOptions::NOHANG), Ok(Some(_)))
+}
+
+/// Looks without collecting.
+fn first_ended_child() -> Option<Pid> {
+    // SAFETY: siginfo_t is plain data for which all zeroes is a valid value.
+    #[expect(unsafe_code, reason = "the safe interface does not tell which child ended")]
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is a valid siginfo_t that outlives the call.
+    #[expect(unsafe_code, reason = "the safe interface does not tell which child ended")]
+    let status = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) };
+    if status != 0 {
+        return None;
+    }
+    // SAFETY: waitid succeeded, so the field is that of a child's end, or zero when none has ended.
+    #[expect(unsafe_code, reason = "siginfo_t is a union")]
+    pid(unsafe { info.si_pid() })
+}
+
+fn has_children() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(rustix::process::waitid(WaitId::All, look), Err(Errno::CHILD))
+}
+
+/// Who below us is alive. Ended ones that nobody owns are collected on the way.
+fn alive() -> Vec<Row> {
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    let below = table::descendants(&table::snapshot(), me);
+    let owned = owned();
+    for row in below.iter().filter(|row| row.zombie && row.parent == me && !owned.contains(&row.pid)) {
+        pid(row.pid).map(reap);
+    }
+    below.into_iter().filter(|row| !row.zombie).collect()
+}
+
+pub(crate) fn signal_each(rows: &[Row], signal: Signal) {
+    for row in rows {
+        if let Some(pid) = pid(row.pid) {
+            // Gone in the meantime is what we want.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+}
+
+pub(crate) fn signal_group(leader: Pid, signal: Signal) {
+    let _ = rustix::process::kill_process_group(leader, signal);
+}
+
+/// Where the table is empty (not Linux) the groups we started are all we can name.
+fn signal_all(rows: &[Row], signal: Signal) {
+    if rows.is_empty() {
+        let leaders: Vec<i32> = owned().iter().copied().collect();
+        for leader in leaders.into_iter().filter_map(pid) {
+            signal_group(leader, signal);
+        }
+    }
+    signal_each(rows, signal);
+}
+
+/// Ends every process below us: asks, waits up to `grace`, then kills. Returns at once when there is
+/// none. For the end of the run: an owner's [`crate::Child`] still tells how its process ended.
+pub async fn end_all(grace: Duration) {
+    if !has_children() {
+        return;
+    }
+    let asked = alive();
+    signal_all(&asked, Signal::TERM);
+    // A stopped process acts on TERM only once it continues.
+    signal_all(&asked, Signal::CONT);
+    let patience = Instant::now() + grace;
+    while Instant::now() < patience {
+        if alive().is_empty() {
+            return;
+        }
+        sleep(LOOK).await;
+    }
+    let deadline = Instant::now() + KILLING;
+    // Repeated, since a process may fork between the look and the kill.
+    loop {
+        let left = alive();
+        signal_all(&left, Signal::KILL);
+        if left.is_empty() || Instant::now() >= deadline {
+            return;
+        }
+        sleep(LOOK).await;
+    }
+}

@@ -1,0 +1,182 @@
+//! Every flag we know, as a table: its spelling, whether it takes a value, and where it stands today.
+
+/// How many values a flag takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arity {
+    None,
+    /// Exactly one; a second use replaces the first.
+    One,
+    /// `--flag`, `--flag value` or `--flag=value`.
+    Optional,
+    /// `--flag` or `--flag=value`; never takes the next word.
+    OptionalInline,
+    /// One or more words up to the next flag; also comma lists; repeats add up.
+    Many,
+    /// Exactly one word a use; repeats add up.
+    Repeat,
+}
+
+/// Where a flag's feature stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Works,
+    /// Accepted, and there is nothing to do for it headless.
+    Silent,
+    /// Accepted, not built yet. Ignoring it would mislead, so we say on stderr what is ignored.
+    Later(&'static str),
+    /// Belongs to the interactive or cloud product. Refused.
+    Elsewhere,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Flag {
+    /// Canonical long name, without dashes.
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub short: Option<char>,
+    pub arity: Arity,
+    pub standing: Standing,
+    pub help: &'static str,
+}
+
+const fn flag(name: &'static str, arity: Arity, standing: Standing, help: &'static str) -> Flag {
+    Flag { name, aliases: &[], short: None, arity, standing, help }
+}
+
+const fn works(name: &'static str, arity: Arity, help: &'static str) -> Flag {
+    flag(name, arity, Standing::Works, help)
+}
+
+const fn later(name: &'static str, arity: Arity, what: &'static str) -> Flag {
+    flag(name, arity, Standing::Later(what), "")
+}
+
+const fn silent(name: &'static str, arity: Arity) -> Flag {
+    flag(name, arity, Standing::Silent, "")
+}
+
+const fn elsewhere(name: &'static str, arity: Arity) -> Flag {
+    flag(name, arity, Standing::Elsewhere, "")
+}
+
+const fn short(mut flag: Flag, short: char) -> Flag {
+    flag.short = Some(short);
+    flag
+}
+
+const fn also(mut flag: Flag, aliases: &'static [&'static str]) -> Flag {
+    flag.aliases = aliases;
+    flag
+}
+
+use Arity::{Many, None as No, One, Optional, OptionalInline, Repeat};
+
+pub const FLAGS: &[Flag] = &[
+    short(works("print", No, "answer and exit; the prompt is an argument or stdin"), 'p'),
+    works("output-format", One, "text (default), json, or stream-json"),
+    works("input-format", One, "text (default) or stream-json"),
+    works("verbose", No, "needed by stream-json; turns json into the list of all events"),
+    works("include-partial-messages", No, "stream the model's pieces as they come"),
+    works("replay-user-messages", No, "echo accepted prompts on stdout"),
+    works("forward-subagent-text", No, "also show what subagents say"),
+    works("json-schema", One, "require a result that fits this JSON Schema"),
+    works("max-turns", One, "stop after N model answers"),
+    works("max-budget-usd", One, "stop once this much is spent"),
+    works("task-budget", One, "token budget told to the model"),
+    works("model", One, "haiku, sonnet, opus, fable, default, best, or a full id"),
+    works("fallback-model", One, "models to try in order when the first is overloaded"),
+    works("effort", One, "low, medium, high, xhigh or max"),
+    works("thinking", One, "adaptive or disabled"),
+    works("max-thinking-tokens", One, "thinking budget; 0 turns thinking off"),
+    works("thinking-display", One, "summarized or omitted"),
+    works("betas", Many, "extra API betas"),
+    works("system-prompt", One, "replace the system prompt"),
+    works("system-prompt-file", One, "replace the system prompt with a file's text"),
+    works("append-system-prompt", One, "add to the system prompt"),
+    works("append-system-prompt-file", One, "add a file's text to the system prompt"),
+    works("append-subagent-system-prompt", One, "add to every subagent's prompt"),
+    works("exclude-dynamic-system-prompt-sections", No, "move what differs per machine out of the system prompt"),
+    works("tools", Many, "which built-in tools exist: names, \"default\", or \"\" for none"),
+    also(works("allowedTools", Many, "rules for calls that need no permission"), &["allowed-tools"]),
+    also(works("disallowedTools", Many, "rules for calls that are refused"), &["disallowed-tools"]),
+    works("permission-mode", One, "default, acceptEdits, plan, dontAsk or bypassPermissions"),
+    works("dangerously-skip-permissions", No, "allow everything that no rule denies"),
+    works("allow-dangerously-skip-permissions", No, "let a client switch to bypassPermissions later"),
+    works("permission-prompts", One, "none: whatever would ask is denied"),
+    works("settings", One, "a settings file, or settings as JSON"),
+    works("setting-sources", One, "which settings files count: user,project,local"),
+    works("managed-settings", One, "policy settings as JSON, given by the parent program"),
+    works("add-dir", Many, "more folders to work in"),
+    works("session-id", One, "use this UUID for the session"),
+    short(works("continue", No, "go on with the latest session of this folder"), 'c'),
+    short(works("resume", Optional, "go on with the session of this id or title"), 'r'),
+    works("fork-session", No, "resume into a new session"),
+    works("resume-session-at", One, "resume up to and including this message"),
+    works("no-session-persistence", No, "write no transcript"),
+    short(works("name", One, "a title for the session"), 'n'),
+    works("agent", One, "run as this agent"),
+    works("agents", One, "more agents, as JSON"),
+    works("disable-slash-commands", No, "no skills, no commands"),
+    works("bare", No, "Bash, Read and Edit only; no project configuration"),
+    works("safe-mode", No, "ignore every customisation of the project and the user"),
+    works("autocompact", One, "auto, or the context size that triggers compaction"),
+    short(works("debug", OptionalInline, "log to a file, never to stdout"), 'd'),
+    works("debug-file", One, "log to this file"),
+    short(works("version", No, "print the version"), 'v'),
+    short(works("help", No, "print this help"), 'h'),
+    // The next issues' features.
+    later("include-hook-events", No, "hooks do not run yet, so no hook events"),
+    later("permission-prompt-tool", One, "nobody is asked yet: whatever would ask is denied"),
+    later("mcp-config", Many, "MCP servers are not started yet"),
+    later("plugin-dir", Repeat, "plugins are not loaded yet"),
+    later("plugin-dir-no-mcp", Repeat, "plugins are not loaded yet"),
+    later("plugin-url", Repeat, "plugins are not loaded yet"),
+    later("resume-drops-turn", One, "the guard is not checked yet"),
+    later("session-mirror", No, "transcripts are not mirrored yet"),
+    later("init", No, "setup hooks do not run yet"),
+    later("init-only", No, "setup hooks do not run yet"),
+    later("maintenance", No, "setup hooks do not run yet"),
+    later("project-config-root", One, "project configuration is read from the working folder"),
+    later("await-initialize", No, "the initialize line is not awaited yet"),
+    // Nothing to do for these headless, whatever they say.
+    silent("strict-mcp-config", No),
+    silent("prompt-suggestions", No),
+    silent("mcp-debug", No),
+    silent("debug-to-stderr", No),
+    silent("enable-auto-mode", No),
+    silent("chrome", No),
+    silent("no-chrome", No),
+    silent("ide", No),
+    silent("ax-screen-reader", No),
+    silent("teammate-mode", One),
+    silent("advisor", One),
+    silent("channels", Many),
+    silent("dangerously-load-development-channels", Many),
+    // Interactive or cloud: refused by name.
+    short(elsewhere("worktree", Optional), 'w'),
+    elsewhere("tmux", OptionalInline),
+    also(elsewhere("bg", No), &["background"]),
+    elsewhere("exec", One),
+    elsewhere("cloud", Optional),
+    elsewhere("remote", Optional),
+    elsewhere("environment", One),
+    elsewhere("ref", One),
+    elsewhere("from-pr", Optional),
+    also(elsewhere("remote-control", Optional), &["rc"]),
+    elsewhere("remote-control-session-name-prefix", One),
+    elsewhere("teleport", Optional),
+];
+
+impl Flag {
+    pub fn long(name: &str) -> Option<&'static Self> {
+        FLAGS.iter().find(|flag| flag.name == name || flag.aliases.contains(&name))
+    }
+
+    pub fn short(letter: char) -> Option<&'static Self> {
+        FLAGS.iter().find(|flag| flag.short == Some(letter))
+    }
+
+    pub fn all_names() -> impl Iterator<Item = &'static str> {
+        FLAGS.iter().flat_map(|flag| std::iter::once(flag.name).chain(flag.aliases.iter().copied()))
+    }
+}

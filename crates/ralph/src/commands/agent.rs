@@ -1,0 +1,109 @@
+//! The agent face: `claude …`.
+
+use super::{auth, doctor, help, runtime};
+use crate::argv::{self, Typed};
+use crate::environment::Environment;
+use crate::meaning::{self, CONTRACT_VERSION, Refusal};
+use crate::say;
+use agent::OutputFormat;
+use wire::ExitCode;
+
+/// Subcommands of the reference that clients call, and those we know but do not have.
+const SUBCOMMANDS: [&str; 6] = ["auth", "doctor", "help", "update", "mcp", "plugin"];
+
+pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
+    let command = auth_command(&mut words);
+    let typed = match argv::parse(words) {
+        Ok(typed) => typed,
+        Err(error) => return refuse(&error.to_string()),
+    };
+    if typed.has("version") {
+        say::out(&format!("{CONTRACT_VERSION} (Claude Code)\n"));
+        return ExitCode::Success;
+    }
+    if typed.has("help") {
+        say::out(&help::agent());
+        return ExitCode::Success;
+    }
+    if let Some(command) = command {
+        return auth::run(&command, &environment, Some(&typed));
+    }
+    if let Some(exit) = subcommand(&typed, &environment) {
+        return exit;
+    }
+    let meaning = match meaning::options(&typed, &mut environment) {
+        Ok(meaning) => meaning,
+        Err(refusal) => return refused(&typed, refusal),
+    };
+    if is_interactive(&typed, &meaning.options, &environment) {
+        return refuse("Error: this agent has no interactive mode. Give a prompt with -p, or pipe one in.");
+    }
+    for warning in &meaning.warnings {
+        say::err(warning);
+    }
+    proc::adopt_orphans();
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    let exit = runtime.block_on(agent::run(meaning.options));
+    // A thread may still sit in a read of stdin; nothing waits for it.
+    runtime.shutdown_background();
+    exit
+}
+
+/// `… auth status --json`: flags of ours may come before, flags after are the command's own.
+fn auth_command(words: &mut Vec<String>) -> Option<Vec<String>> {
+    let at = words.windows(2).position(|pair| pair[0] == "auth" && ["status", "login", "logout"].contains(&pair[1].as_str()))?;
+    let command = words.split_off(at);
+    Some(command[1..].to_vec())
+}
+
+fn refuse(line: &str) -> ExitCode {
+    say::err(line);
+    ExitCode::Failure
+}
+
+fn refused(typed: &Typed, refusal: Refusal) -> ExitCode {
+    let format = meaning::formats(typed).map_or(OutputFormat::Text, |(_, output)| output);
+    match runtime() {
+        Ok(runtime) if refusal.as_result => runtime.block_on(agent::failed_start(format, refusal.text)),
+        _ => refuse(&refusal.text),
+    }
+}
+
+/// Nobody gave a prompt and a person sits at both ends.
+fn is_interactive(typed: &Typed, options: &agent::Options, environment: &Environment) -> bool {
+    options.stdin == agent::StdinKind::Terminal
+        && environment.stdout_is_terminal
+        && options.prompt.is_none()
+        && !typed.has("print")
+        && options.input == agent::InputFormat::Text
+}
+
+/// A first word that is a command, unless `-p` says that it is a prompt.
+fn subcommand(typed: &Typed, environment: &Environment) -> Option<ExitCode> {
+    let (first, rest) = typed.positionals.split_first()?;
+    if typed.has("print") || typed.has("input-format") {
+        return None;
+    }
+    Some(match first.as_str() {
+        "doctor" if rest.is_empty() => doctor::run(environment),
+        "help" if rest.is_empty() => {
+            say::out(&help::agent());
+            ExitCode::Success
+        }
+        "update" | "install" | "mcp" | "plugin" | "plugins" if rest.len() < 4 && is_bare_command(rest) => {
+            refuse(&format!("Error: '{first}' is not part of this agent yet."))
+        }
+        word if rest.is_empty() && !word.contains(char::is_whitespace) => {
+            let near = argv::nearest(word, SUBCOMMANDS.into_iter()).filter(|_| word.len() > 2)?;
+            refuse(&format!("error: unknown command '{word}' (did you mean '{near}'?). A prompt goes after -p."))
+        }
+        _ => return None,
+    })
+}
+
+fn is_bare_command(rest: &[String]) -> bool {
+    rest.iter().all(|word| !word.contains(char::is_whitespace))
+}

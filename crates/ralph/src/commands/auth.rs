@@ -1,0 +1,59 @@
+//! `auth status`: which credential is used, and why the others are not. Never prints a secret.
+
+use crate::argv::Typed;
+use crate::environment::Environment;
+use crate::{meaning, say};
+use serde_json::json;
+use wire::ExitCode;
+
+pub fn run(words: &[String], environment: &Environment, typed: Option<&Typed>) -> ExitCode {
+    let (command, flags): (Vec<&str>, Vec<&str>) = words.iter().map(String::as_str).partition(|word| !word.starts_with('-'));
+    match command.as_slice() {
+        ["status"] => status(environment, typed, flags.contains(&"--text")),
+        ["login" | "logout"] => {
+            say::err("Error: this agent does not log in by itself. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings.");
+            ExitCode::Failure
+        }
+        _ => {
+            say::err("usage: auth status [--json|--text]");
+            ExitCode::Failure
+        }
+    }
+}
+
+fn status(environment: &Environment, typed: Option<&Typed>, as_text: bool) -> ExitCode {
+    let resolution = match meaning::credentials_only(typed, environment) {
+        Ok(resolution) => resolution,
+        Err(refusal) => {
+            say::err(&refusal.text);
+            return ExitCode::Failure;
+        }
+    };
+    let chosen = resolution.chosen.as_ref();
+    let text = if as_text { in_words(&resolution) } else { in_json(&resolution) };
+    say::out(&text);
+    if chosen.is_some() { ExitCode::Success } else { ExitCode::Failure }
+}
+
+fn in_words(resolution: &config::Resolution) -> String {
+    let mut text = match &resolution.chosen {
+        Some(chosen) => format!("Logged in with {}\n", chosen.label),
+        None => "Not logged in. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings.\n".into(),
+    };
+    for one in &resolution.considered {
+        text.push_str(&format!("  {}: {}\n", one.name, one.verdict));
+    }
+    text
+}
+
+fn in_json(resolution: &config::Resolution) -> String {
+    let considered: Vec<_> = resolution.considered.iter().map(|one| json!({"name": one.name, "verdict": one.verdict})).collect();
+    let value = json!({
+        "loggedIn": resolution.chosen.is_some(),
+        "authMethod": resolution.chosen.as_ref().map_or("none", |chosen| chosen.label.as_str()),
+        "apiProvider": "firstParty",
+        "apiKeySource": resolution.chosen.as_ref().map(|chosen| chosen.source.as_str()),
+        "considered": considered,
+    });
+    format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
+}

@@ -1,0 +1,9 @@
+# Adds the numbers given as arguments.
+sum() {
+    total=0
+    while [ $# -gt 1 ]; do
+        total=$((total + $1))
+        shift
+    done
+    echo "$total"
+}

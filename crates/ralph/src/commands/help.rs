@@ -1,0 +1,45 @@
+//! Help texts, made from the tables they describe.
+
+use crate::argv::{Arity, FLAGS, Standing};
+
+pub fn ralph() -> String {
+    "ralph: a coding agent and the loop around it
+
+  ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
+  ralph demo             see the agent mend a failing test, offline, in a scratch folder
+  ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests
+  ralph link [FOLDER]    put a 'claude' link to this binary on your PATH; never overwrites one
+  ralph trust            let this folder's settings grant permissions
+  ralph auth status      which credential is used, and why the others are not
+  ralph doctor           what is set up here, and what is wrong with it
+  ralph version
+
+Exit codes:
+"
+    .to_owned()
+        + &wire::exit_table()
+}
+
+pub fn agent() -> String {
+    let mut text = String::from(
+        "Usage: claude [options] [prompt]
+
+A headless coding agent. The prompt is an argument, stdin, or both; with --input-format stream-json
+prompts are messages on stdin, one JSON object a line.
+
+",
+    );
+    for flag in FLAGS.iter().filter(|flag| flag.standing == Standing::Works) {
+        let short = flag.short.map_or("    ".into(), |letter| format!("-{letter}, "));
+        let value = match flag.arity {
+            Arity::None => "",
+            Arity::One | Arity::Repeat => " <value>",
+            Arity::Optional => " [value]",
+            Arity::OptionalInline => "[=value]",
+            Arity::Many => " <values…>",
+        };
+        text.push_str(&format!("  {short}{:<44} {}\n", format!("--{}{value}", flag.name), flag.help));
+    }
+    text.push_str("\nCommands: auth status [--json|--text], doctor\n\nExit codes:\n");
+    text + &wire::exit_table()
+}

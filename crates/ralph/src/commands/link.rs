@@ -1,0 +1,55 @@
+//! `ralph link [FOLDER]`: a `claude` that is us, on the PATH. Never overwrites one that is there.
+
+use crate::environment::Environment;
+use crate::say;
+use std::path::{Path, PathBuf};
+use wire::ExitCode;
+
+pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+    let folder = match words.first() {
+        Some(folder) => environment.cwd.join(folder),
+        None => match default_folder(environment) {
+            Some(folder) => folder,
+            None => return fail("Error: no home folder is known. Say where the link should be: ralph link FOLDER"),
+        },
+    };
+    let link = folder.join("claude");
+    match std::fs::read_link(&link) {
+        Ok(target) if target == environment.exe => {
+            say::out(&format!("{} is already a link to this binary.\n", link.display()));
+            return ExitCode::Success;
+        }
+        _ if link.symlink_metadata().is_ok() => {
+            return fail(&format!("Error: {} exists and is not ours; it stays as it is. Choose another folder: ralph link FOLDER", link.display()));
+        }
+        _ => {}
+    }
+    if let Err(error) = std::fs::create_dir_all(&folder).and_then(|()| std::os::unix::fs::symlink(&environment.exe, &link)) {
+        return fail(&format!("Error: {} cannot be made: {error}", link.display()));
+    }
+    say::out(&format!("{} -> {}\n", link.display(), environment.exe.display()));
+    if let Some(hint) = hint(environment, &folder, &link) {
+        say::out(&hint);
+    }
+    ExitCode::Success
+}
+
+fn fail(line: &str) -> ExitCode {
+    say::err(line);
+    ExitCode::Failure
+}
+
+fn default_folder(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.home.as_ref()?.join(".local/bin"))
+}
+
+/// What still stands between the link and its use.
+fn hint(environment: &Environment, folder: &Path, link: &Path) -> Option<String> {
+    let path = environment.get("PATH").unwrap_or_default();
+    let mut folders = path.split(':').map(Path::new);
+    if !folders.clone().any(|one| one == folder) {
+        return Some(format!("{} is not on your PATH yet.\n", folder.display()));
+    }
+    let first = folders.find(|one| one.join("claude").exists())?;
+    (first != folder).then(|| format!("Another claude comes first on your PATH: {}. Ours is {}.\n", first.join("claude").display(), link.display()))
+}

@@ -1,0 +1,52 @@
+//! The commands of the binary, one file each.
+
+pub mod agent;
+mod auth;
+mod demo;
+mod doctor;
+mod help;
+mod link;
+mod mock;
+mod trust;
+
+use crate::environment::Environment;
+use crate::say;
+use wire::ExitCode;
+
+/// `ralph …`: everything but the agent.
+pub fn ralph(words: Vec<String>, environment: Environment) -> ExitCode {
+    let Some((first, rest)) = words.split_first() else {
+        say::out(&help::ralph());
+        return ExitCode::Success;
+    };
+    match first.as_str() {
+        "-v" | "-V" | "--version" | "version" => {
+            say::out(concat!("ralph ", env!("CARGO_PKG_VERSION"), "\n"));
+            ExitCode::Success
+        }
+        "-h" | "--help" | "help" => {
+            say::out(&help::ralph());
+            ExitCode::Success
+        }
+        "auth" => auth::run(rest, &environment, None),
+        "doctor" => doctor::run(&environment),
+        "link" => link::run(rest, &environment),
+        "trust" => trust::run(&environment),
+        "mock" => mock::run(rest, &environment),
+        "demo" => demo::run(&environment),
+        other => {
+            let names = ["agent", "auth", "demo", "doctor", "help", "link", "mock", "trust", "version"];
+            let hint = crate::argv::nearest(other, names.into_iter()).map(|name| format!(" Did you mean '{name}'?")).unwrap_or_default();
+            say::err(&format!("error: unknown command '{other}'.{hint} 'ralph help' lists the commands."));
+            ExitCode::Failure
+        }
+    }
+}
+
+/// The runtime of everything that waits: one thread, so that a process costs little.
+fn runtime() -> Result<tokio::runtime::Runtime, ExitCode> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        say::err(&format!("error: the runtime cannot be started: {error}"));
+        ExitCode::Failure
+    })
+}

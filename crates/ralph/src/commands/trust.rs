@@ -1,0 +1,18 @@
+//! `ralph trust`: this folder's settings may grant things.
+
+use crate::environment::Environment;
+use crate::{meaning, say};
+use wire::ExitCode;
+
+pub fn run(environment: &Environment) -> ExitCode {
+    match config::trust(&meaning::places(environment)) {
+        Ok(folder) => {
+            say::out(&format!("Trusted: {}\nIts allow rules, permission mode and extra folders now count.\n", folder.display()));
+            ExitCode::Success
+        }
+        Err(error) => {
+            say::err(&format!("Error: {error}"));
+            ExitCode::Failure
+        }
+    }
+}

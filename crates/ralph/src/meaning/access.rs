@@ -1,0 +1,90 @@
+//! How the API is reached, and as whom.
+
+use super::Refusal;
+use crate::environment::Environment;
+use agent::Access;
+use config::{CredentialInputs, Places, Settings};
+use model::{Auth, ClientConfig, ProxyEnv};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A key from the helper is used this long, as the contract says.
+const HELPER_TTL_MS: u64 = 300_000;
+
+/// Retries a user may ask for.
+const RETRIES_MAX: u64 = 15;
+
+const OAUTH_REFRESH_URL: &str = "https://platform.claude.com/v1/oauth/token";
+
+pub fn resolve(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> Result<Access, Refusal> {
+    let credentials = credentials(settings, places, environment, bare);
+    let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or(ClientConfig::DEFAULT_BASE_URL);
+    let mut client = ClientConfig::new(base_url, Auth::None);
+    client.custom_headers = custom_headers(environment)?;
+    client.proxy = proxies(environment);
+    client.extra_ca_files = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"].iter().filter_map(|name| environment.get(name)).map(PathBuf::from).collect();
+    client.user_agent = user_agent(environment);
+    if let Some(retries) = environment.number("CLAUDE_CODE_MAX_RETRIES") {
+        client.max_retries = u32::try_from(retries.min(RETRIES_MAX)).unwrap_or(0);
+    }
+    timeouts(&mut client, environment);
+    // Built once now, so that a bad address or proxy is told before the run and not in its middle.
+    model::Client::new(client.clone()).map_err(|error| Refusal::new(format!("Error: {error}")))?;
+    Ok(Access {
+        client,
+        credentials,
+        helper_ttl: Duration::from_millis(environment.number("CLAUDE_CODE_API_KEY_HELPER_TTL_MS").unwrap_or(HELPER_TTL_MS)),
+        oauth_refresh_url: environment.get("RALPH_OAUTH_REFRESH_URL").unwrap_or(OAUTH_REFRESH_URL).to_owned(),
+    })
+}
+
+pub fn credentials(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> config::Resolution {
+    let now_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+    config::credentials(&CredentialInputs { env: &|name| environment.raw(name).map(str::to_owned), settings, places, now_ms, bare })
+}
+
+/// `Name: Value` a line.
+fn custom_headers(environment: &Environment) -> Result<Vec<(String, String)>, Refusal> {
+    let lines = environment.get("ANTHROPIC_CUSTOM_HEADERS").unwrap_or_default().lines();
+    lines
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let (name, value) = line.split_once(':').ok_or_else(|| {
+                Refusal::new("Error: ANTHROPIC_CUSTOM_HEADERS has a line without a colon; each line is 'Name: Value'.")
+            })?;
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        })
+        .collect()
+}
+
+fn proxies(environment: &Environment) -> ProxyEnv {
+    let first = |names: &[&str]| names.iter().find_map(|name| environment.get(name)).map(str::to_owned);
+    ProxyEnv {
+        https: first(&["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]),
+        http: first(&["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]),
+        no_proxy: first(&["no_proxy", "NO_PROXY"]),
+    }
+}
+
+fn user_agent(environment: &Environment) -> String {
+    let mut agent = format!("ralph/{}", env!("CARGO_PKG_VERSION"));
+    for name in ["CLAUDE_CODE_ENTRYPOINT", "CLAUDE_AGENT_SDK_CLIENT_APP"] {
+        if let Some(label) = environment.get(name).filter(|label| label.chars().all(|c| c.is_ascii_graphic())) {
+            agent.push_str(&format!(" ({label})"));
+        }
+    }
+    agent
+}
+
+fn timeouts(client: &mut ClientConfig, environment: &Environment) {
+    let millis = |name: &str| environment.number(name).filter(|ms| *ms > 0).map(Duration::from_millis);
+    if let Some(limit) = millis("API_TIMEOUT_MS") {
+        client.timeouts.first_byte = limit;
+    }
+    if let Some(limit) = millis("CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS") {
+        client.timeouts.idle = limit;
+    }
+    if let Some(limit) = millis("CLAUDE_STREAM_IDLE_TIMEOUT_MS") {
+        client.timeouts.event = limit;
+    }
+}

@@ -1,0 +1,128 @@
+//! Which model, thinking how, up to what.
+
+use super::{Refusal, one_of};
+use crate::argv::Typed;
+use crate::environment::Environment;
+use agent::{Asking, AutoCompact};
+use config::Settings;
+use model::{ModelEnv, Thinking, ThinkingAsk};
+
+/// Models tried after the first, as the contract allows.
+const FALLBACKS_MAX: usize = 3;
+
+const EFFORTS: [&str; 6] = ["low", "medium", "high", "xhigh", "max", "ultracode"];
+
+pub fn resolve(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<Asking, Refusal> {
+    let model_env = model_env(settings, environment);
+    let asked = non_empty(typed.value("model"))
+        .or(environment.get("ANTHROPIC_MODEL"))
+        .or(settings.model.as_deref())
+        .unwrap_or("default");
+    let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or("haiku");
+    Ok(Asking {
+        model: model::resolve(asked, &model_env),
+        small_model: model::resolve(small, &model_env),
+        fallback: fallback(typed, settings, &model_env),
+        thinking: thinking(typed, settings, environment)?,
+        effort: effort(typed, settings, environment)?,
+        max_output: environment.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0),
+        betas: betas(typed, environment),
+        task_budget: number(typed, "task-budget")?,
+        extra_body: extra_body(environment)?,
+        cache: !environment.is_on("DISABLE_PROMPT_CACHING"),
+        auto_compact: auto_compact(typed, settings, environment)?,
+        subagent_model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
+        model_env,
+    })
+}
+
+fn non_empty(value: Option<&str>) -> Option<&str> {
+    value.filter(|value| !value.is_empty())
+}
+
+fn model_env(settings: &Settings, environment: &Environment) -> ModelEnv {
+    let named = |name: &str| environment.get(name).map(str::to_owned);
+    ModelEnv {
+        opus: named("ANTHROPIC_DEFAULT_OPUS_MODEL"),
+        sonnet: named("ANTHROPIC_DEFAULT_SONNET_MODEL"),
+        haiku: named("ANTHROPIC_DEFAULT_HAIKU_MODEL"),
+        fable: named("ANTHROPIC_DEFAULT_FABLE_MODEL"),
+        default: named("ANTHROPIC_DEFAULT_MODEL"),
+        disable_legacy_remap: environment.is_on("CLAUDE_CODE_DISABLE_LEGACY_MODEL_REMAP"),
+        overrides: settings.model_overrides.clone(),
+    }
+}
+
+fn fallback(typed: &Typed, settings: &Settings, env: &ModelEnv) -> Vec<String> {
+    let listed: Vec<&str> = match typed.value("fallback-model") {
+        Some(list) => list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
+        None => settings.fallback_model.iter().map(String::as_str).collect(),
+    };
+    listed.into_iter().take(FALLBACKS_MAX).map(|name| model::resolve(name, env)).collect()
+}
+
+fn thinking(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<ThinkingAsk, Refusal> {
+    let flag = match typed.value("thinking") {
+        None | Some("") => None,
+        Some("adaptive" | "enabled") => Some(Thinking::Adaptive),
+        Some("disabled") => Some(Thinking::Disabled),
+        Some(other) => return Err(one_of("thinking", other, "adaptive, disabled")),
+    };
+    Ok(ThinkingAsk {
+        flag,
+        max_tokens_env: environment.number("MAX_THINKING_TOKENS"),
+        flag_budget: number(typed, "max-thinking-tokens")?,
+        always: settings.always_thinking == Some(true),
+        disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_THINKING"),
+        adaptive_disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"),
+        display: non_empty(typed.value("thinking-display")).map(str::to_owned),
+    })
+}
+
+fn effort(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<Option<String>, Refusal> {
+    let flag = non_empty(typed.value("effort"));
+    if let Some(level) = flag.filter(|level| !EFFORTS.contains(level)) {
+        return Err(one_of("effort", level, "low, medium, high, xhigh, max"));
+    }
+    let chosen = environment.get("CLAUDE_CODE_EFFORT_LEVEL").or(flag).or(settings.effort_level.as_deref());
+    Ok(chosen.filter(|level| EFFORTS.contains(level)).map(|level| if level == "ultracode" { "max" } else { level }.to_owned()))
+}
+
+fn betas(typed: &Typed, environment: &Environment) -> Vec<String> {
+    let flag = typed.values("betas").iter().map(String::as_str);
+    let all = flag.chain(environment.get("ANTHROPIC_BETAS"));
+    all.flat_map(|list| list.split(',')).map(str::trim).filter(|beta| !beta.is_empty()).map(str::to_owned).collect()
+}
+
+fn extra_body(environment: &Environment) -> Result<Option<serde_json::Value>, Refusal> {
+    let Some(text) = environment.get("CLAUDE_CODE_EXTRA_BODY") else {
+        return Ok(None);
+    };
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(body) if body.is_object() => Ok(Some(body)),
+        _ => Err(Refusal::new("Error: CLAUDE_CODE_EXTRA_BODY is not a JSON object.")),
+    }
+}
+
+fn auto_compact(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<AutoCompact, Refusal> {
+    if environment.is_on("DISABLE_COMPACT") || environment.is_on("DISABLE_AUTO_COMPACT") || settings.auto_compact_enabled == Some(false) {
+        return Ok(AutoCompact::Off);
+    }
+    match typed.value("autocompact") {
+        None | Some("" | "auto") => {}
+        Some(text) => {
+            let (digits, unit) = text.strip_suffix(['k', 'K']).map_or((text, 1), |digits| (digits, 1000));
+            let tokens: u64 = digits.parse().map_err(|_| one_of("autocompact", text, "auto, a number, or a number with k"))?;
+            return Ok(AutoCompact::At(tokens.saturating_mul(unit)));
+        }
+    }
+    let window = environment.number("CLAUDE_CODE_AUTO_COMPACT_WINDOW").or(settings.auto_compact_window);
+    Ok(window.map_or(AutoCompact::Auto, AutoCompact::At))
+}
+
+pub fn number(typed: &Typed, flag: &str) -> Result<Option<u64>, Refusal> {
+    let Some(text) = non_empty(typed.value(flag)) else {
+        return Ok(None);
+    };
+    text.parse().map(Some).map_err(|_| Refusal::new(format!("error: option '--{flag}' is '{text}'; a whole number is needed")))
+}

@@ -1,0 +1,236 @@
+//! What was typed, together with environment and settings, becomes [`agent::Options`]. Every error
+//! here is one line on stderr and exit 1, before any model call.
+
+mod access;
+mod asking;
+mod permissions;
+mod sessions;
+mod tooling;
+
+use crate::argv::{Flag, Standing, Typed};
+use crate::environment::{Environment, stdin_kind};
+use agent::{InputFormat, Options, OutputFormat, Prompting, Schema, StdinKind};
+use config::{FlagSettings, Places, Sources};
+use std::path::PathBuf;
+
+/// The contract we speak: the version clients compare against.
+pub const CONTRACT_VERSION: &str = "2.1.325";
+
+/// A reason not to start. The text is the whole line.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    pub text: String,
+    /// Clients that read events wait for a result; bad usage gives them none, a failed resume does.
+    pub as_result: bool,
+}
+
+impl Refusal {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), as_result: false }
+    }
+
+    fn with_result(text: impl Into<String>) -> Self {
+        Self { text: text.into(), as_result: true }
+    }
+}
+
+/// Options, and what should be said on stderr before the run.
+pub struct Meaning {
+    pub options: Options,
+    pub warnings: Vec<String>,
+}
+
+pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, Refusal> {
+    let mut warnings = standing(typed)?;
+    let (input, output) = formats(typed)?;
+    let places = places(environment);
+    let bare = typed.has("bare") || environment.is_on("CLAUDE_CODE_SIMPLE");
+    let safe = typed.has("safe-mode") || environment.is_on("CLAUDE_CODE_SAFE_MODE");
+    let sources = sources(typed, bare || safe)?;
+    let loaded = settings(typed, &places, sources, safe || bare)?;
+    warnings.extend(loaded.warnings);
+    warnings.extend(loaded.broken.iter().map(|(file, why)| format!("warning: {} is skipped: {why}", file.display())));
+    let settings = loaded.settings;
+    environment.overlay(&settings.env);
+
+    let prompt = prompt(typed);
+    let schema = schema(typed)?;
+    let extra_roots = permissions::extra_roots(typed, &settings, environment)?;
+    let permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
+    let asking = asking::resolve(typed, &settings, environment)?;
+    let session = sessions::resolve(typed, &places, environment)?;
+    let limits = tooling::limits(typed, environment)?;
+    let tools = tooling::resolve(typed, environment, &places, &session);
+    let access = access::resolve(&settings, &places, environment, bare)?;
+    let (agents, skills) = if bare || safe { (Vec::new(), Vec::new()) } else { folder(typed, &places, sources, &extra_roots)? };
+    let agent = chosen_agent(typed, &settings, &agents)?;
+    let options = Options {
+        input,
+        output,
+        stdin: stdin(input, prompt.is_some()),
+        partial: typed.has("include-partial-messages"),
+        replay_user: typed.has("replay-user-messages"),
+        subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
+        ascii: environment.stdout_is_terminal && output != OutputFormat::Text,
+        cwd: environment.cwd.clone(),
+        extra_roots,
+        env: environment.vars.clone(),
+        prompting: prompting(typed)?,
+        agents,
+        agent,
+        skills: if typed.has("disable-slash-commands") { Vec::new() } else { skills },
+        mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
+        slash: !bare && !typed.has("disable-slash-commands"),
+        memory: !bare && !safe && !environment.is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS"),
+        debug_file: None,
+        version: CONTRACT_VERSION,
+        places,
+        sources,
+        settings,
+        prompt,
+        schema,
+        permissions,
+        asking,
+        session,
+        limits,
+        tools,
+        access,
+        bare,
+    };
+    Ok(Meaning { options, warnings })
+}
+
+/// Flags that are not built yet are said, flags of another product refused.
+fn standing(typed: &Typed) -> Result<Vec<String>, Refusal> {
+    let mut said = Vec::new();
+    for name in typed.flags() {
+        match Flag::long(name).map(|flag| flag.standing) {
+            Some(Standing::Later(what)) => said.push(format!("warning: --{name} is ignored: {what}")),
+            Some(Standing::Elsewhere) => {
+                let conflict = if name == "bg" && typed.has("print") { " --bg and --print conflict." } else { "" };
+                return Err(Refusal::new(format!("Error: --{name} belongs to the interactive or cloud product and is not part of this agent.{conflict}")));
+            }
+            _ => {}
+        }
+    }
+    said.sort();
+    Ok(said)
+}
+
+pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
+    let verbose = typed.has("verbose");
+    let output = match typed.value("output-format").unwrap_or("text") {
+        "text" => OutputFormat::Text,
+        "json" if verbose => OutputFormat::JsonList,
+        "json" => OutputFormat::Json,
+        "stream-json" => OutputFormat::StreamJson,
+        other => return Err(one_of("output-format", other, "text, json, stream-json")),
+    };
+    let input = match typed.value("input-format").unwrap_or("text") {
+        "text" => InputFormat::Text,
+        "stream-json" => InputFormat::StreamJson,
+        other => return Err(one_of("input-format", other, "text, stream-json")),
+    };
+    if input == InputFormat::StreamJson && output != OutputFormat::StreamJson {
+        return Err(Refusal::new("Error: --input-format=stream-json requires output-format=stream-json."));
+    }
+    if typed.has("print") && output == OutputFormat::StreamJson && !verbose {
+        return Err(Refusal::new("Error: When using --print, --output-format=stream-json requires --verbose"));
+    }
+    if typed.has("replay-user-messages") && input != InputFormat::StreamJson {
+        return Err(Refusal::new("Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json."));
+    }
+    for flag in ["include-partial-messages", "forward-subagent-text"] {
+        if typed.has(flag) && output != OutputFormat::StreamJson {
+            return Err(Refusal::new(format!("Error: --{flag} requires --output-format=stream-json.")));
+        }
+    }
+    Ok((input, output))
+}
+
+fn one_of(flag: &str, value: &str, known: &str) -> Refusal {
+    Refusal::new(format!("error: option '--{flag}' is '{value}'; allowed are {known}"))
+}
+
+/// Only what `auth status` and `doctor` need.
+pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Result<config::Resolution, Refusal> {
+    let places = places(environment);
+    let nothing = Typed::default();
+    let settings = settings(typed.unwrap_or(&nothing), &places, Sources::default(), false)?.settings;
+    Ok(access::credentials(&settings, &places, environment, false))
+}
+
+pub fn places(environment: &Environment) -> Places {
+    let custom = environment.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    Places::new(environment.cwd.clone(), environment.home.clone(), custom)
+}
+
+fn sources(typed: &Typed, customised: bool) -> Result<Sources, Refusal> {
+    match typed.value("setting-sources") {
+        _ if customised => Ok(Sources::NONE),
+        Some(list) => Sources::parse(list).map_err(|error| Refusal::new(format!("Error: {error}"))),
+        None => Ok(Sources::default()),
+    }
+}
+
+fn settings(typed: &Typed, places: &Places, sources: Sources, safe: bool) -> Result<config::Loaded, Refusal> {
+    let flag = typed.value("settings").and_then(|value| FlagSettings::parse(value, places));
+    config::load(places, sources, flag.as_ref(), typed.value("managed-settings"), safe)
+        .map_err(|error| Refusal::new(format!("Error: {error}")))
+}
+
+/// Positionals are one prompt; several are how some clients mention several files.
+fn prompt(typed: &Typed) -> Option<String> {
+    let prompt = typed.positionals.join(" ");
+    (!prompt.is_empty()).then_some(prompt)
+}
+
+fn stdin(input: InputFormat, has_prompt: bool) -> StdinKind {
+    stdin_kind(has_prompt && input == InputFormat::Text)
+}
+
+fn schema(typed: &Typed) -> Result<Option<Schema>, Refusal> {
+    let Some(text) = typed.value("json-schema").filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let schema = Schema::parse(text).map_err(|problem| Refusal::new(format!("Error: --json-schema is not a valid JSON Schema: {problem}")))?;
+    Ok(Some(schema))
+}
+
+fn prompting(typed: &Typed) -> Result<Prompting, Refusal> {
+    Ok(Prompting {
+        system: text_or_file(typed, "system-prompt", "system-prompt-file")?,
+        append: text_or_file(typed, "append-system-prompt", "append-system-prompt-file")?.filter(|text| !text.is_empty()),
+        append_subagent: typed.value("append-subagent-system-prompt").map(str::to_owned),
+        static_system: typed.has("exclude-dynamic-system-prompt-sections"),
+    })
+}
+
+fn text_or_file(typed: &Typed, text: &str, file: &str) -> Result<Option<String>, Refusal> {
+    match (typed.value(text), typed.value(file)) {
+        (Some(_), Some(_)) => Err(Refusal::new(format!("Error: --{text} and --{file} cannot be used together."))),
+        (Some(words), None) => Ok(Some(words.to_owned())),
+        (None, Some(path)) => std::fs::read_to_string(path)
+            .map(Some)
+            .map_err(|error| Refusal::new(format!("Error: --{file} {path} cannot be read: {error}"))),
+        (None, None) => Ok(None),
+    }
+}
+
+fn folder(typed: &Typed, places: &Places, sources: Sources, roots: &[PathBuf]) -> Result<(Vec<config::AgentDef>, Vec<config::Skill>), Refusal> {
+    let agents = config::agents(places, sources, typed.value("agents")).map_err(|error| Refusal::new(format!("Error: {error}")))?;
+    Ok((agents, config::skills(places, sources, roots)))
+}
+
+fn chosen_agent(typed: &Typed, settings: &config::Settings, agents: &[config::AgentDef]) -> Result<Option<String>, Refusal> {
+    let Some(name) = typed.value("agent").or(settings.agent.as_deref()).filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let builtin = ["general-purpose", "Explore", "Plan"];
+    if builtin.contains(&name) || agents.iter().any(|agent| agent.name == name) {
+        return Ok(Some(name.to_owned()));
+    }
+    let known: Vec<&str> = builtin.into_iter().chain(agents.iter().map(|agent| agent.name.as_str())).collect();
+    Err(Refusal::new(format!("Error: there is no agent '{name}'. Known: {}", known.join(", "))))
+}

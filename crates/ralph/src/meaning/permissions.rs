@@ -1,0 +1,113 @@
+//! Mode, rules and folders: what may be done.
+
+use super::{Refusal, one_of};
+use crate::argv::Typed;
+use crate::environment::Environment;
+use agent::Permissions;
+use config::{Settings, SourceKind, Sourced};
+use policy::{Rule, RuleSet, Source};
+use std::path::PathBuf;
+use wire::PermissionMode;
+
+pub fn resolve(typed: &Typed, settings: &Settings, environment: &Environment, warnings: &mut Vec<String>) -> Result<Permissions, Refusal> {
+    let mode = mode(typed, settings, warnings)?;
+    let rules = rules(typed, settings, environment, warnings);
+    Ok(Permissions { mode, rules })
+}
+
+fn mode(typed: &Typed, settings: &Settings, warnings: &mut Vec<String>) -> Result<PermissionMode, Refusal> {
+    let forbidden = settings.permissions.disable_bypass;
+    let mode = if typed.has("dangerously-skip-permissions") {
+        PermissionMode::BypassPermissions
+    } else if let Some(name) = typed.value("permission-mode").filter(|name| !name.is_empty()) {
+        PermissionMode::parse(name).ok_or_else(|| one_of("permission-mode", name, &PermissionMode::NAMES.join(", ")))?
+    } else {
+        from_settings(settings, warnings)
+    };
+    if mode == PermissionMode::BypassPermissions && forbidden {
+        return Err(Refusal::new("Error: bypassPermissions is switched off by the administrator (permissions.disableBypassPermissionsMode)."));
+    }
+    Ok(mode)
+}
+
+fn from_settings(settings: &Settings, warnings: &mut Vec<String>) -> PermissionMode {
+    if settings.skip_permissions {
+        return PermissionMode::BypassPermissions;
+    }
+    let Some(name) = &settings.permissions.default_mode else {
+        return PermissionMode::Default;
+    };
+    PermissionMode::parse(&name.value).unwrap_or_else(|| {
+        warnings.push(format!("warning: permissions.defaultMode '{}' is unknown; using default", name.value));
+        PermissionMode::Default
+    })
+}
+
+fn rules(typed: &Typed, settings: &Settings, environment: &Environment, warnings: &mut Vec<String>) -> RuleSet {
+    let mut rules = RuleSet::default();
+    let cli = Source { name: "cliArg".into(), anchor: environment.cwd.clone() };
+    let listed = |flag: &str| typed.values(flag).iter().flat_map(|list| policy::split_list(list)).collect::<Vec<_>>();
+    read(&listed("allowedTools"), &cli, "--allowedTools", &mut rules.allow, warnings);
+    read(&listed("disallowedTools"), &cli, "--disallowedTools", &mut rules.deny, warnings);
+    let permissions = &settings.permissions;
+    read_settings(&permissions.allow, &mut rules.allow, warnings);
+    read_settings(&permissions.ask, &mut rules.ask, warnings);
+    read_settings(&permissions.deny, &mut rules.deny, warnings);
+    rules
+}
+
+fn read_settings(texts: &[Sourced<String>], into: &mut Vec<Rule>, warnings: &mut Vec<String>) {
+    for text in texts {
+        let place = text.file.as_ref().map_or_else(|| text.source.as_str().to_owned(), |file| file.display().to_string());
+        let source = Source { name: source_name(text.source).into(), anchor: text.anchor.clone() };
+        read(std::slice::from_ref(&text.value), &source, &place, into, warnings);
+    }
+}
+
+fn source_name(kind: SourceKind) -> &'static str {
+    match kind {
+        SourceKind::Managed => "policySettings",
+        SourceKind::Flag => "flagSettings",
+        SourceKind::Local => "localSettings",
+        SourceKind::Project => "projectSettings",
+        SourceKind::User => "userSettings",
+    }
+}
+
+/// A rule that cannot be read grants nothing and is said.
+fn read(texts: &[String], source: &Source, place: &str, into: &mut Vec<Rule>, warnings: &mut Vec<String>) {
+    for text in texts {
+        match policy::parse_rule(text, source) {
+            Ok(rule) => into.push(rule),
+            Err(error) => warnings.push(format!("warning: a rule in {place} is ignored: {error}")),
+        }
+    }
+}
+
+/// Folders beside the working folder. They must exist: a typing error must not silently narrow the work.
+pub fn extra_roots(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<Vec<PathBuf>, Refusal> {
+    let mut roots = Vec::new();
+    for folder in typed.values("add-dir").iter().flat_map(|list| folders(list, environment)) {
+        match std::fs::canonicalize(&folder) {
+            Ok(real) if real.is_dir() => roots.push(real),
+            Ok(_) => return Err(Refusal::new(format!("Error: --add-dir {} is not a folder.", folder.display()))),
+            Err(error) => return Err(Refusal::new(format!("Error: --add-dir {} cannot be used: {error}", folder.display()))),
+        }
+    }
+    let configured = &settings.permissions.additional_directories;
+    roots.extend(configured.iter().filter_map(|folder| std::fs::canonicalize(&folder.value).ok()));
+    roots.dedup();
+    Ok(roots)
+}
+
+/// A comma list, unless a folder of that very name exists.
+fn folders(list: &str, environment: &Environment) -> Vec<PathBuf> {
+    let whole = environment.cwd.join(list);
+    if list.is_empty() {
+        return Vec::new();
+    }
+    if whole.exists() || !list.contains(',') {
+        return vec![whole];
+    }
+    list.split(',').map(str::trim).filter(|part| !part.is_empty()).map(|part| environment.cwd.join(part)).collect()
+}

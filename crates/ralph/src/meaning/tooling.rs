@@ -1,0 +1,139 @@
+//! Tools and limits.
+
+use super::{Refusal, asking};
+use crate::argv::Typed;
+use crate::environment::{Environment, temp_dir};
+use agent::{Limits, Linger, Session, ToolChoice, ToolSetup};
+use config::Places;
+use session::Store;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// Wrong answers to a schema before the turn is given up.
+const SCHEMA_RETRIES: u64 = 5;
+const AGENT_DEPTH: u64 = 3;
+const AGENTS_AT_ONCE: u64 = 20;
+const AGENT_OUTPUT: u64 = 32_000;
+const AGENT_OUTPUT_MAX: u64 = 160_000;
+const CONCURRENCY: u64 = 10;
+const WEB_SEARCHES: u64 = 200;
+/// Background shells may finish this long after the last result once stdin is closed.
+const LINGER_SHELLS: Duration = Duration::from_secs(5);
+const LINGER_AGENTS_MS: u64 = 600_000;
+
+pub fn limits(typed: &Typed, environment: &Environment) -> Result<Limits, Refusal> {
+    let count = |name: &str, default: u64| environment.number(name).unwrap_or(default);
+    let agents = count("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", LINGER_AGENTS_MS);
+    Ok(Limits {
+        max_turns: max_turns(typed, environment)?,
+        max_budget_usd: budget(typed)?,
+        schema_retries: count("MAX_STRUCTURED_OUTPUT_RETRIES", SCHEMA_RETRIES) as u32,
+        agent_depth: count("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", AGENT_DEPTH) as u32,
+        agents_at_once: count("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", AGENTS_AT_ONCE) as usize,
+        agent_output: count("TASK_MAX_OUTPUT_LENGTH", AGENT_OUTPUT).min(AGENT_OUTPUT_MAX) as usize,
+        linger: Linger { shells: LINGER_SHELLS, agents: (agents > 0).then(|| Duration::from_millis(agents)) },
+    })
+}
+
+fn max_turns(typed: &Typed, environment: &Environment) -> Result<Option<u32>, Refusal> {
+    let positive = |value: u64, name: &str| match u32::try_from(value) {
+        Ok(turns) if turns > 0 => Ok(Some(turns)),
+        _ => Err(Refusal::new(format!("error: {name} is {value}; at least 1 turn is needed"))),
+    };
+    if let Some(turns) = asking::number(typed, "max-turns")? {
+        return positive(turns, "option '--max-turns'");
+    }
+    match environment.get("CLAUDE_CODE_MAX_TURNS") {
+        None => Ok(None),
+        Some(text) => match environment.number("CLAUDE_CODE_MAX_TURNS") {
+            Some(turns) => positive(turns, "CLAUDE_CODE_MAX_TURNS"),
+            None => Err(Refusal::new(format!("Error: CLAUDE_CODE_MAX_TURNS is '{text}'; a whole number is needed."))),
+        },
+    }
+}
+
+fn budget(typed: &Typed) -> Result<Option<f64>, Refusal> {
+    let Some(text) = typed.value("max-budget-usd").filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    match text.parse::<f64>() {
+        Ok(usd) if usd.is_finite() && usd > 0.0 => Ok(Some(usd)),
+        _ => Err(Refusal::new(format!("error: option '--max-budget-usd' is '{text}'; a positive number is needed"))),
+    }
+}
+
+pub fn resolve(typed: &Typed, environment: &Environment, places: &Places, session: &Session) -> ToolSetup {
+    let off = environment.is_off("CLAUDE_CODE_ENABLE_TASKS");
+    ToolSetup {
+        choice: choice(typed),
+        todo_write: off || environment.is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
+        shell: shell(environment, places, session),
+        limits: file_limits(environment),
+        concurrency: environment.number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY").unwrap_or(CONCURRENCY).max(1) as usize,
+        web_searches: environment.number("CLAUDE_CODE_MAX_WEB_SEARCHES_PER_SESSION").unwrap_or(WEB_SEARCHES) as u32,
+        web_cache: environment.number("CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS").map_or(tools::Web::CACHE_FOR, Duration::from_millis),
+        web_private: cfg!(debug_assertions) && environment.is_on("RALPH_TEST_PRIVATE_WEB"),
+    }
+}
+
+fn choice(typed: &Typed) -> ToolChoice {
+    if !typed.has("tools") {
+        return ToolChoice::Default;
+    }
+    let names: Vec<String> = typed.values("tools").iter().flat_map(|list| policy::split_list(list)).collect();
+    if names.iter().any(|name| name == "default") { ToolChoice::Default } else { ToolChoice::Only(names) }
+}
+
+fn file_limits(environment: &Environment) -> tools::Limits {
+    let mut limits = tools::Limits::default();
+    if let Some(tokens) = environment.number("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0) {
+        limits.read_max_tokens = tokens as usize;
+    }
+    limits.glob_hidden = !environment.is_off("CLAUDE_CODE_GLOB_HIDDEN");
+    limits.glob_no_ignore = !environment.is_off("CLAUDE_CODE_GLOB_NO_IGNORE");
+    if let Some(seconds) = environment.number("CLAUDE_CODE_GLOB_TIMEOUT_SECONDS").filter(|seconds| *seconds > 0) {
+        limits.glob_timeout = Duration::from_secs(seconds);
+    }
+    limits
+}
+
+fn shell(environment: &Environment, places: &Places, session: &Session) -> tools::Shell {
+    let search = environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
+    let program = tools::find_shell(environment.get("CLAUDE_CODE_SHELL").map(Path::new), search.as_ref());
+    let store = Store::new(&places.config_dir, &environment.cwd, session.project_dir_name.as_deref());
+    let fallback = environment.get("CLAUDE_CODE_TMPDIR").map_or_else(temp_dir, Into::into);
+    let spill = if session.persist { store.side_dir(&session.id).join("tool-results") } else { fallback.clone() };
+    let mut shell = tools::Shell::new(program, child_env(environment, session), spill, fallback);
+    let millis = |name: &str| environment.number(name).filter(|ms| *ms > 0).map(Duration::from_millis);
+    shell.default_timeout = millis("BASH_DEFAULT_TIMEOUT_MS").unwrap_or(tools::Shell::DEFAULT_TIMEOUT);
+    shell.max_timeout = millis("BASH_MAX_TIMEOUT_MS").unwrap_or(tools::Shell::MAX_TIMEOUT).max(shell.default_timeout);
+    if let Some(chars) = environment.number("BASH_MAX_OUTPUT_LENGTH").filter(|chars| *chars > 0) {
+        shell.max_output = (chars as usize).min(tools::Shell::LARGEST_MAX_OUTPUT);
+    }
+    shell.background_allowed = !environment.is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
+    shell.env_file = environment.get("CLAUDE_ENV_FILE").map(Into::into);
+    shell.prefix = environment.get("CLAUDE_CODE_SHELL_PREFIX").map(str::to_owned);
+    shell.maintain_project_dir = environment.is_on("CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR");
+    shell
+}
+
+/// The environment of commands: ours, with the marks that scripts look for.
+fn child_env(environment: &Environment, session: &Session) -> proc::Env {
+    let mut env = environment.vars.clone();
+    if environment.is_on("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB") {
+        proc::scrub::credentials(&mut env);
+    }
+    let pid = std::process::id().to_string();
+    let entrypoint = session.entrypoint.clone().unwrap_or_default();
+    let marks = [
+        ("CLAUDECODE", "1"),
+        ("CLAUDE_CODE_CHILD_SESSION", "1"),
+        ("CLAUDE_CODE_SESSION_ID", session.id.as_str()),
+        ("CLAUDE_PID", pid.as_str()),
+        ("CLAUDE_CODE_ENTRYPOINT", entrypoint.as_str()),
+    ];
+    env.retain(|(name, _)| !marks.iter().any(|(mark, _)| name == mark));
+    env.extend(marks.map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    env
+}

@@ -1,0 +1,15 @@
+//! What commands print. The agent has its own writer; this is for commands that answer a person.
+
+use std::io::Write as _;
+
+/// To stdout. A reader that left is no error.
+#[expect(clippy::disallowed_methods, reason = "the commands' one way to stdout")]
+pub fn out(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// To stderr, one line.
+pub fn err(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

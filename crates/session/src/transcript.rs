@@ -1,0 +1,152 @@
+//! Writing a conversation: who is whose parent, and never a reason for the run to fail.
+
+use crate::append::Appender;
+use crate::entry::{Entry, Stamp, escaped, line, metadata};
+use serde_json::Value;
+use std::path::Path;
+
+/// Where timestamps come from; tests bring their own.
+pub type Clock = fn() -> jiff::Timestamp;
+
+/// What a user entry may say besides its message.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UserExtra<'a> {
+    /// The structured twin of a tool's result.
+    pub tool_use_result: Option<&'a Value>,
+    /// The entry that made the tool call answered here; it becomes the parent.
+    pub source_assistant: Option<&'a str>,
+    /// Not typed by anybody: a reminder, a hook's context.
+    pub is_meta: bool,
+    pub is_compact_summary: bool,
+    /// In place of the last entry.
+    pub parent: Option<&'a str>,
+}
+
+/// A conversation being written. Entries form a chain by `parentUuid`; this keeps its end.
+pub struct Transcript {
+    appender: Option<Appender>,
+    stamp: Stamp,
+    secrets: Vec<String>,
+    clock: Clock,
+    leaf: Option<String>,
+    /// Entry and message id of the last assistant block: the next block of that message is its child.
+    last_block: Option<(String, String)>,
+    /// Entries were lost, so named parents may not exist; from then on the chain is a plain line.
+    lossy: bool,
+}
+
+impl Transcript {
+    /// A new conversation. The file appears, private, with the first entry.
+    pub fn create(path: &Path, stamp: Stamp) -> Self {
+        Self::new(Some(Appender::create(path)), stamp, None)
+    }
+
+    /// More of an existing conversation, after the entry `leaf`. A torn last line is isolated first.
+    pub fn open_append(path: &Path, stamp: Stamp, leaf: Option<String>) -> Self {
+        Self::new(Some(Appender::resume(path)), stamp, leaf)
+    }
+
+    /// Keeps the chain but writes nothing.
+    pub fn disabled() -> Self {
+        Self::new(None, Stamp::default(), None)
+    }
+
+    fn new(appender: Option<Appender>, stamp: Stamp, leaf: Option<String>) -> Self {
+        let (secrets, clock) = (Vec::new(), jiff::Timestamp::now as Clock);
+        Self { appender, stamp, secrets, clock, leaf, last_block: None, lossy: false }
+    }
+
+    /// Values that never reach the file, such as the API key; each is replaced wherever it occurs.
+    #[must_use]
+    pub fn hiding(mut self, secrets: Vec<String>) -> Self {
+        self.secrets = escaped(secrets);
+        self
+    }
+
+    #[must_use]
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// A prompt, a tool's result, or a message of our own.
+    pub fn user(&mut self, uuid: &str, message: &Value, extra: UserExtra<'_>) {
+        let named = extra.parent.or(extra.source_assistant).filter(|_| !self.lossy).map(str::to_owned);
+        let parent = named.or_else(|| self.leaf.clone());
+        let mut entry = Entry::new(&self.stamp, "user", uuid, self.now());
+        entry.parent_uuid = parent.as_deref();
+        entry.message = Some(message);
+        entry.tool_use_result = extra.tool_use_result;
+        entry.source_tool_assistant_uuid = extra.source_assistant;
+        entry.is_meta = extra.is_meta.then_some(true);
+        entry.is_compact_summary = extra.is_compact_summary.then_some(true);
+        let line = line(&entry, &self.secrets);
+        self.append(uuid, line);
+    }
+
+    /// One finished block of a model's message.
+    pub fn assistant(&mut self, uuid: &str, message: &Value, request_id: Option<&str>) {
+        let id = message.get("id").and_then(Value::as_str);
+        let sibling = self.last_block.as_ref().filter(|(_, last)| id == Some(&**last)).map(|(entry, _)| entry.clone());
+        let parent = sibling.filter(|_| !self.lossy).or_else(|| self.leaf.clone());
+        let mut entry = Entry::new(&self.stamp, "assistant", uuid, self.now());
+        entry.parent_uuid = parent.as_deref();
+        entry.message = Some(message);
+        entry.request_id = request_id;
+        let line = line(&entry, &self.secrets);
+        self.last_block = id.map(|id| (uuid.to_owned(), id.to_owned()));
+        self.append(uuid, line);
+    }
+
+    /// Something that happened. `new_root` starts the chain anew, as a compaction does.
+    pub fn system(&mut self, uuid: &str, subtype: &str, fields: &Value, new_root: bool) {
+        let leaf = self.leaf.clone();
+        let mut entry = Entry::new(&self.stamp, "system", uuid, self.now());
+        let place = if new_root { &mut entry.logical_parent_uuid } else { &mut entry.parent_uuid };
+        *place = leaf.as_deref();
+        entry.subtype = Some(subtype);
+        entry.fields = fields.as_object();
+        let line = line(&entry, &self.secrets);
+        self.append(uuid, line);
+    }
+
+    /// A line that is no part of the chain (`custom-title`, `tag`, `last-prompt`, …). One that is not an
+    /// object with a `type` is not written: no reader could tell what it is.
+    pub fn meta(&mut self, entry: &Value) {
+        let line = metadata(entry, &self.stamp.session_id).and_then(|entry| line(&entry, &self.secrets));
+        if let (Some(appender), Some(line)) = (&mut self.appender, line) {
+            appender.append(line);
+        }
+    }
+
+    /// The last entry of the chain: what the next one follows.
+    pub fn leaf(&self) -> Option<&str> {
+        self.leaf.as_deref()
+    }
+
+    /// The first failure to write, once. The run goes on.
+    pub fn take_warning(&mut self) -> Option<String> {
+        self.appender.as_mut().and_then(Appender::take_warning)
+    }
+
+    fn append(&mut self, uuid: &str, line: Option<Vec<u8>>) {
+        let kept = match (&mut self.appender, line) {
+            (Some(appender), Some(line)) => appender.append(line),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        if kept {
+            self.leaf = Some(uuid.to_owned());
+        } else {
+            self.lossy = true;
+        }
+    }
+
+    fn now(&self) -> String {
+        (self.clock)().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    }
+}
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

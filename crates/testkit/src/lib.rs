@@ -1,0 +1,14 @@
+//! Helpers for black-box tests: a small world to run a binary in, and the recorded conversations to hold it to.
+//!
+//! Dev-only. A test gets a [`World`] (temporary home, git repository, mock API), starts a binary in it as
+//! [`Run`] with scripted stdin, and looks at the [`Outcome`]. Everything ends by a deadline, with whatever
+//! the binary started. Deliberately absent: assertions, and any knowledge of what the binary does.
+
+pub mod captures;
+pub mod matching;
+mod pipes;
+mod run;
+mod world;
+
+pub use run::{Outcome, Run, RunError, Step};
+pub use world::{World, WorldError};

@@ -1,0 +1,52 @@
+//! What a tool call came to.
+
+use serde_json::{Value, json};
+
+/// What the model reads: text where possible (strict clients drop arrays), blocks for images.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    Text(String),
+    Blocks(Vec<Value>),
+}
+
+/// `is_error` on the wire. Some tools of the reference send `false`, others leave it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorFlag {
+    Absent,
+    No,
+    Yes,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    pub content: Content,
+    /// The twin in `tool_use_result`; for an error, its text.
+    pub structured: Value,
+    pub flag: ErrorFlag,
+}
+
+impl Outcome {
+    pub fn text(text: impl Into<String>, structured: Value) -> Self {
+        Self { content: Content::Text(text.into()), structured, flag: ErrorFlag::Absent }
+    }
+
+    pub fn blocks(blocks: Vec<Value>, structured: Value) -> Self {
+        Self { content: Content::Blocks(blocks), structured, flag: ErrorFlag::Absent }
+    }
+
+    /// An error the model can act on; the turn goes on.
+    pub fn error(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let structured = json!(format!("Error: {text}"));
+        Self { content: Content::Text(text), structured, flag: ErrorFlag::Yes }
+    }
+
+    /// An error in how the tool was called, marked so that the model tells it from a failed run.
+    pub fn misuse(text: impl AsRef<str>) -> Self {
+        Self::error(format!("<tool_use_error>{}</tool_use_error>", text.as_ref()))
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.flag == ErrorFlag::Yes
+    }
+}

@@ -1,0 +1,21 @@
+//! The words on the pipe: what a client may send, what the agent answers, and how a run ends.
+//!
+//! Plain data and (de)serialisation. Deliberately absent: I/O, async, clocks, random ids, and any
+//! decision. Both programs speak this crate and nothing else of each other.
+
+mod event;
+mod exit;
+mod input;
+mod line;
+mod mode;
+mod usage;
+
+pub use event::{
+    Assistant, CompactBoundary, CompactMetadata, Event, Init, Outcome, ResultUsage, Retry, StreamEvent, System,
+    TaskNotification, TaskStarted, ToolDenied, User,
+};
+pub use exit::{ExitCode, table as exit_table};
+pub use input::{Input, InputError, UserInput, UserMessage};
+pub use line::{LINE_MAX, encode, encode_partial};
+pub use mode::PermissionMode;
+pub use usage::{CacheCreation, ModelUsage, ServerToolUse, Usage};

@@ -1,0 +1,149 @@
+//! Events as bytes: compact JSON, one line each, under a size every client can take.
+
+use crate::Event;
+use serde_json::Value;
+use std::io::Write as _;
+
+/// The official Python SDK gives up on a longer line, so none may be longer, newline included.
+pub const LINE_MAX: usize = 1024 * 1024;
+
+/// Long strings of an oversized event are first cut to this, then to ever less.
+const FIRST_CUT: usize = 256 * 1024;
+
+/// One line for stdout: the event with its `session_id` and `uuid`, newline included.
+///
+/// `/`, `<` and `>` stay unescaped because clients grep the raw stream; U+2028 and U+2029 are escaped
+/// because line readers of JavaScript split there; `ascii` escapes all the rest for terminals whose
+/// readers cut in the middle of a character.
+pub fn encode(event: &Event, session_id: &str, uuid: &str, ascii: bool) -> Vec<u8> {
+    let line = finish(body(event), session_id, uuid, ascii);
+    if line.len() <= LINE_MAX { line } else { shortened(event, session_id, uuid, ascii) }
+}
+
+/// The same for a `stream_event` whose JSON is at hand as the API sent it: no parse, no copy of the tree.
+pub fn encode_partial(raw: &[u8], session_id: &str, uuid: &str, ttft_ms: Option<u64>, ascii: bool) -> Vec<u8> {
+    let mut line = Vec::with_capacity(raw.len() + 192);
+    line.extend_from_slice(br#"{"type":"stream_event","event":"#);
+    line.extend_from_slice(raw);
+    line.extend_from_slice(br#","parent_tool_use_id":null"#);
+    if let Some(ms) = ttft_ms {
+        let _ = write!(line, r#","ttft_ms":{ms}"#);
+    }
+    line.push(b'}');
+    finish(line, session_id, uuid, ascii)
+}
+
+fn body<T: serde::Serialize>(event: &T) -> Vec<u8> {
+    // Our events hold only strings, numbers, lists and string-keyed maps, so this cannot fail; and if a
+    // later field could, an empty object is still a line that a client can read past.
+    serde_json::to_vec(event).unwrap_or_else(|_| b"{}".to_vec())
+}
+
+fn finish(mut line: Vec<u8>, session_id: &str, uuid: &str, ascii: bool) -> Vec<u8> {
+    line.pop();
+    if line.len() > 1 {
+        line.push(b',');
+    }
+    let _ = writeln!(line, r#""session_id":"{session_id}","uuid":"{uuid}"}}"#);
+    if ascii { escape(&line, |c| !c.is_ascii()) } else { escape(&line, |c| matches!(c, '\u{2028}' | '\u{2029}')) }
+}
+
+/// Escapes what `which` names. Only called on JSON, where such characters stand in strings alone.
+fn escape(line: &[u8], which: fn(char) -> bool) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(line) else { return line.to_vec() };
+    if !text.contains(which) {
+        return line.to_vec();
+    }
+    let mut out = Vec::with_capacity(line.len() + 64);
+    for c in text.chars() {
+        if which(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+    out
+}
+
+fn shortened(event: &Event, session_id: &str, uuid: &str, ascii: bool) -> Vec<u8> {
+    let mut value = serde_json::to_value(event).unwrap_or_default();
+    let mut keep = FIRST_CUT;
+    loop {
+        cut_strings(&mut value, keep);
+        let line = finish(body(&value), session_id, uuid, ascii);
+        if line.len() <= LINE_MAX || keep == 0 {
+            return line;
+        }
+        keep /= 2;
+    }
+}
+
+fn cut_strings(value: &mut Value, keep: usize) {
+    match value {
+        Value::String(text) if text.len() > keep => {
+            let end = text.floor_char_boundary(keep);
+            let dropped = text.len() - end;
+            text.truncate(end);
+            text.push_str(&format!("… [{dropped} bytes cut: the line would be over 1 MiB]"));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| cut_strings(item, keep)),
+        Value::Object(map) => map.values_mut().for_each(|item| cut_strings(item, keep)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{System, User};
+    use serde_json::json;
+
+    fn line(event: &Event, ascii: bool) -> String {
+        String::from_utf8(encode(event, "s", "u", ascii)).unwrap()
+    }
+
+    fn info(content: &str) -> Event {
+        Event::System(System::Informational { content: content.into(), level: "info" })
+    }
+
+    #[test]
+    fn type_comes_first_and_angle_brackets_stay() {
+        assert_eq!(
+            line(&info("<promise>a/b</promise>"), false),
+            "{\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"<promise>a/b</promise>\",\"level\":\"info\",\"session_id\":\"s\",\"uuid\":\"u\"}\n"
+        );
+    }
+
+    #[test]
+    fn line_separators_are_escaped_and_a_terminal_gets_ascii() {
+        assert!(line(&info("a\u{2028}b\u{2029}é"), false).contains(r"a\u2028b\u2029é"));
+        assert!(line(&info("é😀"), true).contains(r"\u00e9\ud83d\ude00"));
+    }
+
+    #[test]
+    fn partial_bytes_pass_through() {
+        let bytes = encode_partial(br#"{"type":"ping"}"#, "s", "u", Some(7), false);
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            "{\"type\":\"stream_event\",\"event\":{\"type\":\"ping\"},\"parent_tool_use_id\":null,\"ttft_ms\":7,\"session_id\":\"s\",\"uuid\":\"u\"}\n"
+        );
+    }
+
+    #[test]
+    fn no_line_is_over_a_mebibyte() {
+        for text in ["x".repeat(5 << 20), "\u{1}".repeat(2 << 20), "é".repeat(3 << 20)] {
+            let event = Event::User(Box::new(User {
+                message: json!({"content":[{"content":text}]}),
+                tool_use_result: Some(json!({"stdout":text})),
+                ..User::default()
+            }));
+            for ascii in [false, true] {
+                let bytes = encode(&event, "s", "u", ascii);
+                assert!(bytes.len() <= LINE_MAX, "{}", bytes.len());
+                assert!(serde_json::from_slice::<Value>(&bytes).is_ok());
+            }
+        }
+    }
+}
