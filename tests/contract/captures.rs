@@ -47,7 +47,8 @@ fn play(name: &str) -> Result<(), String> {
 fn every_capture_is_listed() {
     let mut listed: Vec<&str> = PASS.iter().chain(LATER).copied().collect();
     listed.sort_unstable();
-    let mut there: Vec<String> = load_dir(&dir()).expect("the captures").into_iter().map(|capture| capture.name).collect();
+    let mut there: Vec<String> =
+        load_dir(&dir()).expect("the captures").into_iter().map(|capture| capture.name).collect();
     there.sort();
     assert_eq!(listed, there);
 }

@@ -1,7 +1,7 @@
 //! Who we are to the API: the credential that was found, kept fresh, and the client that uses it.
 
-use crate::shared::Shared;
 use crate::clock;
+use crate::shared::Shared;
 use config::Found;
 use model::{Auth, Client, Failure, Secret};
 use std::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// A helper that asks a key ring may take a moment; one that hangs must not hang us.
-const HELPER_DEADLINE: Duration = Duration::from_secs(60);
+const HELPER_DEADLINE: Duration = Duration::from_mins(1);
 const HELPER_OUTPUT_MAX: usize = 64 * 1024;
 const HELPER_GRACE: Duration = Duration::from_secs(1);
 
@@ -86,9 +86,15 @@ async fn helped(shared: &Shared, command: &str) -> Result<String, String> {
     let key = String::from_utf8_lossy(&done.stdout).trim().to_owned();
     match done.exit.code {
         Some(0) if !key.is_empty() => Ok(key),
-        _ if done.timed_out => Err(format!("apiKeyHelper did not answer within {} s. Please run /login or mend it.", HELPER_DEADLINE.as_secs())),
+        _ if done.timed_out => Err(format!(
+            "apiKeyHelper did not answer within {} s. Please run /login or mend it.",
+            HELPER_DEADLINE.as_secs()
+        )),
         // What it printed may hold secrets, so only its exit is told.
-        code => Err(format!("apiKeyHelper failed ({}). Mend the command in your settings. · Please run /login", code.map_or("killed".into(), |code| format!("exit {code}")))),
+        code => Err(format!(
+            "apiKeyHelper failed ({}). Mend the command in your settings. · Please run /login",
+            code.map_or("killed".into(), |code| format!("exit {code}"))
+        )),
     }
 }
 
@@ -110,18 +116,23 @@ async fn fresh_login(shared: &Shared, login: &config::OAuth, after_refusal: bool
     let tokens = match model::refresh_login(&access.client, &access.oauth_refresh_url, refresh.expose()).await {
         Ok(tokens) => tokens,
         // Near its end but not over: better the old token than none.
-        Err(_) if !after_refusal && !stored.is_expired(clock::now_ms()) => return Ok(stored.access.expose().to_owned()),
+        Err(_) if !after_refusal && !stored.is_expired(clock::now_ms()) => {
+            return Ok(stored.access.expose().to_owned());
+        }
         Err(_) => return Err(unauthenticated(&EXPIRED)),
     };
     let expires = clock::now_ms().saturating_add(tokens.lifetime_ms);
-    lock.store(tokens.access.expose(), tokens.refresh.as_ref().map(Secret::expose), expires).map_err(|error| unauthenticated(&error))?;
+    lock.store(tokens.access.expose(), tokens.refresh.as_ref().map(Secret::expose), expires)
+        .map_err(|error| unauthenticated(&error))?;
     Ok(tokens.access.expose().to_owned())
 }
 
+#[expect(clippy::unnecessary_box_returns, reason = "every error path here carries the box")]
 fn unauthenticated(why: &dyn std::fmt::Display) -> Box<Failure> {
     local(&why.to_string(), "authentication_failed")
 }
 
+#[expect(clippy::unnecessary_box_returns, reason = "every error path here carries the box")]
 fn local(message: &str, category: &'static str) -> Box<Failure> {
     Box::new(Failure::local(message, category))
 }

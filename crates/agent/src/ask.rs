@@ -168,7 +168,7 @@ fn one_block(head: &Value, block: Value) -> Value {
     }
     message["type"] = json!("message");
     message["role"] = json!("assistant");
-    message["content"] = json!([block]);
+    message["content"] = Value::Array(vec![block]);
     message["stop_reason"] = Value::Null;
     message["stop_sequence"] = Value::Null;
     if message["usage"]["service_tier"].is_null() && message["usage"].is_object() {
@@ -208,7 +208,12 @@ fn request(shared: &Shared, lane: &Lane, model: &str, has_fallback: bool) -> Req
 /// What every request of this session has.
 pub fn aside_request(shared: &Shared) -> Request {
     let asking = &shared.options.asking;
-    Request { betas: asking.betas.clone(), extra_body: asking.extra_body.clone(), cache: CachePolicy::Off, ..Request::default() }
+    Request {
+        betas: asking.betas.clone(),
+        extra_body: asking.extra_body.clone(),
+        cache: CachePolicy::Off,
+        ..Request::default()
+    }
 }
 
 /// A question beside the conversation: a page to read, a summary to write. No tools, small or same model.

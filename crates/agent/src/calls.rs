@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use session::UserExtra;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tools::{Content, ErrorFlag, Invocation, Outcome};
-use wire::{Event, User};
+use tools::{Content, ErrorFlag, Invocation, Outcome, TaskInfo};
+use wire::{Event, System, TaskStarted, User};
 
 /// A running tool shows signs of life this often.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -47,6 +47,9 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
     let mut interrupted = false;
     for group in groups(&calls, |call| runs_beside_others(lane, call), shared.options.tools.concurrency) {
         let done = join_all(group.iter().map(|call| run_one(shared, lane, call, interrupted))).await;
+        for task in shared.kit.tasks.take_started() {
+            announce(shared, task).await;
+        }
         for (call, done) in group.iter().zip(done) {
             interrupted |= done.cancelled;
             if let Some(value) = done.structured {
@@ -64,6 +67,20 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
         crate::turn::synthetic(shared, lane, turn, &text).await;
     }
     end_after(shared, turn, interrupted)
+}
+
+/// Tells the client of a background task; always before the result of the call that started it.
+pub async fn announce(shared: &Shared, task: TaskInfo) {
+    let started = TaskStarted {
+        task_id: task.id,
+        tool_use_id: task.tool_use_id,
+        description: task.description,
+        task_type: task.kind,
+        subagent_type: None,
+        prompt: None,
+        is_backgrounded: Some(true),
+    };
+    shared.emitter.send(Event::System(System::TaskStarted(Box::new(started)))).await;
 }
 
 fn end_after(shared: &Shared, turn: &Turn, interrupted: bool) -> Option<End> {
@@ -115,7 +132,10 @@ async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     }
     if let Some(raw) = &call.bad_input {
         let start: String = raw.chars().take(200).collect();
-        return Outcome::misuse(format!("The input of {name} was not valid JSON (it began: {start}). Call it again with a complete JSON object.")).into();
+        return Outcome::misuse(format!(
+            "The input of {name} was not valid JSON (it began: {start}). Call it again with a complete JSON object."
+        ))
+        .into();
     }
     if own::is_own(name) {
         return own::run(shared, lane, call).await;

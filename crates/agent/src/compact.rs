@@ -13,7 +13,8 @@ use wire::{CompactBoundary, CompactMetadata, Event, System};
 const HEADROOM_TOKENS: u64 = 33_000;
 
 pub async fn if_needed(shared: &Shared, lane: &mut Lane) -> Result<(), End> {
-    let window = model::info(&shared.model(&lane.role)).context_window;
+    let own = model::info(&shared.model(&lane.role)).context_window;
+    let window = shared.options.asking.window.map_or(own, |most| most.min(own));
     if lane.conversation.context_tokens < threshold(shared.options.asking.auto_compact, window) {
         return Ok(());
     }
@@ -115,7 +116,8 @@ mod tests {
 
     #[test]
     fn pictures_are_named_instead_of_sent() {
-        let mut messages = vec![json!({"role":"user","content":[{"type":"tool_result","content":[{"type":"image","source":{}}]}]})];
+        let mut messages =
+            vec![json!({"role":"user","content":[{"type":"tool_result","content":[{"type":"image","source":{}}]}]})];
         strip_pictures(&mut messages);
         assert_eq!(messages[0]["content"][0]["content"][0]["type"], "text");
     }

@@ -30,14 +30,14 @@ impl Conversation {
     /// A user message: a string or blocks. Joins a user message that is already last, because tool
     /// results, reminders and prompts that meet between two answers belong together.
     pub fn push_user(&mut self, content: Value) {
-        self.push(json!({"role": "user", "content": content}));
+        self.push(message("user", content));
     }
 
     /// An assistant message, without the blocks that the API would refuse to take back.
     pub fn push_assistant(&mut self, blocks: &[Value]) {
         let content: Vec<Value> = blocks.iter().filter(|block| !is_empty_text(block)).cloned().collect();
         if !content.is_empty() {
-            self.push(json!({"role": "assistant", "content": content}));
+            self.push(message("assistant", Value::Array(content)));
         }
     }
 
@@ -65,6 +65,14 @@ impl Conversation {
             _ => messages.push(message),
         }
     }
+}
+
+/// Built by moving: `json!` would copy the content, which may be megabytes.
+fn message(role: &str, content: Value) -> Value {
+    let mut message = serde_json::Map::new();
+    message.insert("role".into(), role.into());
+    message.insert("content".into(), content);
+    Value::Object(message)
 }
 
 /// Content as blocks, whichever form it came in.

@@ -7,6 +7,10 @@ use crate::OutputFormat;
 use crate::front::Writer;
 use crate::ids::Ids;
 use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use wire::{Event, Outcome};
 
 pub struct Emitter {
@@ -17,6 +21,8 @@ pub struct Emitter {
     writer: Writer,
     events: Cell<u64>,
     last_result: RefCell<Option<Vec<u8>>>,
+    /// Every event, whatever the format. A log that cannot be written is given up silently.
+    debug: RefCell<Option<File>>,
 }
 
 impl Emitter {
@@ -29,6 +35,22 @@ impl Emitter {
             writer,
             events: Cell::new(0),
             last_result: RefCell::default(),
+            debug: RefCell::default(),
+        }
+    }
+
+    pub fn log_to(self, path: Option<&Path>) -> Self {
+        if let Some(path) = path {
+            let opened = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+            *self.debug.borrow_mut() = opened.ok();
+        }
+        self
+    }
+
+    fn log(&self, line: &[u8]) {
+        let mut debug = self.debug.borrow_mut();
+        if debug.as_mut().is_some_and(|file| file.write_all(line).is_err()) {
+            *debug = None;
         }
     }
 
@@ -50,6 +72,9 @@ impl Emitter {
 
     /// Sends with a given id: the transcript has the same one.
     pub async fn send_as(&self, event: Event, uuid: &str) {
+        if self.debug.borrow().is_some() {
+            self.log(&self.encode(&event, uuid));
+        }
         match self.format {
             OutputFormat::StreamJson => self.writer.line(self.encode(&event, uuid)).await,
             OutputFormat::JsonList => self.list_item(self.encode(&event, uuid)).await,

@@ -104,7 +104,9 @@ impl Nudge {
             Self::Long => {
                 "Your last answer was cut at the output limit. Go on exactly where it stopped, in smaller pieces."
             }
-            Self::Schema => "Finish by calling the StructuredOutput tool with your final answer; plain text is not read.",
+            Self::Schema => {
+                "Finish by calling the StructuredOutput tool with your final answer; plain text is not read."
+            }
         }
     }
 }
@@ -145,7 +147,11 @@ mod tests {
             ("pause", Seen { stop_reason: Some("pause_turn"), ..said }, Next::Resend),
             ("too long", Seen { stop_reason: Some("max_tokens"), ..said }, Next::Say(Nudge::Long)),
             ("window", Seen { stop_reason: Some("model_context_window_exceeded"), ..said }, Next::Compact),
-            ("no schema yet", Seen { stop_reason: Some("end_turn"), schema_pending: true, ..said }, Next::Say(Nudge::Schema)),
+            (
+                "no schema yet",
+                Seen { stop_reason: Some("end_turn"), schema_pending: true, ..said },
+                Next::Say(Nudge::Schema),
+            ),
             ("nothing said", Seen { stop_reason: Some("end_turn"), ..Seen::default() }, Next::Say(Nudge::Empty)),
         ];
         for (name, seen, expected) in rows {

@@ -34,8 +34,7 @@ impl Ledger {
         entry.cache_read_input_tokens = entry.cache_read_input_tokens.saturating_add(usage.cache_read_input_tokens);
         entry.cache_creation_input_tokens =
             entry.cache_creation_input_tokens.saturating_add(usage.cache_creation_input_tokens);
-        entry.web_search_requests =
-            entry.web_search_requests.saturating_add(usage.server_tool_use.web_search_requests);
+        entry.web_search_requests = entry.web_search_requests.saturating_add(usage.server_tool_use.web_search_requests);
         entry.cost_usd += model::cost_usd(usage, info);
         entry.context_window = info.context_window;
         entry.max_output_tokens = info.max_output;

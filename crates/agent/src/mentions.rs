@@ -36,7 +36,9 @@ fn mentioned(text: &str) -> Vec<String> {
         }
         let word = match rest.strip_prefix('"') {
             Some(quoted) => quoted.split('"').next().unwrap_or_default(),
-            None => rest.split_whitespace().next().unwrap_or_default().trim_end_matches([',', '.', ';', ':', ')', '!', '?']),
+            None => {
+                rest.split_whitespace().next().unwrap_or_default().trim_end_matches([',', '.', ';', ':', ')', '!', '?'])
+            }
         };
         if !word.is_empty() && !paths.iter().any(|path| path == word) {
             paths.push(word.to_owned());
@@ -59,8 +61,10 @@ async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> 
         return Some(vec![note(&listing(path, &targets[0].real))]);
     }
     let input = json!({"file_path": targets[0].given, "limit": LINES});
-    let outcome = tools::run(Invocation { tool_use_id: "", name: "Read", input: &input, targets: &targets }, &lane.tools).await;
-    let mut blocks = vec![note(&format!("Contents of @{path}{}:", if outcome.is_error() { " (could not be read)" } else { "" }))];
+    let outcome =
+        tools::run(Invocation { tool_use_id: "", name: "Read", input: &input, targets: &targets }, &lane.tools).await;
+    let mut blocks =
+        vec![note(&format!("Contents of @{path}{}:", if outcome.is_error() { " (could not be read)" } else { "" }))];
     match outcome.content {
         Content::Text(text) => blocks.push(note(&text)),
         Content::Blocks(more) => blocks.extend(more),

@@ -51,9 +51,13 @@ pub enum ToolChoice {
 pub enum SessionPlan {
     New,
     /// Go on in the same file.
-    Resume { from: PathBuf },
+    Resume {
+        from: PathBuf,
+    },
     /// Copy on resume: the source stays as it is.
-    Fork { from: PathBuf },
+    Fork {
+        from: PathBuf,
+    },
 }
 
 /// How long the process may linger after its last result.
@@ -93,6 +97,8 @@ pub struct Asking {
     pub extra_body: Option<Value>,
     pub cache: bool,
     pub auto_compact: AutoCompact,
+    /// A smaller context window than the model has.
+    pub window: Option<u64>,
 }
 
 pub struct Prompting {

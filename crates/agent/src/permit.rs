@@ -65,7 +65,9 @@ fn words(name: &str, decision: &Decision) -> String {
             "{name} was not run: it needs a permission and nobody is here to give it ({reason}). \
              Go on without it; if the task cannot be done that way, say what you would have run and why."
         ),
-        _ => format!("{name} was not run: it is not permitted ({reason}). Do not try to get around this; go on without it."),
+        _ => format!(
+            "{name} was not run: it is not permitted ({reason}). Do not try to get around this; go on without it."
+        ),
     }
 }
 

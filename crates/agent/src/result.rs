@@ -1,8 +1,10 @@
 //! The one result of a turn, from how it ended.
 
+use crate::clock;
 use crate::judge::GiveUp;
 use crate::shared::Shared;
 use crate::turn::{End, Turn};
+use model::Failure;
 use serde_json::Value;
 use wire::Outcome;
 
@@ -40,6 +42,7 @@ struct Shape {
     is_error: bool,
     result: Option<String>,
     errors: Option<Vec<String>>,
+    #[expect(clippy::option_option, reason = "null and absent are different on the wire")]
     api_error_status: Option<Option<u16>>,
     terminal_reason: &'static str,
 }
@@ -67,17 +70,41 @@ impl Shape {
     }
 
     fn said(is_error: bool, result: String, status: Option<u16>, terminal_reason: &'static str) -> Self {
-        Self { subtype: SUCCESS, is_error, result: Some(result), errors: None, api_error_status: Some(status), terminal_reason }
+        Self {
+            subtype: SUCCESS,
+            is_error,
+            result: Some(result),
+            errors: None,
+            api_error_status: Some(status),
+            terminal_reason,
+        }
     }
 
     fn error(subtype: &'static str, end: &End, terminal_reason: &'static str) -> Self {
-        Self { subtype, is_error: true, result: None, errors: Some(vec![reason(end)]), api_error_status: None, terminal_reason }
+        Self {
+            subtype,
+            is_error: true,
+            result: None,
+            errors: Some(vec![reason(end)]),
+            api_error_status: None,
+            terminal_reason,
+        }
     }
 }
 
 /// The answer: the structured value where one was asked for, else the last thing said.
 fn final_text(turn: &Turn) -> String {
     turn.structured.as_ref().map_or_else(|| turn.last_text.clone(), ToString::to_string)
+}
+
+/// Loops look for the first words to know that waiting helps, and read the time out of them.
+fn api_words(failure: &Failure) -> String {
+    match failure.reset_at.filter(|_| failure.category == "rate_limit") {
+        Some(reset) => {
+            format!("You've hit your limit · resets {} · API Error: {}", clock::time_of_day(reset), failure.message)
+        }
+        None => format!("API Error: {}", failure.message),
+    }
 }
 
 /// Why a turn did not end well, for people.
@@ -91,7 +118,7 @@ pub fn reason(end: &End) -> String {
             format!("No structured output fitted the schema in {tries} tries")
         }
         End::GaveUp(why) => why.words().into(),
-        End::Api(failure) => format!("API Error: {}", failure.message),
+        End::Api(failure) => api_words(failure),
         End::Interrupted { .. } => "The turn was interrupted".into(),
         End::BadCommand(what) => what.clone(),
         End::Internal(what) => format!("Internal error: {what}. The session can be resumed; please report this."),

@@ -59,7 +59,8 @@ impl Toolset {
 
     /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
     pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
-        let named = |names: &[String], name: &str| names.iter().any(|wanted| canonical(wanted) == name || wanted == "*");
+        let named =
+            |names: &[String], name: &str| names.iter().any(|wanted| canonical(wanted) == name || wanted == "*");
         let keep = |name: &str| {
             only.is_none_or(|only| named(only, name))
                 && !named(without, name)

@@ -22,7 +22,9 @@ pub enum End {
     GaveUp(GiveUp),
     Api(Box<Failure>),
     /// While the model was speaking, or while a tool ran.
-    Interrupted { streaming: bool },
+    Interrupted {
+        streaming: bool,
+    },
     /// The prompt was a command that does not exist or failed.
     BadCommand(String),
     /// A fault of ours: the turn panicked.

@@ -3,7 +3,8 @@
 /// Who the model is here and how we want it to work. Everything that differs per machine comes after.
 pub const SYSTEM: &str = include_str!("words/system.md");
 
-pub const SUMMARISER: &str = "You write hand-over notes for an engineer who takes over a coding session and has seen nothing of it.";
+pub const SUMMARISER: &str =
+    "You write hand-over notes for an engineer who takes over a coding session and has seen nothing of it.";
 
 pub const SUMMARISE: &str = "\
 Write the hand-over notes for this session now; the messages above will be gone and your notes are all that is left. Include:

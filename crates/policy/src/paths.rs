@@ -95,7 +95,7 @@ impl PathPattern {
         let (base, path) = if list == List::Allow {
             (base, path.to_path_buf())
         } else {
-            segments.iter_mut().for_each(|s| *s = fold(s));
+            segments = segments.iter().map(|segment| fold(segment)).collect();
             (folded(&base), folded(path))
         };
         let Ok(below) = path.strip_prefix(&base) else { return false };

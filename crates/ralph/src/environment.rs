@@ -82,7 +82,9 @@ impl Environment {
     /// Numbers as people write them: `2e3`, `64_000`.
     pub fn number(&self, name: &str) -> Option<u64> {
         let text = self.get(name)?.replace('_', "");
-        text.parse().ok().or_else(|| text.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0).map(|value| value as u64))
+        text.parse().ok().or_else(|| {
+            text.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0).map(|value| value as u64)
+        })
     }
 }
 
@@ -119,10 +121,8 @@ fn ancestor_writes_pipe(inode: u64) -> bool {
         if pid <= 1 {
             break;
         }
-        match holds(&PathBuf::from(format!("/proc/{pid}")), &wanted) {
-            Some(true) => return true,
-            Some(false) => {}
-            None => return true,
+        if holds(&PathBuf::from(format!("/proc/{pid}")), &wanted) != Some(false) {
+            return true;
         }
         pid = parent_of(pid).unwrap_or(0);
     }

@@ -29,7 +29,7 @@ fn run(mut environment: Environment) -> ExitCode {
     match (called_as.as_deref(), words.split_first()) {
         (Some("claude"), _) => commands::agent::run(words, environment),
         (_, Some((first, rest))) if first == "agent" => commands::agent::run(rest.to_vec(), environment),
-        _ => commands::ralph(words, environment),
+        _ => commands::ralph(&words, &environment),
     }
 }
 

@@ -159,6 +159,21 @@ impl Tasks {
         self.wait_for(|state| state.news.pop_front()).await
     }
 
+    /// Takes the news of starts out of the queue, so that they can be told before the call's result.
+    pub fn take_started(&self) -> Vec<TaskInfo> {
+        let mut state = self.lock();
+        let (started, rest) = std::mem::take(&mut state.news).into_iter().partition(|news| matches!(news, TaskEvent::Started(_)));
+        state.news = rest;
+        let started: VecDeque<TaskEvent> = started;
+        started
+            .into_iter()
+            .filter_map(|news| match news {
+                TaskEvent::Started(task) => Some(task),
+                TaskEvent::Finished { .. } => None,
+            })
+            .collect()
+    }
+
     /// The same without waiting.
     pub fn try_next_event(&self) -> Option<TaskEvent> {
         self.lock().news.pop_front()

@@ -14,6 +14,10 @@ pub enum Event {
     User(Box<User>),
     Result(Box<Outcome>),
     StreamEvent(Box<StreamEvent>),
+    /// A usage limit, where the turn ended on one. `resetsAt` is in seconds.
+    RateLimitEvent {
+        rate_limit_info: Value,
+    },
     ToolProgress {
         tool_use_id: String,
         tool_name: String,

@@ -11,19 +11,21 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tools::{TaskEvent, TaskInfo};
-use wire::{Event, ExitCode, Input, System, TaskNotification, TaskStarted, UserInput, UserMessage};
+use wire::{Event, ExitCode, Input, System, TaskNotification, UserInput, UserMessage};
 
 /// Prompts that may wait. A client that queues more waits itself: its lines stay in the pipe.
 const QUEUE_MAX: usize = 1024;
 
 /// A timer needs some end; a day is for ever to it.
-const FOR_EVER: Duration = Duration::from_secs(86_400);
+const FOR_EVER: Duration = Duration::from_hours(24);
 
 /// Something for a turn to start with.
 pub enum Work {
     Prompt(Box<UserInput>),
     /// A background task finished after the turn that started it.
-    Notice { words: String },
+    Notice {
+        words: String,
+    },
 }
 
 /// One thing that happened outside the turn.
@@ -161,30 +163,26 @@ impl Desk {
 
     async fn task(&mut self, shared: &Shared, event: TaskEvent) {
         match event {
-            TaskEvent::Started(task) => {
-                let started = TaskStarted {
-                    task_id: task.id,
-                    tool_use_id: task.tool_use_id,
-                    description: task.description,
-                    task_type: task.kind,
-                    subagent_type: None,
-                    prompt: None,
-                    is_backgrounded: Some(true),
-                };
-                shared.emitter.send(Event::System(System::TaskStarted(Box::new(started)))).await;
-            }
+            TaskEvent::Started(task) => crate::calls::announce(shared, task).await,
             TaskEvent::Finished { task, summary } => self.finished(shared, task, summary).await,
         }
     }
 
     async fn finished(&mut self, shared: &Shared, task: TaskInfo, summary: String) {
         let status = task.status.as_str();
-        let patch = json!({"status": if status == "stopped" { "killed" } else { status }, "end_time": crate::clock::now_ms()});
+        let patch =
+            json!({"status": if status == "stopped" { "killed" } else { status }, "end_time": crate::clock::now_ms()});
         shared.emitter.send(Event::System(System::TaskUpdated { task_id: task.id.clone(), patch })).await;
         let output_file = task.output_file.display().to_string();
         let words = notice(&task.id, status, &summary, &output_file);
-        let notification =
-            TaskNotification { task_id: task.id, tool_use_id: Some(task.tool_use_id), status, output_file, summary, usage: None };
+        let notification = TaskNotification {
+            task_id: task.id,
+            tool_use_id: Some(task.tool_use_id),
+            status,
+            output_file,
+            summary,
+            usage: None,
+        };
         shared.emitter.send(Event::System(System::TaskNotification(Box::new(notification)))).await;
         if status != "stopped" {
             self.queue.push_back(Work::Notice { words });

@@ -57,7 +57,7 @@ pub async fn run(options: Options) -> ExitCode {
     // Tools run on any thread and ask the small model through a channel; its answers come from here.
     let here = tokio::task::LocalSet::new();
     here.spawn_local(small::serve(Rc::downgrade(&shared), asked));
-    here.run_until(serve(&shared, lane, desk)).await
+    here.run_until(Box::pin(serve(&shared, lane, desk))).await
 }
 
 /// The prompt of the command line with what was piped in; `None` where prompts come as messages.
@@ -70,7 +70,9 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
         Ok(Text::Some(text)) => Some(text),
         Ok(Text::None) => None,
         Ok(Text::Silent) => {
-            warn("warning: nothing came on stdin in 6 s; going on without it. Use < /dev/null if nothing is meant to come.");
+            warn(
+                "warning: nothing came on stdin in 6 s; going on without it. Use < /dev/null if nothing is meant to come.",
+            );
             None
         }
         Err(error @ stdin::StdinError::Unreadable(_)) if argument.is_some() => {
@@ -83,7 +85,9 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
         (Some(argument), Some(piped)) => format!("{argument}\n{piped}"),
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) => {
-            return Err("Error: Input must be provided either through stdin or as a prompt argument when using --print".into());
+            return Err(
+                "Error: Input must be provided either through stdin or as a prompt argument when using --print".into(),
+            );
         }
     };
     if prompt.trim().is_empty() {

@@ -6,8 +6,8 @@ use crate::emit::Emitter;
 use crate::own;
 use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
-use crate::toolset::Toolset;
 use crate::small::{self, Question};
+use crate::toolset::Toolset;
 use crate::{Options, OutputFormat, SessionPlan, access, prompt};
 use serde_json::{Value, json};
 use session::{Stamp, Store, Transcript};
@@ -29,7 +29,8 @@ pub fn open(
     writer: Writer,
     questions: UnboundedSender<Question>,
 ) -> Result<(Rc<Shared>, Lane), Box<Failed>> {
-    let emitter = Emitter::new(options.output, options.ascii, options.session.id.clone(), writer);
+    let emitter = Emitter::new(options.output, options.ascii, options.session.id.clone(), writer)
+        .log_to(options.debug_file.as_deref());
     let loaded = match earlier(&options) {
         Ok(loaded) => loaded,
         Err(message) => return Err(Box::new(Failed { emitter, format: options.output, message })),
@@ -53,16 +54,12 @@ pub fn open(
 
 /// A start that failed before there were options: the same ending, from a message alone.
 pub async fn failed_start(format: OutputFormat, message: String) -> ExitCode {
-    match Writer::start() {
-        Ok(writer) => {
-            let emitter = Emitter::new(format, false, uuid::Uuid::new_v4().to_string(), writer);
-            fail(Box::new(Failed { emitter, format, message })).await
-        }
-        Err(_) => {
-            warn(&message);
-            ExitCode::Failure
-        }
-    }
+    let Ok(writer) = Writer::start() else {
+        warn(&message);
+        return ExitCode::Failure;
+    };
+    let emitter = Emitter::new(format, false, uuid::Uuid::new_v4().to_string(), writer);
+    fail(Box::new(Failed { emitter, format, message })).await
 }
 
 /// A failed start ends like a failed turn: with a result in the asked format, and exit 1.
@@ -131,13 +128,17 @@ fn transcript(options: &Options, leaf: Option<String>) -> Transcript {
     let mut transcript = match &session.plan {
         SessionPlan::New => Transcript::create(&path, stamp),
         SessionPlan::Resume { from } => Transcript::open_append(from, stamp, leaf),
-        SessionPlan::Fork { from } => match session::copy_for_fork(from, &path, &session.id, session.until.as_deref()) {
-            Ok(()) => Transcript::open_append(&path, stamp, leaf),
-            Err(error) => {
-                warn(&format!("warning: the fork of the session cannot be written ({error}); going on without a transcript"));
-                Transcript::disabled()
+        SessionPlan::Fork { from } => {
+            match session::copy_for_fork(from, &path, &session.id, session.until.as_deref()) {
+                Ok(()) => Transcript::open_append(&path, stamp, leaf),
+                Err(error) => {
+                    warn(&format!(
+                        "warning: the fork of the session cannot be written ({error}); going on without a transcript"
+                    ));
+                    Transcript::disabled()
+                }
             }
-        },
+        }
     };
     if let Some(title) = &session.title {
         transcript.meta(&json!({"type": "custom-title", "customTitle": title, "sessionId": session.id}));
@@ -171,21 +172,21 @@ fn add_builtin_agents(options: &mut Options) {
 fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: UnboundedSender<Question>) -> Rc<Shared> {
     let kit = Kit { tasks: tools::Tasks::default(), web: small::web(&options, questions), denied: denied(&options) };
     Rc::new(Shared {
-            live: Live {
-                mode: Cell::new(options.permissions.mode),
-                model: RefCell::new(options.asking.model.clone()),
-                denials: RefCell::default(),
-                grants: RefCell::default(),
-            },
-            options,
-            emitter,
-            ledger: crate::ledger::Ledger::default(),
-            cancel: crate::cancel::Cancel::default(),
-            kit,
-            access: access::Keeper::default(),
-            secrets,
-            agents_running: Cell::new(0),
-            web_searches: Cell::new(0),
+        live: Live {
+            mode: Cell::new(options.permissions.mode),
+            model: RefCell::new(options.asking.model.clone()),
+            denials: RefCell::default(),
+            grants: RefCell::default(),
+        },
+        options,
+        emitter,
+        ledger: crate::ledger::Ledger::default(),
+        cancel: crate::cancel::Cancel::default(),
+        kit,
+        access: access::Keeper::default(),
+        secrets,
+        agents_running: Cell::new(0),
+        web_searches: Cell::new(0),
     })
 }
 

@@ -29,8 +29,14 @@ fn split(text: &str) -> Option<(&str, &str)> {
 }
 
 fn unknown(shared: &Shared, name: &str) -> String {
-    let names: Vec<&str> =
-        shared.options.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.as_str()).take(20).collect();
+    let names: Vec<&str> = shared
+        .options
+        .skills
+        .iter()
+        .filter(|skill| skill.user_invocable)
+        .map(|skill| skill.name.as_str())
+        .take(20)
+        .collect();
     let known = if names.is_empty() { "There are none here.".into() } else { format!("Known: /{}", names.join(", /")) };
     format!("Unknown command: /{name}. {known}")
 }

@@ -23,7 +23,10 @@ pub async fn run(shared: &Rc<Shared>, lane: &mut Lane, work: Work) -> bool {
         Work::Notice { .. } => Some(json!({"kind": "task-notification"})),
     };
     // A panic must not cost the client its result: it becomes one.
-    let end = AssertUnwindSafe(go(shared, lane, &mut turn, work)).catch_unwind().await.unwrap_or_else(|panic| End::Internal(panic_words(&*panic)));
+    let end = AssertUnwindSafe(go(shared, lane, &mut turn, work))
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|panic| End::Internal(panic_words(&*panic)));
     finish(shared, lane, &end).await;
     let outcome = result::outcome(shared, &turn, &end, origin);
     let is_error = outcome.is_error;
@@ -64,16 +67,20 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
 fn is_blank(content: &Value) -> bool {
     match content {
         Value::String(text) => text.trim().is_empty(),
-        Value::Array(blocks) => {
-            blocks.iter().all(|block| block["type"] == "text" && block["text"].as_str().unwrap_or_default().trim().is_empty())
-        }
+        Value::Array(blocks) => blocks
+            .iter()
+            .all(|block| block["type"] == "text" && block["text"].as_str().unwrap_or_default().trim().is_empty()),
         _ => true,
     }
 }
 
 /// The prompt into transcript and conversation, with the files it mentions.
 async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, command: Option<String>) {
-    let entry = prompt.uuid.clone().filter(|id| uuid::Uuid::parse_str(id).is_ok()).unwrap_or_else(|| shared.emitter.ids().next());
+    let entry = prompt
+        .uuid
+        .clone()
+        .filter(|id| uuid::Uuid::parse_str(id).is_ok())
+        .unwrap_or_else(|| shared.emitter.ids().next());
     let content = prompt.message.content;
     let message = json!({"role": "user", "content": content});
     let text = text_of(&content);
@@ -81,7 +88,8 @@ async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, comman
     lane.transcript.meta(&json!({"type": "last-prompt", "lastPrompt": text, "sessionId": shared.emitter.session_id()}));
     Shared::report_transcript(lane);
     if shared.options.replay_user && shared.options.input == InputFormat::StreamJson {
-        let replay = User { message: message.clone(), timestamp: clock::now_iso(), is_replay: Some(true), ..User::default() };
+        let replay =
+            User { message: message.clone(), timestamp: clock::now_iso(), is_replay: Some(true), ..User::default() };
         shared.emitter.send_as(Event::User(Box::new(replay)), &entry).await;
     }
     if let Some(body) = command {
@@ -122,6 +130,13 @@ async fn finish(shared: &Shared, lane: &mut Lane, end: &End) {
     match end {
         End::Api(failure) => {
             let words = result::reason(end);
+            if failure.category == "rate_limit" {
+                let mut info = json!({"status": "rejected"});
+                if let Some(reset) = failure.reset_at {
+                    info["resetsAt"] = json!(reset.as_second());
+                }
+                shared.emitter.send(Event::RateLimitEvent { rate_limit_info: info }).await;
+            }
             synthetic_answer(shared, lane, &words, failure.category).await;
             warn(&words);
         }
@@ -172,7 +187,12 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         model: shared.model(&lane.role),
         permission_mode: shared.mode(&lane.role),
         slash_commands: user_skills.collect(),
-        api_key_source: options.access.credentials.chosen.as_ref().map_or_else(|| "none".into(), |chosen| chosen.source.clone()),
+        api_key_source: options
+            .access
+            .credentials
+            .chosen
+            .as_ref()
+            .map_or_else(|| "none".into(), |chosen| chosen.source.clone()),
         claude_code_version: options.version.into(),
         output_style: options.settings.output_style.clone().unwrap_or_else(|| "default".into()),
         agents: options.agents.iter().map(|agent| agent.name.clone()).collect(),

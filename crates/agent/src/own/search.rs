@@ -32,7 +32,8 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     }
     let made = shared.web_searches.get();
     if made >= shared.options.tools.web_searches {
-        return Outcome::error(format!("This session has made its {made} web searches. Go on with what you know.")).into();
+        return Outcome::error(format!("This session has made its {made} web searches. Go on with what you know."))
+            .into();
     }
     shared.web_searches.set(made + 1);
     let started = Instant::now();
@@ -58,7 +59,9 @@ async fn search(shared: &Shared, lane: &Lane, query: &str, input: &Value) -> Res
     let request = Request {
         model,
         max_tokens: info.max_output.min(super::ASIDE_MAX_TOKENS),
-        system: vec![json!({"type": "text", "text": "Search the web for what is asked, then report what the results say, briefly, with addresses."})],
+        system: vec![
+            json!({"type": "text", "text": "Search the web for what is asked, then report what the results say, briefly, with addresses."}),
+        ],
         messages: vec![json!({"role": "user", "content": format!("Search the web for: {query}")})].into(),
         tools: [tool].into(),
         ..ask::aside_request(shared)
@@ -83,7 +86,11 @@ fn outcome(query: &str, reply: &Reply, seconds: f64) -> Outcome {
                     .map(|hit| json!({"title": hit["title"], "url": hit["url"]}))
                     .collect();
                 for hit in &found {
-                    text.push_str(&format!("- {} {}\n", hit["title"].as_str().unwrap_or_default(), hit["url"].as_str().unwrap_or_default()));
+                    text.push_str(&format!(
+                        "- {} {}\n",
+                        hit["title"].as_str().unwrap_or_default(),
+                        hit["url"].as_str().unwrap_or_default()
+                    ));
                 }
                 results.push(json!({"tool_use_id": block["tool_use_id"], "content": found}));
             }
@@ -97,5 +104,8 @@ fn outcome(query: &str, reply: &Reply, seconds: f64) -> Outcome {
         }
     }
     let count = reply.usage.server_tool_use.web_search_requests;
-    Outcome::text(text.trim_end(), json!({"query": query, "results": results, "durationSeconds": seconds, "searchCount": count}))
+    Outcome::text(
+        text.trim_end(),
+        json!({"query": query, "results": results, "durationSeconds": seconds, "searchCount": count}),
+    )
 }

@@ -53,7 +53,10 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     match body(shared, lane, skill, call.input["args"].as_str().unwrap_or_default(), &call.id).await {
         Ok(body) => Done {
             follow_up: Some(body),
-            ..Done::from(Outcome::text(format!("Loading the skill {name}"), json!({"success": true, "commandName": name})))
+            ..Done::from(Outcome::text(
+                format!("Loading the skill {name}"),
+                json!({"success": true, "commandName": name}),
+            ))
         },
         Err(problem) => Outcome::error(problem).into(),
     }
@@ -85,7 +88,14 @@ fn grant(shared: &Shared, skill: &Skill) {
     shared.live.grants.borrow_mut().extend(rules);
 }
 
-async fn expanded(shared: &Shared, lane: &Lane, skill: &Skill, text: &str, args: &str, call_id: &str) -> Result<String, String> {
+async fn expanded(
+    shared: &Shared,
+    lane: &Lane,
+    skill: &Skill,
+    text: &str,
+    args: &str,
+    call_id: &str,
+) -> Result<String, String> {
     let session_id = shared.emitter.session_id();
     let folder = skill.dir.display().to_string();
     let project = shared.options.cwd.display().to_string();

@@ -9,7 +9,8 @@ use tools::Outcome;
 
 pub const STRUCTURED_OUTPUT: &str = "StructuredOutput";
 
-const DESCRIPTION: &str = "Give your final answer here, in exactly the form of the schema. Call it once, at the end; it ends the turn.";
+const DESCRIPTION: &str =
+    "Give your final answer here, in exactly the form of the schema. Call it once, at the end; it ends the turn.";
 
 /// The tool whose input is the caller's schema.
 pub fn structured_tool(schema: &Value) -> Tool {
@@ -30,6 +31,9 @@ pub fn run(shared: &Shared, call: &ToolCall) -> Done {
         let words = "The structured answer was accepted.";
         return Done { structured: Some(call.input.clone()), ..Done::from(Outcome::text(words, json!(words))) };
     }
-    Outcome::error(format!("The answer does not fit the schema. Mend it and call StructuredOutput again:\n{}", problems.join("\n")))
-        .into()
+    Outcome::error(format!(
+        "The answer does not fit the schema. Mend it and call StructuredOutput again:\n{}",
+        problems.join("\n")
+    ))
+    .into()
 }

@@ -77,10 +77,16 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
 fn within_limits(shared: &Shared, lane: &Lane) -> Result<(), String> {
     let limits = &shared.options.limits;
     if lane.role.depth() >= limits.agent_depth {
-        return Err(format!("Agents may nest {} deep and this is the deepest. Do the task yourself.", limits.agent_depth));
+        return Err(format!(
+            "Agents may nest {} deep and this is the deepest. Do the task yourself.",
+            limits.agent_depth
+        ));
     }
     if shared.agents_running.get() >= limits.agents_at_once {
-        return Err(format!("{} agents are at work already, which is the limit. Wait for them or do the task yourself.", limits.agents_at_once));
+        return Err(format!(
+            "{} agents are at work already, which is the limit. Wait for them or do the task yourself.",
+            limits.agents_at_once
+        ));
     }
     Ok(())
 }
@@ -117,7 +123,9 @@ fn mode_for(shared: &Shared, lane: &Lane, agent: &AgentDef) -> Option<Permission
     let parent = shared.mode(&lane.role);
     let own = agent.permission_mode.as_deref().and_then(PermissionMode::parse);
     match (parent, own) {
-        (PermissionMode::Default | PermissionMode::Plan, Some(own)) if own != PermissionMode::BypassPermissions => Some(own),
+        (PermissionMode::Default | PermissionMode::Plan, Some(own)) if own != PermissionMode::BypassPermissions => {
+            Some(own)
+        }
         (PermissionMode::Plan, _) => Some(PermissionMode::Plan),
         _ => None,
     }
@@ -142,7 +150,9 @@ async fn work(shared: &Rc<Shared>, lane: &Lane, agent: &AgentDef, sub: Sub, task
         status,
         output_file,
         summary: description.to_owned(),
-        usage: Some(json!({"total_tokens": total_tokens(&turn), "tool_uses": turn.tool_uses, "duration_ms": turn.elapsed_ms()})),
+        usage: Some(
+            json!({"total_tokens": total_tokens(&turn), "tool_uses": turn.tool_uses, "duration_ms": turn.elapsed_ms()}),
+        ),
     };
     shared.emitter.send(Event::System(System::TaskNotification(Box::new(notification)))).await;
     Done { cancelled: matches!(end, End::Interrupted { .. }), ..Done::from(outcome) }
@@ -161,7 +171,14 @@ async fn started(shared: &Shared, sub: &Sub, task: &str, description: &str) {
     shared.emitter.send(Event::System(System::TaskStarted(Box::new(event)))).await;
 }
 
-fn open_lane(shared: &Shared, lane: &Lane, agent: &AgentDef, sub: Sub, task: &str, description: &str) -> (Lane, String) {
+fn open_lane(
+    shared: &Shared,
+    lane: &Lane,
+    agent: &AgentDef,
+    sub: Sub,
+    task: &str,
+    description: &str,
+) -> (Lane, String) {
     let options = &shared.options;
     let may_nest = sub.depth < options.limits.agent_depth;
     let toolset = lane.toolset.narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
@@ -241,4 +258,3 @@ fn bounded(text: &str, chars: usize) -> String {
     let start: String = text.chars().take(chars).collect();
     format!("{start}\n[cut here: the full answer is in the agent's transcript]")
 }
-

@@ -249,7 +249,7 @@ impl<'a> Judge<'a> {
             return Some(Grant::Rule(rule));
         }
         let accepts = self.policy.mode == PermissionMode::AcceptEdits
-            && self.safe_assignments(part)
+            && safe_assignments(part)
             && part.footprint.as_ref().is_some_and(|footprint| footprint.edits)
             && is_plain_name(part)
             && part.touches.iter().any(|touch| !touch.redirect)
@@ -262,7 +262,7 @@ impl<'a> Judge<'a> {
     }
 
     fn read_only_command(&self, part: &Part) -> bool {
-        if !self.safe_assignments(part) {
+        if !safe_assignments(part) {
             return false;
         }
         if part.command.words.is_empty() {
@@ -273,16 +273,8 @@ impl<'a> Judge<'a> {
         is_plain_name(part)
             && footprint.read_only
             && !(footprint.recursive && restricted)
-            && !(self.is_git(part) && self.locator.elsewhere(&part.command.place))
+            && !(is_git(part) && self.locator.elsewhere(&part.command.place))
             && part.touches.iter().filter(|touch| !touch.redirect).all(|touch| self.touch_allowed(touch))
-    }
-
-    fn is_git(&self, part: &Part) -> bool {
-        part.layers.last().and_then(|words| words.first()).is_some_and(|name| name.raw == "git")
-    }
-
-    fn safe_assignments(&self, part: &Part) -> bool {
-        part.command.assignments.iter().all(|assignment| argv::safe_variable(&assignment.name))
     }
 
     /// Whether this one file may be touched without a question.
@@ -303,7 +295,7 @@ impl<'a> Judge<'a> {
     }
 
     fn part_rule(&self, part: &Part) -> Option<&'a Rule> {
-        if part.command.opaque || part.command.words.is_empty() || !self.safe_assignments(part) {
+        if part.command.opaque || part.command.words.is_empty() || !safe_assignments(part) {
             return None;
         }
         // Rules about files also hold inside commands; a file that cannot be named cannot be cleared.
@@ -341,6 +333,14 @@ enum Grant<'a> {
     ReadOnly,
     Edit,
     Rule(&'a Rule),
+}
+
+fn is_git(part: &Part) -> bool {
+    part.layers.last().and_then(|words| words.first()).is_some_and(|name| name.raw == "git")
+}
+
+fn safe_assignments(part: &Part) -> bool {
+    part.command.assignments.iter().all(|assignment| argv::safe_variable(&assignment.name))
 }
 
 /// The name as typed: no quotes, no path, so that what is looked up is what was read.

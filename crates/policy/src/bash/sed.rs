@@ -39,9 +39,8 @@ fn command(chars: &[char], at: usize) -> Option<usize> {
 fn ends(chars: &[char], at: usize) -> Option<usize> {
     let at = (at..chars.len()).find(|&i| chars[i] != ' ').unwrap_or(chars.len());
     match chars.get(at) {
-        None => Some(at),
+        None | Some('}') => Some(at),
         Some(';' | '\n') => Some(at + 1),
-        Some('}') => Some(at),
         Some(_) => None,
     }
 }

@@ -64,7 +64,15 @@ fn ambiguous(joined: &str) -> bool {
     // After arithmetic has begun it no longer knows a shift from a here-document.
     let arithmetic = [joined.find("(("), joined.find("$[")].into_iter().flatten().min();
     let confused = arithmetic.is_some_and(|at| joined[at..].contains("<<")) && joined.contains('\n');
-    quote || confused
+    quote || confused || here_in_one_line(joined)
+}
+
+/// The tokenizer aborts on a substitution that opens a here-document and closes on the same line.
+fn here_in_one_line(joined: &str) -> bool {
+    joined.lines().any(|line| {
+        let after = line.split_once("<<").map(|(_, after)| after);
+        after.is_some_and(|after| after.contains([')', '}', ']']))
+    }) && ["$(", "${", "$["].iter().any(|open| joined.contains(open))
 }
 
 fn long_number(joined: &str) -> bool {

@@ -17,6 +17,10 @@ pub use word::{Certainty, Word};
 /// The parser recurses deeply in debug builds; [`guard`] keeps nesting far below what this can hold.
 const PARSER_STACK: usize = 32 * 1024 * 1024;
 
+/// Should the parser panic after all, the panic is contained and the command counts as unparsable; a
+/// panic hook may stay silent about a thread of this name.
+pub const PARSER_THREAD: &str = "shell-parser";
+
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub commands: Vec<SimpleCommand>,
@@ -68,7 +72,10 @@ pub enum Unparsable {
 pub fn analyse(command: &str) -> Result<Script, Unparsable> {
     guard::text(command)?;
     let parsed = thread::scope(|scope| {
-        let worker = thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, || walk::script(command));
+        let worker = thread::Builder::new()
+            .name(PARSER_THREAD.to_owned())
+            .stack_size(PARSER_STACK)
+            .spawn_scoped(scope, || walk::script(command));
         worker.ok()?.join().ok()
     });
     parsed.unwrap_or_else(|| Err(Unparsable::Syntax("the parser gave up".to_owned())))

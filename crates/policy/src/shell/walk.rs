@@ -319,9 +319,10 @@ impl Walk {
 
     fn here_document(&mut self, document: &ast::IoHereDocument) -> Walked {
         let tag = &document.here_end.value;
-        let bare = match tag.as_bytes() {
+        let whole = tag.as_bytes();
+        let bare = match whole {
             [b'\'', inner @ .., b'\''] | [b'"', inner @ .., b'"'] | [b'\\', inner @ ..] => inner,
-            inner => inner,
+            _ => whole,
         };
         // Where the document ends depends on how a shell unquotes its tag; only the plain ones are certain.
         let plain = !bare.is_empty() && bare.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));

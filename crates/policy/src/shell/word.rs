@@ -82,18 +82,26 @@ struct Reader {
     glob: bool,
     home: bool,
     bracket: bool,
+    group: bool,
 }
 
 impl Reader {
     fn finish(mut self, raw: &str) -> Reading {
-        let certainty = match (self.unknown, self.home, self.glob) {
+        let certainty = match (self.unknown || self.group, self.home, self.glob) {
             (false, false, false) => Certainty::Exact,
             (false, true, false) => Certainty::Home,
             (false, false, true) => Certainty::Glob,
             _ => Certainty::Unknown,
         };
         if certainty == Certainty::Home {
-            self.text = self.text.trim_start_matches('/').to_owned();
+            self.text = self.text.trim_start_matches('/').into();
+        }
+        if self.group {
+            // A pattern group where extended globs are on. Elsewhere a subshell, or a syntax error after
+            // which the shell goes on reading somewhere else.
+            self.out.opaque = true;
+            let (_, inner) = raw.split_once('(').unwrap_or_default();
+            self.out.scripts.push(inner.rsplit_once(')').map_or(inner, |(inner, _)| inner).to_owned());
         }
         self.out.word = Word { raw: raw.to_owned(), text: self.text, certainty };
         self.out
@@ -160,11 +168,7 @@ impl Reader {
         self.bracket |= text.contains('[');
         self.glob |= text.contains(['*', '?']) || (self.bracket && text.contains(']'));
         self.unknown |= text.replace("{}", "").contains('{') || text.contains("=~") || text.contains(":~");
-        if let Some((_, group)) = text.split_once('(') {
-            // A pattern group where extended globs are on; a subshell or evaluated code where they are not.
-            self.unknown = true;
-            self.out.scripts.push(group.strip_suffix(')').unwrap_or(group).to_owned());
-        }
+        self.group |= text.contains('(');
         self.text.push_str(text);
     }
 
@@ -255,8 +259,9 @@ impl Reader {
 
 fn two_operands_in_a_row(expression: &str) -> bool {
     let operand = |c: char| c.is_alphanumeric() || c == '_';
-    let words: Vec<&str> = expression.split_whitespace().collect();
-    words.windows(2).any(|pair| pair[0].ends_with(operand) && pair[1].starts_with(|c| operand(c) || c == '$' || c == '/'))
+    let own = expression.split('`').next().and_then(|own| own.split("$(").next()).unwrap_or_default();
+    let words: Vec<&str> = own.split_whitespace().collect();
+    words.windows(2).any(|pair| pair[0].ends_with(operand) && pair[1].starts_with(operand))
 }
 
 /// Inside backquotes a backslash is dropped before `$`, a backquote and itself.
@@ -296,7 +301,7 @@ fn ansi_c(text: &str) -> Option<String> {
             'u' => number(rest, 16, 4)?,
             'U' => number(rest, 16, 8)?,
             '0'..='7' => {
-                let digits = &after[..1 + number(rest, 8, 2).map_or(0, |(_, used)| used)];
+                let digits = &after[..=number(rest, 8, 2).map_or(0, |(_, used)| used)];
                 (u32::from_str_radix(digits, 8).ok()?, digits.len() - 1)
             }
             _ => return None,

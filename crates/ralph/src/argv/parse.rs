@@ -71,7 +71,11 @@ pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Typed, UsageErro
 
 type Words<I> = std::iter::Peekable<I>;
 
-fn take_long<I: Iterator<Item = String>>(typed: &mut Typed, long: &str, words: &mut Words<I>) -> Result<(), UsageError> {
+fn take_long<I: Iterator<Item = String>>(
+    typed: &mut Typed,
+    long: &str,
+    words: &mut Words<I>,
+) -> Result<(), UsageError> {
     let (name, inline) = match long.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (long, None),

@@ -19,7 +19,8 @@ fn every_flag_is_spelled_once() {
 
 #[test]
 fn a_value_may_be_inline_or_the_next_word_and_may_be_empty() {
-    for flag in super::super::FLAGS.iter().filter(|flag| matches!(flag.arity, Arity::One | Arity::Many | Arity::Repeat)) {
+    for flag in super::super::FLAGS.iter().filter(|flag| matches!(flag.arity, Arity::One | Arity::Many | Arity::Repeat))
+    {
         for value in ["x", "", "a b", "{\"a\":1}", "-1"] {
             let two = typed(&[&format!("--{}", flag.name), value]);
             let one = typed(&[&format!("--{}={value}", flag.name)]);
@@ -31,7 +32,8 @@ fn a_value_may_be_inline_or_the_next_word_and_may_be_empty() {
 
 #[test]
 fn lists_end_at_the_next_flag_and_add_up() {
-    let typed = typed(&["--allowedTools", "A", "Bash(git add *)", "-p", "x", "--allowed-tools=B,C", "--tools", "", "-c"]);
+    let typed =
+        typed(&["--allowedTools", "A", "Bash(git add *)", "-p", "x", "--allowed-tools=B,C", "--tools", "", "-c"]);
     assert_eq!(typed.values("allowedTools"), ["A", "Bash(git add *)", "B,C"]);
     assert_eq!(typed.values("tools"), [""]);
     assert_eq!(typed.positionals, ["x"]);

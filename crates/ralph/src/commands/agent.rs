@@ -54,7 +54,9 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
 
 /// `… auth status --json`: flags of ours may come before, flags after are the command's own.
 fn auth_command(words: &mut Vec<String>) -> Option<Vec<String>> {
-    let at = words.windows(2).position(|pair| pair[0] == "auth" && ["status", "login", "logout"].contains(&pair[1].as_str()))?;
+    let at = words
+        .windows(2)
+        .position(|pair| pair[0] == "auth" && ["status", "login", "logout"].contains(&pair[1].as_str()))?;
     let command = words.split_off(at);
     Some(command[1..].to_vec())
 }

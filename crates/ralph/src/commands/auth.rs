@@ -7,11 +7,14 @@ use serde_json::json;
 use wire::ExitCode;
 
 pub fn run(words: &[String], environment: &Environment, typed: Option<&Typed>) -> ExitCode {
-    let (command, flags): (Vec<&str>, Vec<&str>) = words.iter().map(String::as_str).partition(|word| !word.starts_with('-'));
+    let (command, flags): (Vec<&str>, Vec<&str>) =
+        words.iter().map(String::as_str).partition(|word| !word.starts_with('-'));
     match command.as_slice() {
         ["status"] => status(environment, typed, flags.contains(&"--text")),
         ["login" | "logout"] => {
-            say::err("Error: this agent does not log in by itself. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings.");
+            say::err(
+                "Error: this agent does not log in by itself. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings.",
+            );
             ExitCode::Failure
         }
         _ => {
@@ -47,7 +50,8 @@ fn in_words(resolution: &config::Resolution) -> String {
 }
 
 fn in_json(resolution: &config::Resolution) -> String {
-    let considered: Vec<_> = resolution.considered.iter().map(|one| json!({"name": one.name, "verdict": one.verdict})).collect();
+    let considered: Vec<_> =
+        resolution.considered.iter().map(|one| json!({"name": one.name, "verdict": one.verdict})).collect();
     let value = json!({
         "loggedIn": resolution.chosen.is_some(),
         "authMethod": resolution.chosen.as_ref().map_or("none", |chosen| chosen.label.as_str()),

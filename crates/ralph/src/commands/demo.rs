@@ -10,7 +10,7 @@ use std::time::Duration;
 use wire::ExitCode;
 
 /// The whole demo takes well under a second; a machine that needs more has a problem to show.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 const OUTPUT_MAX: usize = 4 * 1024 * 1024;
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -40,7 +40,9 @@ async fn demo(environment: &Environment) -> Result<(), String> {
         return Err("the test should fail before the agent has worked".into());
     }
 
-    let script = mock::Script::from_json(SCRIPT).map_err(|error| error.to_string())?.substitute("$WD", &folder.display().to_string());
+    let script = mock::Script::from_json(SCRIPT)
+        .map_err(|error| error.to_string())?
+        .substitute("$WD", &folder.display().to_string());
     let mock = mock::Mock::start(script).map_err(|error| format!("no loopback server: {error}"))?;
     say::out(&format!("$ claude -p {PROMPT:?} --permission-mode acceptEdits --allowedTools 'Bash(sh test.sh)'\n"));
     let agent = agent(&folder, environment, &mock.url()).await?;
@@ -66,7 +68,10 @@ async fn demo(environment: &Environment) -> Result<(), String> {
 fn scratch() -> Result<PathBuf, String> {
     use std::os::unix::fs::DirBuilderExt as _;
     let folder = temp_dir().join(format!("ralph-demo-{}", uuid::Uuid::new_v4().simple()));
-    std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&folder)
+        .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
     let folder = std::fs::canonicalize(&folder).map_err(|error| error.to_string())?;
     for (name, text) in [("sum.sh", SUM), ("test.sh", TEST)] {
         std::fs::write(folder.join(name), text).map_err(|error| format!("{name} cannot be written: {error}"))?;
@@ -76,11 +81,17 @@ fn scratch() -> Result<PathBuf, String> {
 
 /// A repository where git is installed; the demo needs none.
 async fn repository(folder: &Path, environment: &Environment) {
-    let git = "git init -q . && git add . && git -c user.name=demo -c user.email=demo@localhost commit -qm 'a failing test'";
+    let git =
+        "git init -q . && git add . && git -c user.name=demo -c user.email=demo@localhost commit -qm 'a failing test'";
     let _ = command(folder, environment, "/bin/sh", &["-c", git]).await;
 }
 
-async fn command(folder: &Path, environment: &Environment, program: &str, args: &[&str]) -> Result<proc::Captured, String> {
+async fn command(
+    folder: &Path,
+    environment: &Environment,
+    program: &str,
+    args: &[&str],
+) -> Result<proc::Captured, String> {
     start(folder, program.into(), args.iter().map(Into::into).collect(), plain_env(folder, environment)).await
 }
 
@@ -98,11 +109,27 @@ async fn agent(folder: &Path, environment: &Environment, url: &str) -> Result<pr
 /// Nothing of the user's: no credentials, no settings, no home.
 fn plain_env(folder: &Path, environment: &Environment) -> proc::Env {
     let home = folder.join(".home");
-    vec![("PATH".into(), environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").into()), ("HOME".into(), home.into())]
+    vec![
+        ("PATH".into(), environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").into()),
+        ("HOME".into(), home.into()),
+    ]
 }
 
-async fn start(folder: &Path, program: std::ffi::OsString, args: Vec<std::ffi::OsString>, env: proc::Env) -> Result<proc::Captured, String> {
-    let spec = proc::Spec { program, args, cwd: folder.to_owned(), env, stdin: proc::Stdin::Null, output: proc::Output::Pipes, arg0: None };
+async fn start(
+    folder: &Path,
+    program: std::ffi::OsString,
+    args: Vec<std::ffi::OsString>,
+    env: proc::Env,
+) -> Result<proc::Captured, String> {
+    let spec = proc::Spec {
+        program,
+        args,
+        cwd: folder.to_owned(),
+        env,
+        stdin: proc::Stdin::Null,
+        output: proc::Output::Pipes,
+        arg0: None,
+    };
     let limits = proc::Limits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
     let done = proc::capture(spec, limits).await.map_err(|error| error.to_string())?;
     if done.timed_out { Err(format!("no end after {} s", DEADLINE.as_secs())) } else { Ok(done) }

@@ -13,8 +13,18 @@ pub fn run(environment: &Environment) -> ExitCode {
     report.line("binary", &environment.exe.display().to_string());
     report.line("folder", &environment.cwd.display().to_string());
     report.line("configuration", &places.config_dir.display().to_string());
-    report.line("trusted", if config::is_trusted(&places) { "yes" } else { "no (run 'ralph trust' to let this folder's settings grant things)" });
-    let shell = tools::find_shell(environment.get("CLAUDE_CODE_SHELL").map(std::path::Path::new), environment.get("PATH").unwrap_or_default().as_ref());
+    report.line(
+        "trusted",
+        if config::is_trusted(&places) {
+            "yes"
+        } else {
+            "no (run 'ralph trust' to let this folder's settings grant things)"
+        },
+    );
+    let shell = tools::find_shell(
+        environment.get("CLAUDE_CODE_SHELL").map(std::path::Path::new),
+        environment.get("PATH").unwrap_or_default().as_ref(),
+    );
     report.line("shell", &shell.display().to_string());
     report.line("endpoint", environment.get("ANTHROPIC_BASE_URL").unwrap_or(model::ClientConfig::DEFAULT_BASE_URL));
     settings(&mut report, &places);
@@ -59,7 +69,8 @@ fn credentials(report: &mut Report, environment: &Environment) {
     match meaning::credentials_only(None::<&Typed>, environment) {
         Ok(resolution) => match resolution.chosen {
             Some(chosen) => report.line("credentials", &chosen.label),
-            None => report.problem("credentials", "none found; set ANTHROPIC_API_KEY ('auth status' shows what was looked at)"),
+            None => report
+                .problem("credentials", "none found; set ANTHROPIC_API_KEY ('auth status' shows what was looked at)"),
         },
         Err(refusal) => report.problem("credentials", &refusal.text),
     }

@@ -20,11 +20,16 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
             return ExitCode::Success;
         }
         _ if link.symlink_metadata().is_ok() => {
-            return fail(&format!("Error: {} exists and is not ours; it stays as it is. Choose another folder: ralph link FOLDER", link.display()));
+            return fail(&format!(
+                "Error: {} exists and is not ours; it stays as it is. Choose another folder: ralph link FOLDER",
+                link.display()
+            ));
         }
         _ => {}
     }
-    if let Err(error) = std::fs::create_dir_all(&folder).and_then(|()| std::os::unix::fs::symlink(&environment.exe, &link)) {
+    if let Err(error) =
+        std::fs::create_dir_all(&folder).and_then(|()| std::os::unix::fs::symlink(&environment.exe, &link))
+    {
         return fail(&format!("Error: {} cannot be made: {error}", link.display()));
     }
     say::out(&format!("{} -> {}\n", link.display(), environment.exe.display()));
@@ -51,5 +56,11 @@ fn hint(environment: &Environment, folder: &Path, link: &Path) -> Option<String>
         return Some(format!("{} is not on your PATH yet.\n", folder.display()));
     }
     let first = folders.find(|one| one.join("claude").exists())?;
-    (first != folder).then(|| format!("Another claude comes first on your PATH: {}. Ours is {}.\n", first.join("claude").display(), link.display()))
+    (first != folder).then(|| {
+        format!(
+            "Another claude comes first on your PATH: {}. Ours is {}.\n",
+            first.join("claude").display(),
+            link.display()
+        )
+    })
 }

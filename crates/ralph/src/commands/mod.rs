@@ -14,7 +14,7 @@ use crate::say;
 use wire::ExitCode;
 
 /// `ralph …`: everything but the agent.
-pub fn ralph(words: Vec<String>, environment: Environment) -> ExitCode {
+pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
     let Some((first, rest)) = words.split_first() else {
         say::out(&help::ralph());
         return ExitCode::Success;
@@ -28,15 +28,17 @@ pub fn ralph(words: Vec<String>, environment: Environment) -> ExitCode {
             say::out(&help::ralph());
             ExitCode::Success
         }
-        "auth" => auth::run(rest, &environment, None),
-        "doctor" => doctor::run(&environment),
-        "link" => link::run(rest, &environment),
-        "trust" => trust::run(&environment),
-        "mock" => mock::run(rest, &environment),
-        "demo" => demo::run(&environment),
+        "auth" => auth::run(rest, environment, None),
+        "doctor" => doctor::run(environment),
+        "link" => link::run(rest, environment),
+        "trust" => trust::run(environment),
+        "mock" => mock::run(rest, environment),
+        "demo" => demo::run(environment),
         other => {
             let names = ["agent", "auth", "demo", "doctor", "help", "link", "mock", "trust", "version"];
-            let hint = crate::argv::nearest(other, names.into_iter()).map(|name| format!(" Did you mean '{name}'?")).unwrap_or_default();
+            let hint = crate::argv::nearest(other, names.into_iter())
+                .map(|name| format!(" Did you mean '{name}'?"))
+                .unwrap_or_default();
             say::err(&format!("error: unknown command '{other}'.{hint} 'ralph help' lists the commands."));
             ExitCode::Failure
         }

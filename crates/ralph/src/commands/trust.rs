@@ -7,7 +7,10 @@ use wire::ExitCode;
 pub fn run(environment: &Environment) -> ExitCode {
     match config::trust(&meaning::places(environment)) {
         Ok(folder) => {
-            say::out(&format!("Trusted: {}\nIts allow rules, permission mode and extra folders now count.\n", folder.display()));
+            say::out(&format!(
+                "Trusted: {}\nIts allow rules, permission mode and extra folders now count.\n",
+                folder.display()
+            ));
             ExitCode::Success
         }
         Err(error) => {

@@ -22,7 +22,11 @@ pub fn resolve(settings: &Settings, places: &Places, environment: &Environment, 
     let mut client = ClientConfig::new(base_url, Auth::None);
     client.custom_headers = custom_headers(environment)?;
     client.proxy = proxies(environment);
-    client.extra_ca_files = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"].iter().filter_map(|name| environment.get(name)).map(PathBuf::from).collect();
+    client.extra_ca_files = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"]
+        .iter()
+        .filter_map(|name| environment.get(name))
+        .map(PathBuf::from)
+        .collect();
     client.user_agent = user_agent(environment);
     if let Some(retries) = environment.number("CLAUDE_CODE_MAX_RETRIES") {
         client.max_retries = u32::try_from(retries.min(RETRIES_MAX)).unwrap_or(0);
@@ -33,14 +37,23 @@ pub fn resolve(settings: &Settings, places: &Places, environment: &Environment, 
     Ok(Access {
         client,
         credentials,
-        helper_ttl: Duration::from_millis(environment.number("CLAUDE_CODE_API_KEY_HELPER_TTL_MS").unwrap_or(HELPER_TTL_MS)),
+        helper_ttl: Duration::from_millis(
+            environment.number("CLAUDE_CODE_API_KEY_HELPER_TTL_MS").unwrap_or(HELPER_TTL_MS),
+        ),
         oauth_refresh_url: environment.get("RALPH_OAUTH_REFRESH_URL").unwrap_or(OAUTH_REFRESH_URL).to_owned(),
     })
 }
 
 pub fn credentials(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> config::Resolution {
-    let now_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-    config::credentials(&CredentialInputs { env: &|name| environment.raw(name).map(str::to_owned), settings, places, now_ms, bare })
+    let now_ms =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+    config::credentials(&CredentialInputs {
+        env: &|name| environment.raw(name).map(str::to_owned),
+        settings,
+        places,
+        now_ms,
+        bare,
+    })
 }
 
 /// `Name: Value` a line.

@@ -31,6 +31,7 @@ pub fn resolve(typed: &Typed, settings: &Settings, environment: &Environment) ->
         extra_body: extra_body(environment)?,
         cache: !environment.is_on("DISABLE_PROMPT_CACHING"),
         auto_compact: auto_compact(typed, settings, environment)?,
+        window: window(environment),
         subagent_model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         model_env,
     })
@@ -85,7 +86,9 @@ fn effort(typed: &Typed, settings: &Settings, environment: &Environment) -> Resu
         return Err(one_of("effort", level, "low, medium, high, xhigh, max"));
     }
     let chosen = environment.get("CLAUDE_CODE_EFFORT_LEVEL").or(flag).or(settings.effort_level.as_deref());
-    Ok(chosen.filter(|level| EFFORTS.contains(level)).map(|level| if level == "ultracode" { "max" } else { level }.to_owned()))
+    Ok(chosen
+        .filter(|level| EFFORTS.contains(level))
+        .map(|level| if level == "ultracode" { "max" } else { level }.to_owned()))
 }
 
 fn betas(typed: &Typed, environment: &Environment) -> Vec<String> {
@@ -105,14 +108,18 @@ fn extra_body(environment: &Environment) -> Result<Option<serde_json::Value>, Re
 }
 
 fn auto_compact(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<AutoCompact, Refusal> {
-    if environment.is_on("DISABLE_COMPACT") || environment.is_on("DISABLE_AUTO_COMPACT") || settings.auto_compact_enabled == Some(false) {
+    if environment.is_on("DISABLE_COMPACT")
+        || environment.is_on("DISABLE_AUTO_COMPACT")
+        || settings.auto_compact_enabled == Some(false)
+    {
         return Ok(AutoCompact::Off);
     }
     match typed.value("autocompact") {
         None | Some("" | "auto") => {}
         Some(text) => {
             let (digits, unit) = text.strip_suffix(['k', 'K']).map_or((text, 1), |digits| (digits, 1000));
-            let tokens: u64 = digits.parse().map_err(|_| one_of("autocompact", text, "auto, a number, or a number with k"))?;
+            let tokens: u64 =
+                digits.parse().map_err(|_| one_of("autocompact", text, "auto, a number, or a number with k"))?;
             return Ok(AutoCompact::At(tokens.saturating_mul(unit)));
         }
     }
@@ -120,9 +127,20 @@ fn auto_compact(typed: &Typed, settings: &Settings, environment: &Environment) -
     Ok(window.map_or(AutoCompact::Auto, AutoCompact::At))
 }
 
+/// What the long context costs is not everybody's wish.
+const SHORT_WINDOW: u64 = 200_000;
+
+fn window(environment: &Environment) -> Option<u64> {
+    let most = environment.number("CLAUDE_CODE_MAX_CONTEXT_TOKENS").filter(|tokens| *tokens > 0);
+    let short = environment.is_on("CLAUDE_CODE_DISABLE_1M_CONTEXT").then_some(SHORT_WINDOW);
+    most.into_iter().chain(short).min()
+}
+
 pub fn number(typed: &Typed, flag: &str) -> Result<Option<u64>, Refusal> {
     let Some(text) = non_empty(typed.value(flag)) else {
         return Ok(None);
     };
-    text.parse().map(Some).map_err(|_| Refusal::new(format!("error: option '--{flag}' is '{text}'; a whole number is needed")))
+    text.parse()
+        .map(Some)
+        .map_err(|_| Refusal::new(format!("error: option '--{flag}' is '{text}'; a whole number is needed")))
 }

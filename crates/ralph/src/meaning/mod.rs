@@ -63,7 +63,8 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let limits = tooling::limits(typed, environment)?;
     let tools = tooling::resolve(typed, environment, &places, &session);
     let access = access::resolve(&settings, &places, environment, bare)?;
-    let (agents, skills) = if bare || safe { (Vec::new(), Vec::new()) } else { folder(typed, &places, sources, &extra_roots)? };
+    let (agents, skills) =
+        if bare || safe { (Vec::new(), Vec::new()) } else { folder(typed, &places, sources, &extra_roots)? };
     let agent = chosen_agent(typed, &settings, &agents)?;
     let options = Options {
         input,
@@ -83,7 +84,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
         slash: !bare && !typed.has("disable-slash-commands"),
         memory: !bare && !safe && !environment.is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS"),
-        debug_file: None,
+        debug_file: debug_file(typed, &places, &session),
         version: CONTRACT_VERSION,
         places,
         sources,
@@ -109,7 +110,9 @@ fn standing(typed: &Typed) -> Result<Vec<String>, Refusal> {
             Some(Standing::Later(what)) => said.push(format!("warning: --{name} is ignored: {what}")),
             Some(Standing::Elsewhere) => {
                 let conflict = if name == "bg" && typed.has("print") { " --bg and --print conflict." } else { "" };
-                return Err(Refusal::new(format!("Error: --{name} belongs to the interactive or cloud product and is not part of this agent.{conflict}")));
+                return Err(Refusal::new(format!(
+                    "Error: --{name} belongs to the interactive or cloud product and is not part of this agent.{conflict}"
+                )));
             }
             _ => {}
         }
@@ -139,7 +142,9 @@ pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
         return Err(Refusal::new("Error: When using --print, --output-format=stream-json requires --verbose"));
     }
     if typed.has("replay-user-messages") && input != InputFormat::StreamJson {
-        return Err(Refusal::new("Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json."));
+        return Err(Refusal::new(
+            "Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json.",
+        ));
     }
     for flag in ["include-partial-messages", "forward-subagent-text"] {
         if typed.has(flag) && output != OutputFormat::StreamJson {
@@ -147,6 +152,19 @@ pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
         }
     }
     Ok((input, output))
+}
+
+/// `--debug` logs beside the transcripts, `--debug-file` where it says.
+fn debug_file(typed: &Typed, places: &Places, session: &agent::Session) -> Option<PathBuf> {
+    if let Some(file) = typed.value("debug-file").filter(|file| !file.is_empty()) {
+        return Some(PathBuf::from(file));
+    }
+    if !typed.has("debug") {
+        return None;
+    }
+    let folder = places.config_dir.join("debug");
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join(format!("{}.txt", session.id)))
 }
 
 fn one_of(flag: &str, value: &str, known: &str) -> Refusal {
@@ -194,14 +212,16 @@ fn schema(typed: &Typed) -> Result<Option<Schema>, Refusal> {
     let Some(text) = typed.value("json-schema").filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
-    let schema = Schema::parse(text).map_err(|problem| Refusal::new(format!("Error: --json-schema is not a valid JSON Schema: {problem}")))?;
+    let schema = Schema::parse(text)
+        .map_err(|problem| Refusal::new(format!("Error: --json-schema is not a valid JSON Schema: {problem}")))?;
     Ok(Some(schema))
 }
 
 fn prompting(typed: &Typed) -> Result<Prompting, Refusal> {
     Ok(Prompting {
         system: text_or_file(typed, "system-prompt", "system-prompt-file")?,
-        append: text_or_file(typed, "append-system-prompt", "append-system-prompt-file")?.filter(|text| !text.is_empty()),
+        append: text_or_file(typed, "append-system-prompt", "append-system-prompt-file")?
+            .filter(|text| !text.is_empty()),
         append_subagent: typed.value("append-subagent-system-prompt").map(str::to_owned),
         static_system: typed.has("exclude-dynamic-system-prompt-sections"),
     })
@@ -218,12 +238,22 @@ fn text_or_file(typed: &Typed, text: &str, file: &str) -> Result<Option<String>,
     }
 }
 
-fn folder(typed: &Typed, places: &Places, sources: Sources, roots: &[PathBuf]) -> Result<(Vec<config::AgentDef>, Vec<config::Skill>), Refusal> {
-    let agents = config::agents(places, sources, typed.value("agents")).map_err(|error| Refusal::new(format!("Error: {error}")))?;
+fn folder(
+    typed: &Typed,
+    places: &Places,
+    sources: Sources,
+    roots: &[PathBuf],
+) -> Result<(Vec<config::AgentDef>, Vec<config::Skill>), Refusal> {
+    let agents = config::agents(places, sources, typed.value("agents"))
+        .map_err(|error| Refusal::new(format!("Error: {error}")))?;
     Ok((agents, config::skills(places, sources, roots)))
 }
 
-fn chosen_agent(typed: &Typed, settings: &config::Settings, agents: &[config::AgentDef]) -> Result<Option<String>, Refusal> {
+fn chosen_agent(
+    typed: &Typed,
+    settings: &config::Settings,
+    agents: &[config::AgentDef],
+) -> Result<Option<String>, Refusal> {
     let Some(name) = typed.value("agent").or(settings.agent.as_deref()).filter(|name| !name.is_empty()) else {
         return Ok(None);
     };

@@ -9,7 +9,12 @@ use policy::{Rule, RuleSet, Source};
 use std::path::PathBuf;
 use wire::PermissionMode;
 
-pub fn resolve(typed: &Typed, settings: &Settings, environment: &Environment, warnings: &mut Vec<String>) -> Result<Permissions, Refusal> {
+pub fn resolve(
+    typed: &Typed,
+    settings: &Settings,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Result<Permissions, Refusal> {
     let mode = mode(typed, settings, warnings)?;
     let rules = rules(typed, settings, environment, warnings);
     Ok(Permissions { mode, rules })
@@ -25,7 +30,9 @@ fn mode(typed: &Typed, settings: &Settings, warnings: &mut Vec<String>) -> Resul
         from_settings(settings, warnings)
     };
     if mode == PermissionMode::BypassPermissions && forbidden {
-        return Err(Refusal::new("Error: bypassPermissions is switched off by the administrator (permissions.disableBypassPermissionsMode)."));
+        return Err(Refusal::new(
+            "Error: bypassPermissions is switched off by the administrator (permissions.disableBypassPermissionsMode).",
+        ));
     }
     Ok(mode)
 }
@@ -58,7 +65,8 @@ fn rules(typed: &Typed, settings: &Settings, environment: &Environment, warnings
 
 fn read_settings(texts: &[Sourced<String>], into: &mut Vec<Rule>, warnings: &mut Vec<String>) {
     for text in texts {
-        let place = text.file.as_ref().map_or_else(|| text.source.as_str().to_owned(), |file| file.display().to_string());
+        let place =
+            text.file.as_ref().map_or_else(|| text.source.as_str().to_owned(), |file| file.display().to_string());
         let source = Source { name: source_name(text.source).into(), anchor: text.anchor.clone() };
         read(std::slice::from_ref(&text.value), &source, &place, into, warnings);
     }
@@ -91,7 +99,9 @@ pub fn extra_roots(typed: &Typed, settings: &Settings, environment: &Environment
         match std::fs::canonicalize(&folder) {
             Ok(real) if real.is_dir() => roots.push(real),
             Ok(_) => return Err(Refusal::new(format!("Error: --add-dir {} is not a folder.", folder.display()))),
-            Err(error) => return Err(Refusal::new(format!("Error: --add-dir {} cannot be used: {error}", folder.display()))),
+            Err(error) => {
+                return Err(Refusal::new(format!("Error: --add-dir {} cannot be used: {error}", folder.display())));
+            }
         }
     }
     let configured = &settings.permissions.additional_directories;

@@ -9,7 +9,8 @@ use session::Store;
 use std::path::{Path, PathBuf};
 
 pub fn resolve(typed: &Typed, places: &Places, environment: &Environment) -> Result<Session, Refusal> {
-    let project_dir_name = environment.get("CLAUDE_CODE_PROJECT_DIR_NAME").filter(|_| places.config_dir_is_custom).map(str::to_owned);
+    let project_dir_name =
+        environment.get("CLAUDE_CODE_PROJECT_DIR_NAME").filter(|_| places.config_dir_is_custom).map(str::to_owned);
     let store = Store::new(&places.config_dir, &environment.cwd, project_dir_name.as_deref());
     let wanted = wanted_id(typed)?;
     let fork = typed.has("fork-session");
@@ -51,7 +52,9 @@ fn earlier(typed: &Typed, store: &Store, wanted: Option<&str>, fork: bool) -> Re
     let resume = typed.value("resume").filter(|id| !id.is_empty());
     if let Some(id) = resume {
         if wanted.is_some_and(|wanted| wanted != id) && !fork {
-            return Err(Refusal::new("Error: --session-id can only be used with --resume or --continue if --fork-session is also given."));
+            return Err(Refusal::new(
+                "Error: --session-id can only be used with --resume or --continue if --fork-session is also given.",
+            ));
         }
         return found(store, id).map(Some);
     }
@@ -73,7 +76,9 @@ fn found(store: &Store, id: &str) -> Result<PathBuf, Refusal> {
 
 fn fresh(wanted: Option<String>, store: &Store, fork: bool) -> Result<String, Refusal> {
     match wanted {
-        Some(id) if store.path(&id).exists() && !fork => Err(Refusal::new(format!("Error: Session ID {id} is already in use."))),
+        Some(id) if store.path(&id).exists() && !fork => {
+            Err(Refusal::new(format!("Error: Session ID {id} is already in use.")))
+        }
         Some(id) => Ok(id),
         None => Ok(random_id()),
     }

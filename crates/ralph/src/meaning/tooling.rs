@@ -72,7 +72,9 @@ pub fn resolve(typed: &Typed, environment: &Environment, places: &Places, sessio
         limits: file_limits(environment),
         concurrency: environment.number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY").unwrap_or(CONCURRENCY).max(1) as usize,
         web_searches: environment.number("CLAUDE_CODE_MAX_WEB_SEARCHES_PER_SESSION").unwrap_or(WEB_SEARCHES) as u32,
-        web_cache: environment.number("CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS").map_or(tools::Web::CACHE_FOR, Duration::from_millis),
+        web_cache: environment
+            .number("CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS")
+            .map_or(tools::Web::CACHE_FOR, Duration::from_millis),
         web_private: cfg!(debug_assertions) && environment.is_on("RALPH_TEST_PRIVATE_WEB"),
     }
 }
