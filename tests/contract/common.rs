@@ -1,7 +1,7 @@
 //! What the black-box suites share.
 #![expect(dead_code, reason = "every suite uses its own part of this")]
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use testkit::{Outcome, Run, World};
 
@@ -25,4 +25,32 @@ pub fn finish(run: Run) -> Outcome {
     let outcome = run.finish().expect("a run");
     assert!(!outcome.timed_out, "it hung; stderr: {}", outcome.stderr);
     outcome
+}
+
+/// A turn of the model: it says this and is done.
+pub fn say(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+/// A turn of the model: it calls this tool.
+pub fn call(tool: &str, input: &Value) -> Value {
+    json!({"content": [{"type": "tool_use", "name": tool, "input": input}]})
+}
+
+/// A turn of the model: it runs this command.
+pub fn bash(command: &str) -> Value {
+    call("Bash", &json!({"command": command}))
+}
+
+/// Every result line, in order.
+pub fn results(outcome: &Outcome) -> Vec<Value> {
+    outcome.events().into_iter().filter(|event| event["type"] == "result").collect()
+}
+
+/// The text of every tool result on stdout, in order.
+pub fn tool_results(outcome: &Outcome) -> Vec<String> {
+    let users = outcome.events().into_iter().filter(|event| event["type"] == "user");
+    let blocks = users.flat_map(|event| event["message"]["content"].as_array().cloned().unwrap_or_default());
+    let results = blocks.filter(|block| block["type"] == "tool_result");
+    results.map(|block| block["content"].as_str().map_or_else(|| block["content"].to_string(), str::to_owned)).collect()
 }

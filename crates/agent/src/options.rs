@@ -148,6 +148,8 @@ pub struct Options {
     pub input: InputFormat,
     pub output: OutputFormat,
     pub stdin: StdinKind,
+    /// Whether SIGHUP ends the run; not where `nohup` started it.
+    pub ends_with_terminal: bool,
     /// The prompt of the command line, positionals joined.
     pub prompt: Option<String>,
     pub partial: bool,

@@ -14,9 +14,11 @@ mod launch;
 pub mod scrub;
 mod spec;
 mod table;
+mod timed;
 mod tree;
 
 pub use capture::{Captured, Limits, capture};
 pub use child::Child;
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
+pub use timed::{Timed, timed};
 pub use tree::{adopt_orphans, end_all, harden};

@@ -88,6 +88,14 @@ impl Environment {
     }
 }
 
+/// `nohup` starts programs that are to outlive their terminal with SIGHUP ignored.
+pub fn hangup_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or_default();
+    // Signal n is bit n-1, and SIGHUP is signal 1.
+    u64::from_str_radix(ignored.trim(), 16).is_ok_and(|signals| signals & 1 != 0)
+}
+
 pub fn temp_dir() -> PathBuf {
     std::env::temp_dir()
 }

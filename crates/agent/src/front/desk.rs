@@ -49,7 +49,7 @@ pub struct Desk {
     lines: Option<mpsc::Receiver<Line>>,
     interrupt: Signal,
     terminate: Signal,
-    hangup: Signal,
+    hangup: Option<Signal>,
     bad_lines: u32,
     /// Since when only background shells keep us here.
     lingering_since: Option<Instant>,
@@ -69,7 +69,7 @@ impl Desk {
             lines,
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            hangup: shared.options.ends_with_terminal.then(|| signal(SignalKind::hangup())).transpose()?,
             bad_lines: 0,
             lingering_since: None,
             held: Vec::new(),
@@ -119,7 +119,7 @@ impl Desk {
         let room = self.queue.len() < QUEUE_MAX;
         tokio::select! {
             _ = self.terminate.recv() => Happened::Signal(ExitCode::Terminated),
-            _ = self.hangup.recv() => Happened::Signal(ExitCode::Terminated),
+            () = hung_up(self.hangup.as_mut()) => Happened::Signal(ExitCode::Terminated),
             _ = self.interrupt.recv() => Happened::Signal(ExitCode::Interrupted),
             () = shared.emitter.writer().reader_left() => Happened::ReaderLeft,
             event = shared.kit.tasks.next_event() => Happened::Task(event),
@@ -187,6 +187,13 @@ impl Desk {
         if status != "stopped" {
             self.queue.push_back(Work::Notice { words });
         }
+    }
+}
+
+async fn hung_up(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
     }
 }
 

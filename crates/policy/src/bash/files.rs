@@ -59,7 +59,7 @@ const fn text(names: &'static [&'static str]) -> Reader {
     Reader { names, skip: 0, valued: &[], refused: &[], most_operands: ANY, text: true }
 }
 
-const READERS: [Reader; 19] = [
+const READERS: [Reader; 18] = [
     text(&["echo", "pwd", "true", "false", ":", "exit", "sleep", "seq", "basename", "dirname", "which", "expr", "test", "["]),
     text(&["uname", "nproc", "arch", "uptime", "tr", "break", "continue", "return", "wait", "type"]),
     Reader { refused: &["-v"], ..text(&["printf"]) },
@@ -74,7 +74,6 @@ const READERS: [Reader; 19] = [
         refused: &["-c", "--check"],
         ..files(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"], &[])
     },
-    Reader { most_operands: 1, refused: &["-r"], ..files(&["xxd"], &["-l", "-s", "-c", "-g"]) },
     Reader { most_operands: 1, ..files(&["uniq"], &["-f", "-s", "-w"]) },
     files(&["diff"], &["-U", "-C", "-x", "-I", "-W", "--exclude", "--label", "-L"]),
     Reader { refused: &["-C", "--compile"], ..files(&["file"], &["-F", "-P"]) },

@@ -8,7 +8,7 @@ mod sessions;
 mod tooling;
 
 use crate::argv::{Flag, Standing, Typed};
-use crate::environment::{Environment, stdin_kind};
+use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use agent::{InputFormat, Options, OutputFormat, Prompting, Schema, StdinKind};
 use config::{FlagSettings, Places, Sources};
 use std::path::PathBuf;
@@ -70,6 +70,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         input,
         output,
         stdin: stdin(input, prompt.is_some()),
+        ends_with_terminal: !hangup_is_ignored(),
         partial: typed.has("include-partial-messages"),
         replay_user: typed.has("replay-user-messages"),
         subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
