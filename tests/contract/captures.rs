@@ -32,10 +32,10 @@ captures! {
         accept_edits allow_rule bad_flag bad_input bash_background bash_basic bash_loop_text budget cut_stream
         deny_default_bash edit_ok fork glob grep_modes ink_partial json max_turns no_prompt orchestrator_stream
         overloaded_then_ok parallel_tools plan_mode read_lines resume runs_basic runs_no_tool_call
-        runs_schema_violation session_id skill slash_command stream_needs_verbose subagent text tools_restricted
+        control_can_use_tool control_init runs_schema_violation session_id skill slash_command stream_needs_verbose subagent text tools_restricted
         two_messages write_unread;
     later:
-        control_can_use_tool control_init hooks_pre_deny hooks_stop_block mcp_stdio;
+        hooks_pre_deny hooks_stop_block mcp_stdio;
 }
 
 fn play(name: &str) -> Result<(), String> {

@@ -1,6 +1,8 @@
 //! What the black-box suites share.
 #![expect(dead_code, reason = "every suite uses its own part of this")]
 
+pub mod loopback;
+
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use testkit::{Outcome, Run, World};

@@ -10,7 +10,7 @@ mod endpoint;
 mod flags;
 #[path = "invocation/forms.rs"]
 mod forms;
-mod loopback;
+use common::loopback;
 #[path = "invocation/permissions.rs"]
 mod permissions;
 #[path = "invocation/refusals.rs"]

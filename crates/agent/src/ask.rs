@@ -98,6 +98,9 @@ async fn ask_model(
             model::Event::Finished(reply) => {
                 turn.answered(&reply);
                 lane.conversation.context_tokens = reply.usage.context_tokens();
+                if lane.role.is_main() {
+                    shared.live.context_tokens.set(lane.conversation.context_tokens);
+                }
                 shared.ledger.book(&reply.id, &model::info(model), &reply.usage);
                 return Ok(Answer { reply: *reply, calls: answer.calls });
             }
@@ -133,7 +136,7 @@ impl Gathered {
                 entry: entry.clone(),
             });
         }
-        let visible = lane.role.is_main() || shared.options.subagent_text || block["type"] == "tool_use";
+        let visible = lane.role.is_main() || shared.setup().subagent_text || block["type"] == "tool_use";
         let message = one_block(&self.head, block);
         lane.transcript.assistant(&entry, &message, self.request_id.as_deref());
         Shared::report_transcript(lane);
@@ -185,7 +188,7 @@ fn request(shared: &Shared, lane: &Lane, model: &str, has_fallback: bool) -> Req
     let asking = &shared.options.asking;
     let info = model::info(model);
     let max_tokens = asking.max_output.unwrap_or(info.max_output).min(info.max_output.max(1));
-    let thinking = model::thinking(&info, &asking.thinking, max_tokens);
+    let thinking = model::thinking(&info, &shared.live.thinking.borrow(), max_tokens);
     let mut betas = asking.betas.clone();
     betas.extend(model::thinking_betas(&info, thinking.as_ref()));
     Request {
@@ -194,7 +197,11 @@ fn request(shared: &Shared, lane: &Lane, model: &str, has_fallback: bool) -> Req
         system: lane.system.clone(),
         messages: lane.conversation.messages(),
         tools: lane.toolset.definitions(),
-        effort: model::effort_beside(&info, thinking.as_ref(), model::effort(&info, asking.effort.as_deref())),
+        effort: model::effort_beside(
+            &info,
+            thinking.as_ref(),
+            model::effort(&info, shared.live.effort.borrow().as_deref()),
+        ),
         thinking,
         betas,
         metadata: Some(json!({"user_id": format!("session_{}", shared.emitter.session_id())})),

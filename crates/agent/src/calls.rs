@@ -3,9 +3,10 @@
 //! Neighbouring calls that only read run at the same time; all others one after another. Results
 //! leave in the order of the calls, and every call gets exactly one, whatever happened to it.
 
+use crate::after;
 use crate::ask::ToolCall;
 use crate::own;
-use crate::permit::permit;
+use crate::permit::{Refused, permit};
 use crate::shared::{Lane, Shared};
 use crate::toolset::canonical;
 use crate::turn::{End, Turn};
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 use session::UserExtra;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tools::{Content, ErrorFlag, Invocation, Outcome, TaskInfo};
+use tools::{Content, ErrorFlag, Invocation, Outcome, Target, TaskInfo};
 use wire::{Event, System, TaskStarted, User};
 
 /// A running tool shows signs of life this often.
@@ -31,11 +32,21 @@ pub struct Done {
     /// Valid structured output ends the turn.
     pub structured: Option<Value>,
     pub cancelled: bool,
+    /// What hooks want the model to know.
+    pub contexts: Vec<String>,
+    /// A hook wants the run to stop.
+    pub stop: Option<String>,
 }
 
 impl From<Outcome> for Done {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, follow_up: None, structured: None, cancelled: false }
+        Self { outcome, follow_up: None, structured: None, cancelled: false, contexts: Vec::new(), stop: None }
+    }
+}
+
+impl From<Refused> for Done {
+    fn from(refused: Refused) -> Self {
+        Self { cancelled: refused.interrupt, stop: refused.stop, ..Self::from(Outcome::error(refused.words)) }
     }
 }
 
@@ -45,6 +56,8 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
     let mut results = Vec::new();
     let mut follow_ups = Vec::new();
     let mut interrupted = false;
+    let mut contexts = Vec::new();
+    let mut stop = None;
     for group in groups(&calls, |call| runs_beside_others(lane, call), shared.options.tools.concurrency) {
         let done = join_all(group.iter().map(|call| run_one(shared, lane, call, interrupted))).await;
         for task in shared.kit.tasks.take_started() {
@@ -58,6 +71,8 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
                 turn.schema_failures += 1;
             }
             follow_ups.extend(done.follow_up);
+            contexts.extend(done.contexts);
+            stop = stop.or(done.stop);
             let outcome = shared.secrets.hide(done.outcome);
             results.push(report(shared, lane, turn, call, &outcome).await);
         }
@@ -66,7 +81,13 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
     for text in follow_ups {
         crate::turn::synthetic(shared, lane, turn, &text).await;
     }
-    end_after(shared, turn, interrupted)
+    for text in contexts {
+        crate::turn::whisper(shared, lane, &text);
+    }
+    match stop {
+        Some(reason) if !interrupted => Some(End::HookStopped(reason)),
+        _ => end_after(shared, turn, interrupted),
+    }
 }
 
 /// Tells the client of a background task; always before the result of the call that started it.
@@ -140,19 +161,29 @@ async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     if own::is_own(name) {
         return own::run(shared, lane, call).await;
     }
-    let input = match tools::check_input(name, &call.input) {
-        Ok(input) => input,
-        Err(problem) => return Outcome::misuse(problem).into(),
+    let (input, targets) = match checked(lane, name, &call.input) {
+        Ok(checked) => checked,
+        Err(problem) => return problem.into(),
     };
-    let targets = match tools::targets(name, &input, &lane.tools.workspace) {
-        Ok(targets) => targets,
-        Err(problem) => return Outcome::error(problem).into(),
+    let permitted = match permit(shared, lane, &call.id, name, input, targets).await {
+        Ok(permitted) => permitted,
+        Err(refused) => return refused.into(),
     };
-    if let Err(refusal) = permit(shared, lane, &call.id, name, &input, &targets).await {
-        return Outcome::error(refusal).into();
+    for target in permitted.targets.iter().filter(|target| target.write) {
+        shared.checkpoints.before_write(&target.real);
     }
-    let invocation = Invocation { tool_use_id: &call.id, name, input: &input, targets: &targets };
-    tools::run(invocation, &lane.tools).await.into()
+    let invocation = Invocation { tool_use_id: &call.id, name, input: &permitted.input, targets: &permitted.targets };
+    let started = Instant::now();
+    let outcome = tools::run(invocation, &lane.tools).await;
+    let done = Done { contexts: permitted.contexts, ..Done::from(outcome) };
+    after::heard(shared, lane, call, &permitted.input, done, started.elapsed()).await
+}
+
+/// An input that the tool understands, and the paths it touches.
+pub fn checked(lane: &Lane, name: &str, input: &Value) -> Result<(Value, Vec<Target>), Outcome> {
+    let input = tools::check_input(name, input).map_err(Outcome::misuse)?;
+    let targets = tools::targets(name, &input, &lane.tools.workspace).map_err(Outcome::error)?;
+    Ok((input, targets))
 }
 
 /// Tells the client now and then that a long call is still running.

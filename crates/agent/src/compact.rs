@@ -2,6 +2,7 @@
 
 use crate::ask::{self, NoReply};
 use crate::shared::{Lane, Shared};
+use crate::moments;
 use crate::turn::End;
 use crate::{AutoCompact, words};
 use serde_json::{Value, json};
@@ -31,6 +32,9 @@ fn threshold(setting: AutoCompact, window: u64) -> u64 {
 
 /// Has the model write a summary and goes on from that alone.
 pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) -> Result<(), End> {
+    if !moments::may_compact(shared, lane, trigger).await {
+        return Ok(());
+    }
     let started = Instant::now();
     let before = lane.conversation.context_tokens;
     status(shared, lane, Some("compacting")).await;
@@ -46,6 +50,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
     };
     write(shared, lane, &text, &metadata).await;
     status(shared, lane, None).await;
+    moments::compacted(shared, lane, trigger, &summary).await;
     Ok(())
 }
 

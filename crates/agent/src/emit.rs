@@ -62,6 +62,11 @@ impl Emitter {
         self.session_id.borrow().clone()
     }
 
+    /// Later lines carry another session's id.
+    pub fn rename_session(&self, id: String) {
+        *self.session_id.borrow_mut() = id;
+    }
+
     pub fn writer(&self) -> &Writer {
         &self.writer
     }
@@ -78,6 +83,17 @@ impl Emitter {
         match self.format {
             OutputFormat::StreamJson => self.writer.line(self.encode(&event, uuid)).await,
             OutputFormat::JsonList => self.list_item(self.encode(&event, uuid)).await,
+            OutputFormat::Text | OutputFormat::Json => {}
+        }
+    }
+
+    /// Sends a small event from a place that cannot wait.
+    pub fn send_now(&self, event: Event) {
+        let line = self.encode(&event, &self.ids.next());
+        self.log(&line);
+        match self.format {
+            OutputFormat::StreamJson => self.writer.line_now(line),
+            OutputFormat::JsonList => self.writer.line_now(self.as_item(&line)),
             OutputFormat::Text | OutputFormat::Json => {}
         }
     }
@@ -127,9 +143,13 @@ impl Emitter {
     }
 
     async fn list_item(&self, line: Vec<u8>) {
+        self.writer.line(self.as_item(&line)).await;
+    }
+
+    fn as_item(&self, line: &[u8]) -> Vec<u8> {
         let first = self.events.replace(self.events.get() + 1) == 0;
         let mut item = if first { b"[".to_vec() } else { b",".to_vec() };
-        item.extend_from_slice(&line);
-        self.writer.line(item).await;
+        item.extend_from_slice(line);
+        item
     }
 }

@@ -41,6 +41,11 @@ impl Ledger {
         entry.cost_basis.clone_from(&info.cost_basis);
     }
 
+    /// After `/clear` the books start anew.
+    pub fn reset(&self) {
+        *self.0.borrow_mut() = Books::default();
+    }
+
     pub fn total_usd(&self) -> f64 {
         self.0.borrow().by_model.values().map(|usage| usage.cost_usd).sum()
     }

@@ -4,6 +4,8 @@ use crate::permit::judge;
 use crate::shared::{Lane, Shared};
 use policy::Verdict;
 use serde_json::{Value, json};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 use tools::{Content, Invocation};
 
 /// Lines of one mentioned file; the rest is for the Read tool, and the model is told so.
@@ -58,7 +60,7 @@ async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> 
         return Some(vec![note(&format!("@{path} was not attached: {}", decision.reason))]);
     }
     if kind.is_dir() {
-        return Some(vec![note(&listing(path, &targets[0].real))]);
+        return Some(vec![note(&listing(path, &targets[0].real, &shared.kit.denied))]);
     }
     let input = json!({"file_path": targets[0].given, "limit": LINES});
     let outcome =
@@ -70,21 +72,34 @@ async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> 
         Content::Blocks(more) => blocks.extend(more),
     }
     let file = &outcome.structured["file"];
-    let (shown, total) = (file["numLines"].as_u64().unwrap_or(0), file["totalLines"].as_u64().unwrap_or(0));
+    let shown = file["numLines"].as_u64().unwrap_or(0);
+    let total = file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(&targets[0].real)));
     if total > shown {
         blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
     }
     Some(blocks)
 }
 
+/// The tool counts what follows the last line break as a line; people do not.
+fn ends_a_line(file: &Path) -> bool {
+    let last = || {
+        let mut file = std::fs::File::open(file)?;
+        file.seek(SeekFrom::End(-1))?;
+        let mut byte = [0];
+        file.read_exact(&mut byte).map(|()| byte[0])
+    };
+    last().is_ok_and(|byte: u8| byte == b'\n')
+}
+
 /// Names listed for a mentioned folder.
 const NAMES_MAX: usize = 500;
 
-fn listing(path: &str, folder: &std::path::Path) -> String {
+fn listing(path: &str, folder: &Path, denied: &tools::Denied) -> String {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()
+        .filter(|entry| !denied(&entry.path()))
         .take(NAMES_MAX)
         .map(|entry| {
             let slash = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };

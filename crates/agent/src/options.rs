@@ -6,6 +6,7 @@ use model::{ClientConfig, ModelEnv, ThinkingAsk};
 use policy::RuleSet;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 use wire::PermissionMode;
 
@@ -101,6 +102,7 @@ pub struct Asking {
     pub window: Option<u64>,
 }
 
+#[derive(Clone)]
 pub struct Prompting {
     pub system: Option<String>,
     pub append: Option<String>,
@@ -109,9 +111,31 @@ pub struct Prompting {
     pub static_system: bool,
 }
 
+/// Who answers when a permission is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prompter {
+    Nobody,
+    /// The client, over the control protocol.
+    Client,
+    /// A tool of an MCP server, by its full name.
+    Tool(String),
+}
+
+/// Whether the client wants to be told when we are busy and when idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateEvents {
+    Off,
+    /// For the SDK itself, which hides them from its user.
+    HostOnly,
+    All,
+}
+
 pub struct Permissions {
     pub mode: PermissionMode,
     pub rules: RuleSet,
+    pub prompter: Prompter,
+    /// Bypass was allowed at the start, so a client may switch to it.
+    pub may_bypass: bool,
 }
 
 pub struct ToolSetup {
@@ -144,6 +168,19 @@ pub struct Access {
     pub oauth_refresh_url: String,
 }
 
+/// The part of the options that a client may still change, with its `initialize` request.
+#[derive(Clone)]
+pub struct Setup {
+    pub prompting: Prompting,
+    pub schema: Option<Rc<crate::Schema>>,
+    pub agents: Vec<AgentDef>,
+    /// Run the main conversation as this agent.
+    pub agent: Option<String>,
+    pub skills: Vec<Skill>,
+    /// Show what sub-agents say, not only what they do.
+    pub subagent_text: bool,
+}
+
 pub struct Options {
     pub input: InputFormat,
     pub output: OutputFormat,
@@ -154,11 +191,17 @@ pub struct Options {
     pub prompt: Option<String>,
     pub partial: bool,
     pub replay_user: bool,
-    pub subagent_text: bool,
+    pub hook_events: bool,
+    pub state_events: StateEvents,
+    /// Where files are kept before they are changed, for clients that may rewind.
+    pub checkpoint_dir: Option<PathBuf>,
+    /// Blocks of Stop hooks in a row before the turn ends all the same.
+    pub stop_block_cap: u32,
     /// stdout is a terminal: escape what is not ASCII, readers of terminals cut characters in two.
     pub ascii: bool,
     pub cwd: PathBuf,
     pub extra_roots: Vec<PathBuf>,
+    pub setup: Setup,
     pub places: Places,
     pub sources: config::Sources,
     pub settings: Settings,
@@ -166,16 +209,10 @@ pub struct Options {
     pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     pub session: Session,
     pub asking: Asking,
-    pub prompting: Prompting,
     pub permissions: Permissions,
     pub tools: ToolSetup,
     pub limits: Limits,
     pub access: Access,
-    pub schema: Option<crate::Schema>,
-    pub agents: Vec<AgentDef>,
-    /// Run the main conversation as this agent.
-    pub agent: Option<String>,
-    pub skills: Vec<Skill>,
     pub mentions: bool,
     /// Prompts that begin with a slash are commands.
     pub slash: bool,

@@ -1,5 +1,6 @@
 //! The system prompt and what stands before the first message.
 
+use crate::shared::Shared;
 use crate::words;
 use crate::{Options, clock};
 use serde_json::{Value, json};
@@ -9,8 +10,9 @@ use wire::PermissionMode;
 const MEMORY_FILE_CHARS: usize = 200_000;
 
 /// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
-pub fn system(options: &Options, agent_prompt: Option<&str>) -> Vec<Value> {
-    let prompting = &options.prompting;
+pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
+    let setup = shared.setup();
+    let prompting = &setup.prompting;
     let mut texts = Vec::new();
     match (&prompting.system, agent_prompt) {
         (Some(own), _) => texts.push(own.clone()),
@@ -18,16 +20,16 @@ pub fn system(options: &Options, agent_prompt: Option<&str>) -> Vec<Value> {
         (None, None) => texts.push(words::SYSTEM.to_owned()),
     }
     if prompting.system.is_none() && !prompting.static_system {
-        texts.push(surroundings(options));
+        texts.push(surroundings(shared));
     }
     texts.extend(prompting.append.clone());
     blocks(&texts)
 }
 
 /// A sub-agent's system blocks.
-pub fn sub_system(options: &Options, prompt: &str) -> Vec<Value> {
-    let mut texts = vec![prompt.to_owned(), surroundings(options)];
-    texts.extend(options.prompting.append_subagent.clone());
+pub fn sub_system(shared: &Shared, prompt: &str) -> Vec<Value> {
+    let mut texts = vec![prompt.to_owned(), surroundings(shared)];
+    texts.extend(shared.setup().prompting.append_subagent.clone());
     blocks(&texts)
 }
 
@@ -36,7 +38,8 @@ fn blocks(texts: &[String]) -> Vec<Value> {
 }
 
 /// What differs per machine, folder and day.
-fn surroundings(options: &Options) -> String {
+fn surroundings(shared: &Shared) -> String {
+    let options = &shared.options;
     let git = if options.session.git_branch.is_empty() {
         "no".to_owned()
     } else {
@@ -49,7 +52,7 @@ fn surroundings(options: &Options) -> String {
         std::env::consts::ARCH,
         options.tools.shell.program.display(),
         &clock::now_iso()[..10],
-        options.asking.model,
+        shared.live.model.borrow(),
     );
     for root in &options.extra_roots {
         text.push_str(&format!("Also yours to work in: {}\n", root.display()));
@@ -58,13 +61,14 @@ fn surroundings(options: &Options) -> String {
 }
 
 /// Project memory and, in plan mode, its rule: the first block of the first message.
-pub fn preamble(options: &Options, mode: PermissionMode) -> Option<String> {
+pub fn preamble(shared: &Shared, mode: PermissionMode) -> Option<String> {
+    let (options, prompting) = (&shared.options, &shared.setup().prompting);
     let mut parts = Vec::new();
     if options.memory {
         parts.extend(memory(options));
     }
-    if options.prompting.static_system && options.prompting.system.is_none() {
-        parts.push(surroundings(options));
+    if prompting.static_system && prompting.system.is_none() {
+        parts.push(surroundings(shared));
     }
     if mode == PermissionMode::Plan {
         parts.push(words::PLAN_MODE.into());

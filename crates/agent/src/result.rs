@@ -53,6 +53,7 @@ impl Shape {
             End::Done => Self::said(false, final_text(turn), None, "completed"),
             End::Api(failure) => Self::said(true, reason(end), failure.status, "api_error"),
             End::GaveUp(GiveUp::Refused) => Self::said(true, reason(end), None, "model_error"),
+            End::HookStopped(_) => Self::said(false, final_text(turn), None, "hook_stopped"),
             End::BadCommand(_) => Self::said(true, reason(end), None, "turn_setup_failed"),
             End::MaxTurns(_) => Self::error("error_max_turns", end, "max_turns"),
             End::Budget(_) => Self::error("error_max_budget_usd", end, "budget_exhausted"),
@@ -120,7 +121,7 @@ pub fn reason(end: &End) -> String {
         End::GaveUp(why) => why.words().into(),
         End::Api(failure) => api_words(failure),
         End::Interrupted { .. } => "The turn was interrupted".into(),
-        End::BadCommand(what) => what.clone(),
+        End::BadCommand(what) | End::HookStopped(what) => what.clone(),
         End::Internal(what) => format!("Internal error: {what}. The session can be resumed; please report this."),
     }
 }

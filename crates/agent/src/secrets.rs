@@ -40,6 +40,11 @@ impl Secrets {
         outcome
     }
 
+    pub fn hide_value(&self, mut value: Value) -> Value {
+        self.hide_in_value(&mut value);
+        value
+    }
+
     fn hide_in(&self, text: &mut String) {
         for secret in &self.0 {
             if text.contains(secret.as_str()) {

@@ -4,15 +4,21 @@
 //! so sharing is `Rc` and cells; no lock is ever held across an await.
 
 use crate::cancel::Cancel;
+use crate::checkpoints::Checkpoints;
+use crate::control::Link;
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
+use crate::hooks::Hooks;
 use crate::ledger::Ledger;
 use crate::secrets::Secrets;
+use crate::state::Told;
 use crate::toolset::Toolset;
-use crate::{Options, access};
+use crate::{Options, Setup, access};
 use serde_json::Value;
 use session::Transcript;
 use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use wire::PermissionMode;
 
@@ -22,6 +28,8 @@ pub struct Shared {
     pub ledger: Ledger,
     pub cancel: Cancel,
     pub kit: Kit,
+    pub link: Link,
+    pub checkpoints: Checkpoints,
     pub live: Live,
     pub access: access::Keeper,
     pub secrets: Secrets,
@@ -60,10 +68,25 @@ impl Kit {
 pub struct Live {
     pub mode: Cell<PermissionMode>,
     pub model: RefCell<String>,
+    pub setup: RefCell<Rc<Setup>>,
+    /// Set up anew before the next turn.
+    pub stale: Cell<bool>,
     /// Calls refused in this turn, sub-agents' included, for the result.
     pub denials: RefCell<Vec<Value>>,
     /// Allow rules that hold for this turn only, from skills.
     pub grants: RefCell<Vec<policy::Rule>>,
+    pub rules: RefCell<policy::RuleSet>,
+    pub extra_roots: RefCell<Vec<PathBuf>>,
+    pub hooks: RefCell<Rc<Hooks>>,
+    pub thinking: RefCell<model::ThinkingAsk>,
+    pub effort: RefCell<Option<String>>,
+    pub told: Told,
+    /// SessionStart hooks have been heard.
+    pub started: Cell<bool>,
+    /// Sizes of the main conversation, for clients that ask how full the window is.
+    pub context_tokens: Cell<u64>,
+    pub system_chars: Cell<usize>,
+    pub tools_chars: Cell<usize>,
 }
 
 /// One agent at work.
@@ -121,6 +144,16 @@ impl Role {
 }
 
 impl Shared {
+    pub fn setup(&self) -> Rc<Setup> {
+        Rc::clone(&self.live.setup.borrow())
+    }
+
+    /// Changes what the next turn is set up with.
+    pub fn change_setup(&self, change: impl FnOnce(&mut Setup)) {
+        change(Rc::make_mut(&mut self.live.setup.borrow_mut()));
+        self.live.stale.set(true);
+    }
+
     pub fn mode(&self, role: &Role) -> PermissionMode {
         match role {
             Role::Sub(Sub { mode: Some(mode), .. }) => *mode,

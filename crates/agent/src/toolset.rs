@@ -1,7 +1,7 @@
 //! Which tools a lane has, under which names, and how they are told to the model.
 
 use crate::own;
-use crate::{Options, ToolChoice};
+use crate::{Options, Setup, ToolChoice};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tools::ToolSpec;
@@ -15,7 +15,7 @@ pub struct Tool {
     definition: Value,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Toolset {
     tools: Vec<Tool>,
     definitions: Arc<[Value]>,
@@ -33,7 +33,7 @@ pub fn canonical(name: &str) -> &str {
 
 impl Toolset {
     /// The main conversation's tools.
-    pub fn main(options: &Options, mode: PermissionMode) -> Self {
+    pub fn main(options: &Options, setup: &Setup, mode: PermissionMode) -> Self {
         let wanted = |name: &str| match &options.tools.choice {
             _ if options.bare => matches!(name, "Bash" | "Read" | "Edit"),
             ToolChoice::Default => true,
@@ -42,15 +42,15 @@ impl Toolset {
         let available = |name: &str| match name {
             "TodoWrite" => options.tools.todo_write,
             "ExitPlanMode" => mode == PermissionMode::Plan,
-            "Skill" => !options.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
+            "Skill" => !setup.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
             _ => true,
         };
         let specs = tools::specs().iter().chain(own::SPECS);
         let mut tools: Vec<Tool> = specs
             .filter(|spec| wanted(spec.name) && available(spec.name))
-            .map(|spec| Tool::from_spec(spec, options))
+            .map(|spec| Tool::from_spec(spec, setup))
             .collect();
-        if let Some(schema) = &options.schema {
+        if let Some(schema) = &setup.schema {
             tools.push(own::structured_tool(&schema.source));
         }
         tools.retain(|tool| tool.name == own::STRUCTURED_OUTPUT || !removed(options, &tool.name));
@@ -59,14 +59,15 @@ impl Toolset {
 
     /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
     pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
-        let named =
-            |names: &[String], name: &str| names.iter().any(|wanted| canonical(wanted) == name || wanted == "*");
-        let keep = |name: &str| {
-            only.is_none_or(|only| named(only, name))
-                && !named(without, name)
-                && !matches!(name, own::STRUCTURED_OUTPUT | "ExitPlanMode")
-                && (may_nest || name != "Agent")
-        };
+        self.keeping(|name| listed(only, without, name) && !is_clients(name) && (may_nest || name != "Agent"))
+    }
+
+    /// The main conversation's where it runs as an agent: that agent's, and what the client asked for.
+    pub fn running_as(&self, only: Option<&[String]>, without: &[String]) -> Self {
+        self.keeping(|name| listed(only, without, name) || is_clients(name))
+    }
+
+    fn keeping(&self, keep: impl Fn(&str) -> bool) -> Self {
         Self::of(self.tools.iter().filter(|tool| keep(&tool.name)).cloned().collect())
     }
 
@@ -99,12 +100,22 @@ impl Tool {
         Self { name: name.into(), read_only, definition }
     }
 
-    fn from_spec(spec: &ToolSpec, options: &Options) -> Self {
+    fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
         // The schemas are constants of ours and parsed in a test; an empty object would still be a tool.
         let schema = serde_json::from_str(spec.schema).unwrap_or_else(|_| json!({"type": "object"}));
-        let description = own::description(spec, options);
+        let description = own::description(spec, setup);
         Self::new(spec.name, spec.read_only, &description, &schema)
     }
+}
+
+fn listed(only: Option<&[String]>, without: &[String], name: &str) -> bool {
+    let named = |names: &[String]| names.iter().any(|wanted| canonical(wanted) == name || wanted == "*");
+    only.is_none_or(named) && !named(without)
+}
+
+/// There because of a flag of the client's, whatever an agent's own list says.
+fn is_clients(name: &str) -> bool {
+    matches!(name, own::STRUCTURED_OUTPUT | "ExitPlanMode")
 }
 
 fn removed(options: &Options, name: &str) -> bool {

@@ -4,6 +4,7 @@ use crate::ask::{self, Answer, NoReply};
 use crate::calls;
 use crate::compact;
 use crate::conversation::text_of;
+use crate::moments;
 use crate::judge::{self, GiveUp, Next, Nudge, Nudged, Seen};
 use crate::shared::{Lane, Role, Shared};
 use model::{Failure, Reply};
@@ -25,6 +26,8 @@ pub enum End {
     Interrupted {
         streaming: bool,
     },
+    /// A hook said that the run should not go on.
+    HookStopped(String),
     /// The prompt was a command that does not exist or failed.
     BadCommand(String),
     /// A fault of ours: the turn panicked.
@@ -46,6 +49,8 @@ pub struct Turn {
     pub structured: Option<Value>,
     pub schema_failures: u32,
     pub nudged: Nudged,
+    /// Times a Stop hook sent the model on.
+    pub stop_blocks: u32,
     pub ttft_ms: Option<u64>,
     pub ttft_stream_ms: Option<u64>,
     pub time_to_request_ms: Option<u64>,
@@ -65,6 +70,7 @@ impl Turn {
             structured: None,
             schema_failures: 0,
             nudged: Nudged::default(),
+            stop_blocks: 0,
             ttft_ms: None,
             ttft_stream_ms: None,
             time_to_request_ms: None,
@@ -126,7 +132,11 @@ pub async fn drive(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> End
         }
         turn.usage.add(&answer.reply.usage);
         lane.conversation.push_assistant(&answer.reply.blocks);
-        if let Some(end) = step(shared, lane, turn, answer).await {
+        let Some(end) = step(shared, lane, turn, answer).await else { continue };
+        if !matches!(end, End::Done) {
+            return end;
+        }
+        if let Some(end) = moments::turn_ends(shared, lane, turn).await {
             return end;
         }
     }
@@ -153,7 +163,7 @@ async fn step(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, answer: Ans
         incomplete: answer.reply.incomplete,
         tool_calls: answer.calls.len(),
         has_content: !text_of(&Value::Array(answer.reply.blocks.clone())).trim().is_empty(),
-        schema_pending: lane.role.is_main() && shared.options.schema.is_some() && turn.structured.is_none(),
+        schema_pending: lane.role.is_main() && shared.setup().schema.is_some() && turn.structured.is_none(),
     };
     match judge::after(seen, &mut turn.nudged) {
         Next::RunTools => calls::run_all(shared, lane, turn, answer.calls).await,
@@ -173,6 +183,15 @@ async fn say(shared: &Shared, lane: &mut Lane, turn: &mut Turn, nudge: Nudge) {
     synthetic(shared, lane, turn, nudge.words()).await;
 }
 
+/// Something the model should know that no client needs to see.
+pub fn whisper(shared: &Shared, lane: &mut Lane, words: &str) {
+    let content = json!([{"type": "text", "text": format!("<system-reminder>\n{words}\n</system-reminder>")}]);
+    let message = json!({"role": "user", "content": content});
+    let extra = UserExtra { is_meta: true, ..UserExtra::default() };
+    lane.transcript.user(&shared.emitter.ids().next(), &message, extra);
+    lane.conversation.push_user(content);
+}
+
 /// A message of ours to the model, visible to clients as synthetic.
 pub async fn synthetic(shared: &Shared, lane: &mut Lane, turn: &mut Turn, words: &str) {
     let content = json!([{"type": "text", "text": words}]);
@@ -181,7 +200,7 @@ pub async fn synthetic(shared: &Shared, lane: &mut Lane, turn: &mut Turn, words:
     lane.transcript.user(&entry, &message, UserExtra { is_meta: true, ..UserExtra::default() });
     lane.conversation.push_user(content);
     turn.user_messages += 1;
-    if matches!(lane.role, Role::Sub(_)) && !shared.options.subagent_text {
+    if matches!(lane.role, Role::Sub(_)) && !shared.setup().subagent_text {
         return;
     }
     let event = User {

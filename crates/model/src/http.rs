@@ -109,6 +109,10 @@ pub(crate) async fn post_plain(config: &ClientConfig, url: &str, body: String, m
 /// The proxy for this endpoint. Each variable stands in for the other, as with the reference, but a plain
 /// request to this very machine goes through a proxy only if `http_proxy` says so.
 pub(crate) fn proxy_for(endpoint: &Url, env: &ProxyEnv) -> Option<String> {
+    // The HTTP stack takes a star for names only, and a host may be a number.
+    if env.no_proxy.as_deref().unwrap_or_default().split([',', ' ']).any(|entry| entry == "*") {
+        return None;
+    }
     let set = |value: &Option<String>| value.clone().filter(|value| !value.trim().is_empty());
     let (https, http) = (set(&env.https), set(&env.http));
     let chosen = match endpoint.scheme() {
@@ -116,8 +120,18 @@ pub(crate) fn proxy_for(endpoint: &Url, env: &ProxyEnv) -> Option<String> {
         _ if is_loopback(endpoint) => http,
         _ => http.or(https),
     }?;
-    let chosen = chosen.trim();
-    Some(if chosen.contains("://") { chosen.to_owned() } else { format!("http://{chosen}") })
+    Some(proxy_address(&chosen))
+}
+
+/// People leave the scheme out.
+fn proxy_address(given: &str) -> String {
+    let given = given.trim();
+    if given.contains("://") { given.to_owned() } else { format!("http://{given}") }
+}
+
+/// Whether a proxy variable's value can be used at all.
+pub fn is_proxy_address(given: &str) -> bool {
+    Url::parse(&proxy_address(given)).is_ok_and(|url| url.has_host())
 }
 
 fn is_loopback(endpoint: &Url) -> bool {

@@ -50,7 +50,9 @@ fn restricts(rule: &Rule, list: List, tool: &str, input: &Value) -> bool {
     match rule.specifier.as_ref().map(|specifier| &specifier.kind) {
         // A bare `*` pattern on files restricts every use, wherever the file is.
         Some(Kind::Path(_)) => rule.specifier.as_ref().is_some_and(|s| matches!(s.text.as_str(), "*" | "**")),
-        Some(Kind::Domain(wanted)) => url(input).and_then(pattern::web_host).is_some_and(|host| pattern::domain(wanted, &host)),
+        Some(Kind::Domain(wanted)) => {
+            url(input).and_then(pattern::web_host).is_some_and(|host| pattern::domain(wanted, &host))
+        }
         Some(Kind::Name(name)) => names(tool, input).iter().any(|text| name.matches(text)),
         _ => false,
     }
@@ -115,7 +117,9 @@ fn read(policy: &Policy, tool: &str, facts: &[PathFact]) -> Decision {
     if let Some(rule) = policy.rules.bare(List::Allow, tool) {
         return Decision::by_rule(Verdict::Allow, rule);
     }
-    if let Some(rule) = allowed(outside).filter(|_| facts.iter().all(|fact| paths::inside(policy, fact) || allowed(fact).is_some())) {
+    if let Some(rule) =
+        allowed(outside).filter(|_| facts.iter().all(|fact| paths::inside(policy, fact) || allowed(fact).is_some()))
+    {
         return Decision::by_rule(Verdict::Allow, rule);
     }
     let reason = format!("{} is outside the workspace, so reading it is asked first.", outside.given.display());
@@ -141,9 +145,7 @@ fn edit(policy: &Policy, tool: &str, facts: &[PathFact]) -> Decision {
     }
     let outside = facts.iter().find(|fact| !paths::inside(policy, fact));
     match (policy.mode, outside) {
-        (PermissionMode::AcceptEdits, None) => {
-            Decision::allow("mode", "acceptEdits allows edits in the workspace.")
-        }
+        (PermissionMode::AcceptEdits, None) => Decision::allow("mode", "acceptEdits allows edits in the workspace."),
         (PermissionMode::AcceptEdits, Some(fact)) => {
             let reason = format!("{} is outside the workspace, so writing it is asked first.", fact.given.display());
             Decision::ask("workspace", reason).at(&fact.given)
@@ -185,7 +187,9 @@ fn other(policy: &Policy, tool: &str, call: &Call) -> Decision {
     if tool == "AskUserQuestion" {
         return Decision::ask("other", "A question for a person needs a person to answer it.");
     }
-    if let Some(decision) = unconditional(policy, tool).filter(|_| tool != "ExitPlanMode" || policy.mode != PermissionMode::Plan) {
+    if let Some(decision) =
+        unconditional(policy, tool).filter(|_| tool != "ExitPlanMode" || policy.mode != PermissionMode::Plan)
+    {
         return decision;
     }
     if FREE.contains(&tool) {

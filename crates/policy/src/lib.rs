@@ -7,8 +7,8 @@
 mod bash;
 mod call;
 mod decide;
-mod pattern;
 mod paths;
+mod pattern;
 mod rule;
 pub mod shell;
 

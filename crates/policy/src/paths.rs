@@ -83,28 +83,25 @@ impl PathPattern {
         floats && (self.segments.len() == 1 || directory)
     }
 
+    /// `path` is [`spelled`] for the same list.
     fn matches(&self, mut base: PathBuf, path: &Path, list: List) -> bool {
         let ups = self.segments.iter().take_while(|s| *s == "..").count();
         for _ in 0..ups {
             base.pop();
         }
-        let mut segments: Vec<String> = self.segments[ups..].to_vec();
+        let Ok(below) = path.strip_prefix(spelled(&base, list)) else { return false };
+        let segments = &self.segments[ups..];
         if segments.is_empty() {
-            return list != List::Allow && folded(path).starts_with(folded(&base));
+            return list != List::Allow;
         }
-        let (base, path) = if list == List::Allow {
-            (base, path.to_path_buf())
-        } else {
-            segments = segments.iter().map(|segment| fold(segment)).collect();
-            (folded(&base), folded(path))
+        let segments: Vec<String> = match list {
+            List::Allow => segments.to_vec(),
+            List::Ask | List::Deny => segments.iter().map(|segment| fold(segment)).collect(),
         };
-        let Ok(below) = path.strip_prefix(&base) else { return false };
-        let names: Vec<String> = below.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut wanted: Vec<&str> = segments.iter().map(String::as_str).collect();
-        if self.any_depth(list) {
-            wanted.insert(0, "**");
-        }
+        let names: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        let anywhere = self.any_depth(list).then_some("**");
+        let wanted: Vec<&str> = anywhere.into_iter().chain(segments.iter().map(String::as_str)).collect();
         path_segments(&wanted, &names)
     }
 }
@@ -127,6 +124,14 @@ fn folded(path: &Path) -> PathBuf {
             other => PathBuf::from(other.as_os_str()),
         })
         .collect()
+}
+
+/// Allow takes a path by its letter; what restricts takes it in every spelling.
+fn spelled(path: &Path, list: List) -> PathBuf {
+    match list {
+        List::Allow => path.to_path_buf(),
+        List::Ask | List::Deny => folded(path),
+    }
 }
 
 /// What is done to a path, and so which rules speak about it.
@@ -156,16 +161,20 @@ fn speaks_of(rule: &Rule, access: Access, list: List) -> bool {
 
 /// The first path rule of the list that covers the path.
 pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathFact) -> Option<&'a Rule> {
-    policy.rules.list(list).iter().find(|rule| {
-        let Some(Kind::Path(pattern)) = rule.specifier.as_ref().map(|s| &s.kind) else { return false };
+    let mut rules = policy.rules.list(list).iter().filter_map(|rule| {
+        let Some(Kind::Path(pattern)) = rule.specifier.as_ref().map(|s| &s.kind) else { return None };
+        speaks_of(rule, fact.access(), list).then_some((rule, pattern))
+    });
+    let first = rules.next()?;
+    let given = spelled(&fact.given, list);
+    let real = if fact.real == fact.given { given.clone() } else { spelled(&fact.real, list) };
+    let covers = |(rule, pattern): &(&Rule, &PathPattern)| {
         let Some(base) = pattern.base(policy, rule) else { return false };
-        if !speaks_of(rule, fact.access(), list) {
-            return false;
-        }
-        let given = pattern.matches(base.clone(), &fact.given, list);
-        let real = || pattern.matches(base, &fact.real, list);
-        if list == List::Allow { given && real() } else { given || real() }
-    })
+        let given_hit = pattern.matches(base.clone(), &given, list);
+        let real_hit = || pattern.matches(base, &real, list);
+        if list == List::Allow { given_hit && real_hit() } else { given_hit || real_hit() }
+    };
+    std::iter::once(first).chain(rules).find(covers).map(|(rule, _)| rule)
 }
 
 /// Whether any ask or deny rule is about paths of this access: then what cannot be named cannot be cleared.

@@ -28,29 +28,26 @@ pub(crate) fn wildcard(pattern: &str, text: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommandPattern {
     body: String,
-    word_boundary: bool,
+    /// The body with ` *` behind it, where a word boundary was written.
+    longer: Option<String>,
 }
 
 impl CommandPattern {
     pub(crate) fn parse(text: &str) -> Self {
         let trimmed = text.trim();
-        let boundary = trimmed.strip_suffix(":*").or_else(|| trimmed.strip_suffix(" *"));
-        match boundary {
-            Some(body) => Self { body: body.trim_end().to_owned(), word_boundary: true },
-            None => Self { body: trimmed.to_owned(), word_boundary: false },
+        match trimmed.strip_suffix(":*").or_else(|| trimmed.strip_suffix(" *")) {
+            Some(body) => Self { body: body.trim_end().to_owned(), longer: Some(format!("{} *", body.trim_end())) },
+            None => Self { body: trimmed.to_owned(), longer: None },
         }
     }
 
     pub(crate) fn matches(&self, text: &str) -> bool {
-        if !self.word_boundary {
-            return wildcard(&self.body, text);
-        }
-        wildcard(&self.body, text) || wildcard(&format!("{} *", self.body), text)
+        wildcard(&self.body, text) || self.longer.as_ref().is_some_and(|longer| wildcard(longer, text))
     }
 
     /// No wildcard at all: it names one command and nothing else.
     pub(crate) fn is_exact(&self) -> bool {
-        !self.word_boundary && !self.body.contains('*')
+        self.longer.is_none() && !self.body.contains('*')
     }
 
     /// The first word of the pattern, if it is literal.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::pattern::{self, CommandPattern};
 use crate::paths::PathPattern;
+use crate::pattern::{self, CommandPattern};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Source {

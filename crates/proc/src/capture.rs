@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 /// How long after the helper's end its pipes may stay open. What the helper itself wrote is there
 /// already; only a process it left behind can still hold them.
-const PIPES_HELD: Duration = Duration::from_millis(200);
+pub(crate) const PIPES_HELD: Duration = Duration::from_millis(200);
 
 /// One read; pipes hold 64 KiB.
 const READ: usize = 64 * 1024;
@@ -68,7 +68,7 @@ pub async fn capture(mut spec: Spec, limits: Limits) -> Result<Captured, SpawnEr
     Ok(Captured { exit, stdout: stdout.bytes, stderr: stderr.bytes, truncated, timed_out })
 }
 
-fn receiver(pipe: Option<impl Into<OwnedFd>>) -> io::Result<Receiver> {
+pub(crate) fn receiver(pipe: Option<impl Into<OwnedFd>>) -> io::Result<Receiver> {
     let pipe = pipe.ok_or_else(|| io::Error::other("the child has no pipe"))?;
     Receiver::from_owned_fd(pipe.into())
 }

@@ -5,7 +5,7 @@ use crate::spec::{Exit, SpawnError, Spec};
 use crate::table::{self, Row};
 use crate::tree;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
-use std::process::{ChildStderr, ChildStdout};
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, sleep, timeout};
@@ -28,6 +28,7 @@ const KILLED_WAIT: Duration = Duration::from_secs(1);
 pub struct Child {
     leader: Pid,
     exit: Option<Exit>,
+    pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: Option<ChildStderr>,
 }
@@ -43,7 +44,8 @@ impl Child {
         });
         let (leader, mut child) = spawned.map_err(|cause| SpawnError::new(program, cwd, cause))?;
         owned.insert(leader.as_raw_nonzero().get());
-        Ok(Self { leader, exit: None, stdout: child.stdout.take(), stderr: child.stderr.take() })
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        Ok(Self { leader, exit: None, stdin, stdout, stderr })
     }
 
     pub fn pid(&self) -> u32 {

@@ -27,10 +27,16 @@ pub(crate) fn launch(spec: Spec) -> io::Result<std::process::Child> {
             None
         }
         Stdin::Bytes(bytes) => feed_later(&mut command, &bytes)?.then_some(bytes),
+        Stdin::Pipe => {
+            command.stdin(Stdio::piped());
+            None
+        }
     };
     isolate(&mut command);
     let mut child = command.spawn()?;
-    if let (Some(bytes), Some(mut pipe)) = (feed, child.stdin.take()) {
+    if let Some(bytes) = feed
+        && let Some(mut pipe) = child.stdin.take()
+    {
         std::thread::spawn(move || {
             // A child that does not read its input is no error.
             let _ = io::Write::write_all(&mut pipe, &bytes);

@@ -11,6 +11,7 @@
 mod capture;
 mod child;
 mod launch;
+mod piped;
 pub mod scrub;
 mod spec;
 mod table;
@@ -19,6 +20,7 @@ mod tree;
 
 pub use capture::{Captured, Limits, capture};
 pub use child::Child;
+pub use piped::Piped;
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
 pub use timed::{Timed, timed};
 pub use tree::{adopt_orphans, end_all, harden};

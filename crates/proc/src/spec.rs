@@ -24,6 +24,8 @@ pub struct Spec {
 pub enum Stdin {
     Null,
     Bytes(Vec<u8>),
+    /// Written by whoever holds the [`crate::Piped`].
+    Pipe,
 }
 
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub enum Output {
     /// stdout and stderr into one file opened for appending: no pipe that a grandchild could hold
     /// open, and no memory used however much is written.
     Merged(File),
-    /// Read by [`crate::capture`].
+    /// Read by [`crate::capture`] and [`crate::Piped`].
     Pipes,
 }
 

@@ -35,6 +35,11 @@ pub enum Event {
     ControlCancelRequest {
         request_id: String,
     },
+    /// After `/clear`: later lines carry the new id.
+    ConversationReset {
+        new_conversation_id: String,
+        trigger: &'static str,
+    },
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -59,6 +64,39 @@ pub enum System {
         patch: Value,
     },
     TaskNotification(Box<TaskNotification>),
+    HookStarted {
+        hook_id: String,
+        hook_name: String,
+        hook_event: &'static str,
+    },
+    HookResponse(Box<HookResponse>),
+    Notification {
+        key: &'static str,
+        text: String,
+        priority: &'static str,
+    },
+    SessionStateChanged {
+        state: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sdk_host_only: Option<bool>,
+    },
+    LocalCommandOutput {
+        content: String,
+    },
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct HookResponse {
+    pub hook_id: String,
+    pub hook_name: String,
+    pub hook_event: &'static str,
+    pub output: String,
+    pub stdout: String,
+    pub stderr: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// `success`, `error` or `cancelled`.
+    pub outcome: &'static str,
 }
 
 /// Starts every turn.

@@ -1,7 +1,7 @@
 //! Complaints 3 to 7: what comes out, and that it ends.
 
-use crate::common::{claude, finish, world};
-use crate::kit::{bash, dialogue, events_of, only_result, says, shell, stream};
+use crate::common::{bash, claude, finish, say, world};
+use crate::kit::{assert_gone, dialogue, events_of, only_result, shell, stream};
 use serde_json::{Value, json};
 use std::time::Duration;
 use testkit::Step;
@@ -14,7 +14,7 @@ fn c03_1920_one_result_whatever_happened() {
     let endless = || json!([bash("true")]);
     let skip = "--dangerously-skip-permissions";
     let rows: [(&str, Value, &[&str], &str); 7] = [
-        ("success", json!([says("ok")]), &[], "success"),
+        ("success", json!([say("ok")]), &[], "success"),
         ("API error", json!([{"status": 400}]), &[], "success"),
         ("turn limit", endless(), &[skip, "--max-turns", "2"], "error_max_turns"),
         ("budget", endless(), &[skip, "--max-budget-usd", "0.000001"], "error_max_budget_usd"),
@@ -37,7 +37,7 @@ fn c03_1920_one_result_whatever_happened() {
 #[test]
 fn c03_30333_a_panic_still_ends_with_a_result() {
     for format in ["text", "json", "stream-json"] {
-        let world = world(json!([says("never")]));
+        let world = world(json!([say("never")]));
         let run = claude(&world).args(["-p", "go", "--verbose", "--output-format", format]);
         let outcome = finish(run.env("RALPH_FAILPOINT", "panic-in-turn"));
         assert_eq!(outcome.code, Some(1), "{format}");
@@ -67,20 +67,23 @@ fn c03_8126_an_interrupt_ends_with_a_result() {
 
 #[test]
 fn c04_25629_gone_after_result() {
-    let stubborn = "(trap '' TERM; exec setsid sleep 300) & setsid sh -c 'sleep 300 & exec sleep 300' & echo started";
-    let world = world(json!([bash(stubborn), says("done")]));
+    let stubborn = "(trap '' TERM; exec setsid sleep 300) & echo $! >> pids
+                    setsid sh -c 'sleep 300 & echo $! $$ >> pids; wait' & sleep 0.2; echo $! >> pids";
+    let world = world(json!([bash(stubborn), say("done")]));
     let outcome = finish(stream(&world, "go").args(["--dangerously-skip-permissions"]));
     assert_eq!((only_result(&outcome)["result"].as_str(), outcome.code), (Some("done"), Some(0)));
     assert!(!outcome.lingered && outcome.elapsed < SOON, "{:?}", outcome.elapsed);
+    assert_gone(&world, "pids");
 }
 
 #[test]
 fn c04_25629_gone_after_the_last_result_of_a_dialogue() {
-    let world = world(json!([bash("nohup sleep 300 >/dev/null 2>&1 & echo started"), says("done")]));
+    let world = world(json!([bash("nohup sleep 300 >/dev/null 2>&1 & echo $! > pids"), say("done")]));
     let run = dialogue(&world).args(["--dangerously-skip-permissions"]);
     let outcome = finish(run.prompt("go").wait(json!({"type": "result"})).close());
     assert_eq!((outcome.unmet.len(), outcome.code), (0, Some(0)));
     assert!(!outcome.lingered && outcome.elapsed < SOON, "{:?}", outcome.elapsed);
+    assert_gone(&world, "pids");
 }
 
 #[test]
@@ -114,7 +117,7 @@ fn c05_17248_pings_alone_are_no_life() {
 fn c06_77112_nothing_is_cut_when_piped() {
     let answer = "All of this must arrive. ".repeat(12_000);
     for (format, least) in [("text", answer.len()), ("json", answer.len()), ("stream-json", 2 * answer.len())] {
-        let world = world(json!([says(&answer)]));
+        let world = world(json!([say(&answer)]));
         let script = format!("\"$RALPH\" agent -p go --verbose --output-format {format} | {{ sleep 0.5; cat; }}");
         let outcome = finish(shell(&world, &script));
         let out = outcome.lines.join("\n");
@@ -131,7 +134,7 @@ fn c06_77112_nothing_is_cut_when_piped() {
 #[test]
 fn c06_67656_a_reader_that_sleeps_gets_everything() {
     let answer = "x".repeat(200_000);
-    let world = world(json!([says(&answer)]));
+    let world = world(json!([say(&answer)]));
     let outcome = finish(shell(&world, "\"$RALPH\" agent -p go | { sleep 3; cat; }"));
     assert_eq!(outcome.lines, [answer]);
 }

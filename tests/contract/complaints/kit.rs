@@ -1,25 +1,14 @@
-//! What these tests share: turns of the model, the usual arguments, and the one result.
+//! What these tests share: the usual arguments, the one result, and what is left of a run.
 
 use crate::common::{binary, claude};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use testkit::{Outcome, Run, World};
-
-pub fn says(text: &str) -> Value {
-    json!({"content": [{"type": "text", "text": text}]})
-}
-
-pub fn calls(name: &str, input: Value) -> Value {
-    json!({"content": [{"type": "tool_use", "name": name, "input": input}]})
-}
-
-pub fn bash(command: &str) -> Value {
-    calls("Bash", json!({"command": command}))
-}
 
 /// Events out, one prompt as argument, stdin at its end.
 pub fn stream(world: &World, prompt: &str) -> Run {
-    claude(world).args(["-p", prompt, "--verbose", "--output-format", "stream-json"])
+    claude(world).args(["-p", prompt, "--verbose", "--output-format", "stream-json"]).close()
 }
 
 /// Events out, prompts in.
@@ -52,4 +41,19 @@ pub fn events_of(outcome: &Outcome, kind: &str, subtype: &str) -> Vec<Value> {
 pub fn messages(world: &World, nth: usize) -> String {
     let requests = world.mock().requests();
     requests.get(nth).map(|request| request.body["messages"].to_string()).expect("the model was asked that often")
+}
+
+/// Fails for every process listed in this file of the working folder that is alive a second from now.
+pub fn assert_gone(world: &World, file: &str) {
+    let pids = world.read(file).expect("a list of processes");
+    assert!(!pids.trim().is_empty(), "nothing was started");
+    let alive = |pid: &&str| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+    };
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while let Some(left) = pids.split_whitespace().find(alive) {
+        assert!(Instant::now() < deadline, "process {left} of {pids} is still alive");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

@@ -1,13 +1,13 @@
 //! Complaint 25: a run with a schema ends with a value that fits it, or with an error.
 
-use crate::common::{claude, finish, world};
-use crate::kit::{calls, only_result, says, stream};
+use crate::common::{call, claude, finish, say, world};
+use crate::kit::{only_result, stream};
 use serde_json::{Value, json};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
 
 fn output(value: &Value) -> Value {
-    calls("StructuredOutput", value.clone())
+    call("StructuredOutput", value)
 }
 
 #[test]
@@ -16,9 +16,9 @@ fn c25_36033_a_value_that_fits_ends_the_run() {
     let rows = [
         ("at once", json!([output(&good)]), 1),
         ("after a wrong one", json!([output(&json!({"n": "seven"})), output(&good)]), 2),
-        ("after text", json!([says("It is seven."), output(&good)]), 2),
+        ("after text", json!([say("It is seven."), output(&good)]), 2),
         ("after broken JSON", json!([broken(), output(&good)]), 2),
-        ("beside text", json!([{"content": [{"type": "text", "text": "So:"}, call(&good)]}]), 1),
+        ("beside text", json!([{"content": [{"type": "text", "text": "So:"}, block(&good)]}]), 1),
     ];
     for (name, turns, asked) in rows {
         let world = world(turns);
@@ -35,7 +35,7 @@ fn c25_18536_no_value_is_never_a_success() {
     let bad = output(&json!({"m": 1}));
     let retries = "error_max_structured_output_retries";
     let rows = [
-        ("only text", json!([says("a"), says("b"), says("c")]), retries),
+        ("only text", json!([say("a"), say("b"), say("c")]), retries),
         ("never fits", json!([bad]), retries),
         ("nothing at all", json!([{}, {}, {}, {}]), retries),
         ("API error", json!([{"status": 400}]), "success"),
@@ -78,7 +78,7 @@ fn c25_9058_whatever_tools_are_listed() {
     }
 }
 
-fn call(value: &Value) -> Value {
+fn block(value: &Value) -> Value {
     json!({"type": "tool_use", "name": "StructuredOutput", "input": value})
 }
 

@@ -1,7 +1,7 @@
 //! Complaints 8 to 13 and 24: failures look like failures, numbers are true.
 
-use crate::common::{claude, finish, world};
-use crate::kit::{bash, calls, events_of, messages, only_result, says, stream};
+use crate::common::{bash, call, claude, finish, say, world};
+use crate::kit::{events_of, messages, only_result, stream};
 use serde_json::{Value, json};
 use testkit::World;
 
@@ -28,9 +28,10 @@ fn c08_79500_api_errors_are_failures_in_every_format() {
 
 #[test]
 fn c08_79500_so_are_errors_inside_a_good_response() {
+    let said = json!([{"type": "text", "text": "a sentence that never comes to its end"}]);
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let rows = [
-        ("an error event", json!({"error": overloaded, "cut_after_events": 2})),
+        ("an error event", json!({"content": said, "error": overloaded, "cut_after_events": 3})),
         ("a page of a proxy", json!({"body": "<html>Please sign in</html>"})),
         ("an empty body", json!({"body": "", "content_type": "text/event-stream"})),
         ("nonsense", json!({"raw_sse": "data: {\"type\": \"message_sta\n\n"})),
@@ -44,7 +45,7 @@ fn c08_79500_so_are_errors_inside_a_good_response() {
 
 #[test]
 fn c09_88387_an_unknown_command_is_an_error() {
-    let world = world(json!([says("never")]));
+    let world = world(json!([say("never")]));
     let outcome = finish(stream(&world, "/no-such-command with words"));
     let result = only_result(&outcome);
     assert_eq!((&result["is_error"], outcome.code), (&json!(true), Some(1)));
@@ -61,7 +62,7 @@ fn c10_76867_every_denial_is_seen() {
         {"type": "tool_use", "name": "Bash", "input": {"command": "touch a"}},
         {"type": "tool_use", "name": "Write", "input": {"file_path": "$WD/b", "content": "b"}},
     ]});
-    let world = world(json!([both, says("could not")]));
+    let world = world(json!([both, say("could not")]));
     let outcome = finish(stream(&world, "go"));
     let result = only_result(&outcome);
     let denied: Vec<&Value> = result["permission_denials"].as_array().expect("a list").iter().collect();
@@ -77,7 +78,7 @@ fn c10_76867_every_denial_is_seen() {
 
 #[test]
 fn c10_90578_plain_text_says_so_on_stderr() {
-    let world = world(json!([bash("touch a"), says("could not")]));
+    let world = world(json!([bash("touch a"), say("could not")]));
     let outcome = finish(claude(&world).args(["-p", "go"]));
     assert_eq!((outcome.lines, outcome.code), (vec!["could not".into()], Some(0)));
     assert!(outcome.stderr.lines().count() == 1 && outcome.stderr.contains("Bash"), "{}", outcome.stderr);
@@ -86,7 +87,7 @@ fn c10_90578_plain_text_says_so_on_stderr() {
 #[test]
 fn c10_82747_the_denials_of_a_subagent_count() {
     let task = json!({"description": "a task", "prompt": "do it"});
-    let world = world(json!([calls("Agent", task), bash("touch a"), says("inner"), says("outer")]));
+    let world = world(json!([call("Agent", &task), bash("touch a"), say("inner"), say("outer")]));
     let outcome = finish(stream(&world, "go"));
     let result = only_result(&outcome);
     assert_eq!(result["result"], "outer");
@@ -107,7 +108,7 @@ fn world_with_skill(body: &str, turns: Value) -> World {
 #[test]
 fn c11_87159_a_skill_whose_command_fails_is_an_error() {
     let failing = "Look at this:\n\n!`echo broken-preamble >&2; exit 3`\n\nNow work.";
-    let world = world_with_skill(failing, json!([says("never")]));
+    let world = world_with_skill(failing, json!([say("never")]));
     let outcome = finish(stream(&world, "/check").args(["--dangerously-skip-permissions"]));
     let result = only_result(&outcome);
     assert_eq!((&result["is_error"], outcome.code), (&json!(true), Some(1)), "{result}");
@@ -117,7 +118,7 @@ fn c11_87159_a_skill_whose_command_fails_is_an_error() {
 
 #[test]
 fn c11_87159_one_that_may_not_run_is_an_error_too() {
-    let world = world_with_skill("!`touch made`", json!([says("never")]));
+    let world = world_with_skill("!`touch made`", json!([say("never")]));
     let outcome = finish(stream(&world, "/check"));
     let result = only_result(&outcome);
     assert_eq!((&result["is_error"], outcome.code, world.read("made")), (&json!(true), Some(1), None), "{result}");
@@ -126,7 +127,7 @@ fn c11_87159_one_that_may_not_run_is_an_error_too() {
 
 #[test]
 fn c11_87159_one_that_works_reaches_the_model() {
-    let world = world_with_skill("Seen: !`echo from-the-$((1+1))nd-command`", json!([says("done")]));
+    let world = world_with_skill("Seen: !`echo from-the-$((1+1))nd-command`", json!([say("done")]));
     let outcome = finish(stream(&world, "/check").args(["--dangerously-skip-permissions"]));
     assert_eq!((only_result(&outcome)["result"].as_str(), outcome.code), (Some("done"), Some(0)));
     assert!(messages(&world, 0).contains("Seen: from-the-2nd-command"));
@@ -140,10 +141,10 @@ fn c12_38760_the_result_holds_what_was_said() {
     let rows = [
         ("an empty last block", json!([said(json!([text("the answer"), text("")]))])),
         ("thinking before it", json!([said(json!([thought, text("the answer")]))])),
-        ("an empty answer, then more", json!([{}, says("the answer")])),
-        ("only thinking, then more", json!([said(json!([thought])), says("the answer")])),
-        ("blanks, then more", json!([says("  \n"), says("the answer")])),
-        ("a tool, nothing, then more", json!([bash("echo hi"), {}, says("the answer")])),
+        ("an empty answer, then more", json!([{}, say("the answer")])),
+        ("only thinking, then more", json!([said(json!([thought])), say("the answer")])),
+        ("blanks, then more", json!([say("  \n"), say("the answer")])),
+        ("a tool, nothing, then more", json!([bash("echo hi"), {}, say("the answer")])),
     ];
     for (name, turns) in rows {
         let world = world(turns);
@@ -168,7 +169,7 @@ fn c13_40432_a_cut_answer_is_never_a_success() {
     let whole = "A sentence of more than forty characters, so that it comes in pieces.";
     for cut in 0..8 {
         let turn = json!({"content": [{"type": "text", "text": whole}], "cut_after_events": cut});
-        let cut_once = world(json!([turn, says("whole again")]));
+        let cut_once = world(json!([turn, say("whole again")]));
         let outcome = finish(stream(&cut_once, "go"));
         let result = only_result(&outcome);
         assert_eq!((&result["result"], outcome.code), (&json!("whole again"), Some(0)), "cut after {cut}: {result}");
@@ -184,10 +185,27 @@ fn c13_40432_a_stream_that_ends_early_but_politely_is_cut_too() {
                    \"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n\
                    event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\
                    \"content_block\":{\"type\":\"text\",\"text\":\"half\"}}\n\n";
-    let world = world(json!([{"raw_sse": started}, says("whole")]));
+    let world = world(json!([{"raw_sse": started}, say("whole")]));
     let outcome = finish(stream(&world, "go"));
     assert_eq!((&only_result(&outcome)["result"], outcome.code), (&json!("whole"), Some(0)));
     assert_eq!(world.mock().requests().len(), 2);
+}
+
+/// A call that came whole is run once, one that was cut not at all.
+#[test]
+fn c13_40432_a_tool_call_that_was_cut_is_not_run() {
+    let command = "echo ran >> log; : a comment that is long enough for several pieces";
+    for cut in 0..10 {
+        let call = json!({"type": "tool_use", "name": "Bash", "input": {"command": command}});
+        let turn = json!({"content": [call], "cut_after_events": cut});
+        let world = world(json!([turn, say("done")]));
+        let outcome = finish(stream(&world, "go").args(["--dangerously-skip-permissions"]));
+        assert_eq!((&only_result(&outcome)["result"], outcome.code), (&json!("done"), Some(0)), "cut after {cut}");
+        let called = events_of(&outcome, "assistant", "")
+            .iter()
+            .any(|event| event["message"]["content"][0]["type"] == "tool_use");
+        assert_eq!(world.read("log"), called.then(|| "ran\n".to_owned()), "cut after {cut}");
+    }
 }
 
 /// One message of three blocks is one answer, however many lines carry its id.
@@ -197,7 +215,7 @@ fn c24_6805_usage_is_counted_once() {
         {"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Looking."},
         {"type": "tool_use", "name": "Bash", "input": {"command": "echo hi"}},
     ], "usage": {"input_tokens": 1000, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 5}});
-    let world = world(json!([first, says("done")]));
+    let world = world(json!([first, say("done")]));
     let outcome = finish(stream(&world, "go").args(["--model", "sonnet"]));
     let result = only_result(&outcome);
     assert_eq!(events_of(&outcome, "assistant", "").len(), 4);
@@ -216,7 +234,7 @@ fn c24_6805_usage_is_counted_once() {
 /// `usage` is this turn's, `modelUsage` and the cost are the process's.
 #[test]
 fn c24_22686_the_second_turn_does_not_count_the_first_again() {
-    let world = world(json!([says("one"), says("two")]));
+    let world = world(json!([say("one"), say("two")]));
     let run = crate::kit::dialogue(&world).prompt("a").wait(json!({"type": "result"})).prompt("b");
     let outcome = finish(run.wait(json!({"type": "result"})).close());
     let results = events_of(&outcome, "result", "");

@@ -223,7 +223,8 @@ fn nothing_the_agent_started_outlives_a_finished_run() {
 
 #[test]
 fn a_command_in_the_background_is_ended_with_the_run() {
-    let input = json!({"command": "echo $$ > pids; trap '' TERM; while :; do sleep 1; done", "run_in_background": true});
+    let input =
+        json!({"command": "echo $$ > pids; trap '' TERM; while :; do sleep 1; done", "run_in_background": true});
     let world = world(json!([{"content": [{"type": "tool_use", "name": "Bash", "input": input}]}, say("done")]));
     let run = streaming(&world, "go").close().wait(json!({"type": "result"}));
     let outcome = finish(run.signal(SIGTERM));

@@ -2,10 +2,12 @@
 
 use super::stdin::{self, Line};
 use super::warn;
+use crate::control;
 use crate::shared::Shared;
 use crate::{InputFormat, StdinKind};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -76,12 +78,22 @@ impl Desk {
         })
     }
 
+    /// Nothing waits to be done.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     pub fn saw_bad_line(&self) -> bool {
         self.bad_lines > 0
     }
 
+    /// Context that no prompt took along.
+    pub fn left_over(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.held)
+    }
+
     /// Waits for the next thing to do.
-    pub async fn next(&mut self, shared: &Shared) -> Outside {
+    pub async fn next(&mut self, shared: &Rc<Shared>) -> Outside {
         loop {
             if let Some(work) = self.queue.pop_front() {
                 self.lingering_since = None;
@@ -128,11 +140,14 @@ impl Desk {
     }
 
     /// Does what the happening asks for; `Some` where it asks us to stop.
-    pub async fn handle(&mut self, shared: &Shared, happened: Happened) -> Option<ExitCode> {
+    pub async fn handle(&mut self, shared: &Rc<Shared>, happened: Happened) -> Option<ExitCode> {
         match happened {
             Happened::Signal(exit) => return Some(exit),
             Happened::ReaderLeft => return Some(ExitCode::Failure),
-            Happened::Line(None) => self.lines = None,
+            Happened::Line(None) => {
+                self.lines = None;
+                shared.link.close();
+            }
             Happened::Line(Some(Line::TooLong)) => self.bad_line("a line on stdin is over 64 MiB and was thrown away"),
             Happened::Line(Some(Line::Bytes(line))) => match Input::parse(&line) {
                 Ok(Some(input)) => self.take(shared, input).await,
@@ -149,15 +164,16 @@ impl Desk {
         warn(&format!("error: {problem}; the line was skipped"));
     }
 
-    async fn take(&mut self, shared: &Shared, input: Input) {
+    async fn take(&mut self, shared: &Rc<Shared>, input: Input) {
         match input {
             Input::User(prompt) if prompt.should_query == Some(false) => self.held.push(prompt.message.content),
             Input::User(mut prompt) => {
                 prompt.message.content = with_held(std::mem::take(&mut self.held), prompt.message.content);
                 self.queue.push_back(Work::Prompt(prompt));
             }
-            Input::ControlRequest { request_id, request } => refuse(shared, &request_id, &request).await,
-            Input::ControlResponse(_) | Input::ControlCancel { .. } | Input::KeepAlive | Input::Unknown(_) => {}
+            Input::ControlRequest { request_id, request } => control::handle(shared, request_id, request).await,
+            Input::ControlResponse(line) => shared.link.answer(&line),
+            Input::ControlCancel { .. } | Input::KeepAlive | Input::Unknown(_) => {}
         }
     }
 
@@ -230,15 +246,4 @@ fn notice(id: &str, status: &str, summary: &str, output_file: &str) -> String {
     format!(
         "<task-notification>\n<task-id>{id}</task-id>\n<status>{status}</status>\n<summary>{summary}</summary>\n<output-file>{output_file}</output-file>\n</task-notification>"
     )
-}
-
-async fn refuse(shared: &Shared, request_id: &str, request: &Value) {
-    let subtype = request["subtype"].as_str().unwrap_or_default();
-    let response = json!({
-        "subtype": "error",
-        "request_id": request_id,
-        "error": format!("Unsupported control request subtype: {subtype}"),
-        "error_code": "unsupported_request",
-    });
-    shared.emitter.send(Event::ControlResponse { response }).await;
 }

@@ -3,6 +3,7 @@
 //! Lines from stdin are taken at any moment, also while a turn runs; end of input means "finish what
 //! is queued, then exit". Exactly one result ends every turn, whatever happened in it.
 
+mod builtin;
 mod desk;
 mod opening;
 mod slash;
@@ -11,11 +12,13 @@ mod user_turn;
 mod writer;
 
 pub use opening::failed_start;
+pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use writer::{Writer, warn};
 
 use crate::cancel::Why;
 use crate::shared::{Lane, Shared};
-use crate::{InputFormat, Options, OutputFormat, small};
+use crate::state::{self, State};
+use crate::{InputFormat, Options, OutputFormat, moments, small};
 use desk::{Desk, Outside, Work};
 use std::rc::Rc;
 use std::time::Duration;
@@ -105,11 +108,18 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
             Outside::Over => break None,
             Outside::Stop(exit) => break Some(exit),
         };
-        match turn(shared, &mut lane, &mut desk, work).await {
+        state::tell(shared, State::Running).await;
+        let ended = turn(shared, &mut lane, &mut desk, work).await;
+        if desk.is_idle() {
+            state::tell(shared, State::Idle).await;
+        }
+        match ended {
             Ok(is_error) => last = if is_error { ExitCode::Failure } else { ExitCode::Success },
             Err(exit) => break Some(exit),
         }
     };
+    moments::session_ends(shared, &lane, "other").await;
+    user_turn::keep(shared, &mut lane, desk.left_over());
     let exit = forced.unwrap_or(if desk.saw_bad_line() { ExitCode::Failure } else { last });
     shared.kit.tasks.stop_all(CHILD_GRACE).await;
     proc::end_all(CHILD_GRACE).await;

@@ -3,6 +3,7 @@
 use super::{Writer, warn};
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
+use crate::hooks::Hooks;
 use crate::own;
 use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
@@ -36,20 +37,39 @@ pub fn open(
         Err(message) => return Err(Box::new(Failed { emitter, format: options.output, message })),
     };
     add_builtin_agents(&mut options);
-    let chosen = options.agent.clone().and_then(|name| options.agents.iter().find(|agent| agent.name == name).cloned());
-    let mode = options.permissions.mode;
-    let mut toolset = Toolset::main(&options, mode);
-    if let Some(agent) = &chosen {
-        toolset = toolset.narrowed(agent.tools.as_deref(), &agent.disallowed_tools, true);
-    }
-    let system = prompt::system(&options, chosen.as_ref().map(|agent| agent.prompt.as_str()));
-    let conversation = Conversation::new(loaded.messages, prompt::preamble(&options, mode));
     let secrets = Secrets::of(&options);
     let transcript = transcript(&options, loaded.leaf).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
-    let tools = shared.kit.context(&shared.options);
-    Ok((shared, Lane { conversation, transcript, toolset, tools, system, role: Role::Main, max_turns }))
+    let lane = Lane {
+        conversation: Conversation::new(loaded.messages, prompt::preamble(&shared, shared.live.mode.get())),
+        transcript,
+        toolset: Toolset::default(),
+        tools: shared.kit.context(&shared.options),
+        system: Vec::new(),
+        role: Role::Main,
+        max_turns,
+    };
+    Ok((shared, lane))
+}
+
+/// Gives the main lane its tools and its system prompt, at first and whenever a client changed them.
+pub fn equip(shared: &Shared, lane: &mut Lane) {
+    if !shared.live.stale.replace(false) {
+        return;
+    }
+    let setup = shared.setup();
+    let chosen = setup.agent.as_ref().and_then(|name| setup.agents.iter().find(|agent| agent.name == *name));
+    lane.toolset = Toolset::main(&shared.options, &setup, shared.live.mode.get());
+    if let Some(agent) = chosen {
+        lane.toolset = lane.toolset.running_as(agent.tools.as_deref(), &agent.disallowed_tools);
+    }
+    lane.system = prompt::system(shared, chosen.map(|agent| agent.prompt.as_str()));
+    shared
+        .live
+        .system_chars
+        .set(lane.system.iter().map(|block| block["text"].as_str().unwrap_or_default().len()).sum());
+    shared.live.tools_chars.set(lane.toolset.definitions().iter().map(|tool| tool.to_string().len()).sum());
 }
 
 /// A start that failed before there were options: the same ending, from a message alone.
@@ -124,7 +144,7 @@ fn transcript(options: &Options, leaf: Option<String>) -> Transcript {
     }
     let store = Store::new(&options.places.config_dir, &options.cwd, session.project_dir_name.as_deref());
     let path = store.path(&session.id);
-    let stamp = stamp(options);
+    let stamp = stamp(options, &session.id);
     let mut transcript = match &session.plan {
         SessionPlan::New => Transcript::create(&path, stamp),
         SessionPlan::Resume { from } => Transcript::open_append(from, stamp, leaf),
@@ -146,9 +166,9 @@ fn transcript(options: &Options, leaf: Option<String>) -> Transcript {
     transcript
 }
 
-fn stamp(options: &Options) -> Stamp {
+pub fn stamp(options: &Options, session_id: &str) -> Stamp {
     Stamp {
-        session_id: options.session.id.clone(),
+        session_id: session_id.to_owned(),
         cwd: options.cwd.display().to_string(),
         version: options.version.to_owned(),
         git_branch: options.session.git_branch.clone(),
@@ -163,8 +183,8 @@ fn add_builtin_agents(options: &mut Options) {
         return;
     }
     for agent in own::builtin_agents() {
-        if !options.agents.iter().any(|known| known.name == agent.name) {
-            options.agents.push(agent);
+        if !options.setup.agents.iter().any(|known| known.name == agent.name) {
+            options.setup.agents.push(agent);
         }
     }
 }
@@ -175,19 +195,41 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
         live: Live {
             mode: Cell::new(options.permissions.mode),
             model: RefCell::new(options.asking.model.clone()),
+            setup: RefCell::new(Rc::new(options.setup.clone())),
+            stale: Cell::new(true),
             denials: RefCell::default(),
             grants: RefCell::default(),
+            rules: RefCell::new(options.permissions.rules.clone()),
+            extra_roots: RefCell::default(),
+            hooks: RefCell::new(Rc::new(hooks(&options))),
+            thinking: RefCell::new(options.asking.thinking.clone()),
+            effort: RefCell::new(options.asking.effort.clone()),
+            told: crate::state::Told::default(),
+            started: Cell::new(false),
+            context_tokens: Cell::new(0),
+            system_chars: Cell::new(0),
+            tools_chars: Cell::new(0),
         },
-        options,
         emitter,
         ledger: crate::ledger::Ledger::default(),
         cancel: crate::cancel::Cancel::default(),
         kit,
+        link: crate::control::Link::new(options.input == crate::InputFormat::StreamJson),
+        checkpoints: crate::checkpoints::Checkpoints::new(options.checkpoint_dir.clone()),
         access: access::Keeper::default(),
         secrets,
         agents_running: Cell::new(0),
         web_searches: Cell::new(0),
+        options,
     })
+}
+
+fn hooks(options: &Options) -> Hooks {
+    let (hooks, warnings) = Hooks::from_settings(&options.settings.merged["hooks"], "settings");
+    for warning in warnings {
+        warn(&warning);
+    }
+    hooks
 }
 
 /// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.
@@ -202,10 +244,5 @@ fn denied(options: &Options) -> tools::Denied {
     if policy.rules.deny.is_empty() {
         return Arc::new(|_| false);
     }
-    Arc::new(move |path| {
-        let fact = policy::PathFact { given: path.to_owned(), real: path.to_owned(), write: false };
-        let input = json!({"file_path": path});
-        let call = policy::Call { tool: "Read", input: &input, paths: &[fact] };
-        policy::decide(&policy, &call, &crate::permit::Disk).verdict == policy::Verdict::Deny
-    })
+    Arc::new(move |path| policy.denies_read(path, path))
 }

@@ -1,21 +1,35 @@
 //! Prompts that begin with a slash: commands and skills, by name.
 
+use super::builtin;
 use crate::own::skill_body;
 use crate::shared::{Lane, Shared};
 
-/// The command's text for the model, `None` for an ordinary prompt, or why it cannot run. An unknown
-/// command is an error: sent on as a prompt it would look like success.
-pub async fn read(shared: &Shared, lane: &Lane, text: &str, client_composed: bool) -> Result<Option<String>, String> {
+/// What a prompt turned out to be.
+pub enum Slash {
+    /// No command: a prompt like any other.
+    Prompt,
+    /// A command or skill of the project or the user: its text for the model.
+    Text(String),
+    /// One of ours.
+    Builtin { name: String, args: String },
+}
+
+/// An unknown command is an error: sent on as a prompt it would look like success.
+pub async fn read(shared: &Shared, lane: &Lane, text: &str, client_composed: bool) -> Result<Slash, String> {
     if client_composed || !shared.options.slash {
-        return Ok(None);
+        return Ok(Slash::Prompt);
     }
     let Some((name, args)) = split(text) else {
-        return Ok(None);
+        return Ok(Slash::Prompt);
     };
-    let Some(skill) = config::find_skill(&shared.options.skills, name).filter(|skill| skill.user_invocable) else {
-        return Err(unknown(shared, name));
-    };
-    skill_body(shared, lane, skill, args, "").await.map(Some)
+    let setup = shared.setup();
+    if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
+        return skill_body(shared, lane, skill, args, "").await.map(Slash::Text);
+    }
+    if builtin::is_builtin(name) {
+        return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });
+    }
+    Err(unknown(shared, name))
 }
 
 /// `/name rest`. A path such as `/tmp/x` and a lone slash are no commands.
@@ -28,17 +42,14 @@ fn split(text: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, args.trim()))
 }
 
+/// Names listed in an error.
+const NAMES_MAX: usize = 20;
+
 fn unknown(shared: &Shared, name: &str) -> String {
-    let names: Vec<&str> = shared
-        .options
-        .skills
-        .iter()
-        .filter(|skill| skill.user_invocable)
-        .map(|skill| skill.name.as_str())
-        .take(20)
-        .collect();
-    let known = if names.is_empty() { "There are none here.".into() } else { format!("Known: /{}", names.join(", /")) };
-    format!("Unknown command: /{name}. {known}")
+    let setup = shared.setup();
+    let skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.as_str());
+    let names: Vec<&str> = skills.chain(builtin::COMMANDS.iter().map(|(name, _)| *name)).take(NAMES_MAX).collect();
+    format!("Unknown command: /{name}. Known: /{}", names.join(", /"))
 }
 
 #[cfg(test)]

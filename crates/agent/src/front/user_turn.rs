@@ -1,11 +1,12 @@
 //! One user turn, from the prompt to its result line.
 
 use super::desk::Work;
-use super::{mention_denials, slash, warn};
+use super::slash::{self, Slash};
+use super::{builtin, mention_denials, warn};
 use crate::conversation::{blocks_of, text_of};
 use crate::shared::{Lane, Shared};
-use crate::turn::{End, Turn, drive};
-use crate::{InputFormat, clock, mentions, result};
+use crate::turn::{End, Turn, drive, whisper};
+use crate::{InputFormat, clock, mentions, moments, result};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use session::UserExtra;
@@ -41,6 +42,10 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -> End {
+    super::opening::equip(shared, lane);
+    if !shared.live.started.replace(true) {
+        moments::session_starts(shared, lane, moments::start_source(shared)).await;
+    }
     shared.emitter.send(Event::System(System::Init(Box::new(init(shared, lane))))).await;
     crate::failpoint::hit(&shared.options);
     match work {
@@ -52,16 +57,40 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
             }
             let text = text_of(&prompt.message.content);
             let command = match slash::read(shared, lane, &text, prompt.client_composed).await {
-                Ok(command) => command,
+                Ok(Slash::Prompt) => None,
+                Ok(Slash::Text(text)) => Some(text),
+                Ok(Slash::Builtin { name, args }) => return local(shared, lane, turn, &name, &args).await,
+                Err(problem) => return End::BadCommand(problem),
+            };
+            let contexts = match moments::prompt_comes(shared, lane, &text).await {
+                Ok(contexts) => contexts,
                 Err(problem) => return End::BadCommand(problem),
             };
             take_prompt(shared, lane, *prompt, command).await;
+            for context in contexts {
+                whisper(shared, lane, &context);
+            }
         }
         Work::Notice { words } => {
             add_meta(shared, lane, json!(words));
         }
     }
     drive(shared, lane, turn).await
+}
+
+/// A command of ours: no model call, its answer is the result.
+async fn local(shared: &Shared, lane: &mut Lane, turn: &mut Turn, name: &str, args: &str) -> End {
+    match builtin::run(shared, lane, name, args).await {
+        Ok(answer) => {
+            if !answer.is_empty() {
+                let content = answer.clone();
+                shared.emitter.send(Event::System(System::LocalCommandOutput { content })).await;
+            }
+            turn.last_text = answer;
+            End::Done
+        }
+        Err(problem) => End::BadCommand(problem),
+    }
 }
 
 fn is_blank(content: &Value) -> bool {
@@ -81,6 +110,7 @@ async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, comman
         .clone()
         .filter(|id| uuid::Uuid::parse_str(id).is_ok())
         .unwrap_or_else(|| shared.emitter.ids().next());
+    shared.checkpoints.begin(&entry);
     let content = prompt.message.content;
     let message = json!({"role": "user", "content": content});
     let text = text_of(&content);
@@ -110,6 +140,15 @@ fn add_meta(shared: &Shared, lane: &mut Lane, content: Value) {
     let message = json!({"role": "user", "content": content});
     lane.transcript.user(&shared.emitter.ids().next(), &message, UserExtra { is_meta: true, ..UserExtra::default() });
     lane.conversation.push_user(content);
+}
+
+/// What a client said without asking for an answer; a resumed session finds it in its history.
+pub fn keep(shared: &Shared, lane: &mut Lane, contents: Vec<Value>) {
+    for content in contents {
+        let message = json!({"role": "user", "content": content});
+        lane.transcript.user(&shared.emitter.ids().next(), &message, UserExtra::default());
+    }
+    Shared::report_transcript(lane);
 }
 
 /// The API refuses empty text blocks; clients send them.
@@ -179,7 +218,8 @@ async fn interrupted(shared: &Shared, lane: &mut Lane, streaming: bool) {
 
 fn init(shared: &Shared, lane: &Lane) -> Init {
     let options = &shared.options;
-    let user_skills = options.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
+    let setup = shared.setup();
+    let user_skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
     Init {
         cwd: options.cwd.display().to_string(),
         tools: lane.toolset.names(),
@@ -195,8 +235,8 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
             .map_or_else(|| "none".into(), |chosen| chosen.source.clone()),
         claude_code_version: options.version.into(),
         output_style: options.settings.output_style.clone().unwrap_or_else(|| "default".into()),
-        agents: options.agents.iter().map(|agent| agent.name.clone()).collect(),
-        skills: options.skills.iter().map(|skill| skill.name.clone()).collect(),
+        agents: setup.agents.iter().map(|agent| agent.name.clone()).collect(),
+        skills: setup.skills.iter().map(|skill| skill.name.clone()).collect(),
         plugins: Vec::new(),
         betas: options.asking.betas.clone(),
         analytics_disabled: true,

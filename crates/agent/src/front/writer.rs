@@ -60,6 +60,14 @@ impl Writer {
         }
     }
 
+    /// Queues one short line without waiting, for places that cannot wait.
+    pub fn line_now(&self, line: Vec<u8>) {
+        if let Ok(permits) = self.room.try_acquire_many(u32::try_from(line.len()).unwrap_or(u32::MAX)) {
+            permits.forget();
+        }
+        let _ = self.jobs.send(Job::Line(line));
+    }
+
     /// Resolves once nobody reads our stdout any more.
     pub async fn reader_left(&self) {
         let left = self.reader.left.notified();

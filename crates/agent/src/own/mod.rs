@@ -7,7 +7,7 @@ mod skill;
 mod structured;
 mod subagent;
 
-use crate::Options;
+use crate::Setup;
 use crate::ask::ToolCall;
 use crate::calls::Done;
 use crate::shared::{Lane, Shared};
@@ -30,10 +30,10 @@ pub fn is_own(name: &str) -> bool {
 }
 
 /// A tool's description with what this project adds to it.
-pub fn description(spec: &ToolSpec, options: &Options) -> String {
+pub fn description(spec: &ToolSpec, setup: &Setup) -> String {
     match spec.name {
-        "Agent" => format!("{}\n\nAgents:\n{}", spec.description, subagent::listing(options)),
-        "Skill" => format!("{}\n\nSkills:\n{}", spec.description, skill::listing(options)),
+        "Agent" => format!("{}\n\nAgents:\n{}", spec.description, subagent::listing(setup)),
+        "Skill" => format!("{}\n\nSkills:\n{}", spec.description, skill::listing(setup)),
         _ => spec.description.to_owned(),
     }
 }

@@ -27,8 +27,8 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     if has_items(&call.input["allowed_domains"]) && has_items(&call.input["blocked_domains"]) {
         return Outcome::misuse("WebSearch takes allowed_domains or blocked_domains, not both.").into();
     }
-    if let Err(refusal) = permit(shared, lane, &call.id, "WebSearch", &call.input, &[]).await {
-        return Outcome::error(refusal).into();
+    if let Err(refused) = permit(shared, lane, &call.id, "WebSearch", call.input.clone(), Vec::new()).await {
+        return refused.into();
     }
     let made = shared.web_searches.get();
     if made >= shared.options.tools.web_searches {

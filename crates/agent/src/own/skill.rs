@@ -1,6 +1,6 @@
 //! Skill: a document of the project or the user, loaded into the conversation when it is needed.
 
-use crate::Options;
+use crate::Setup;
 use crate::ask::ToolCall;
 use crate::calls::Done;
 use crate::permit::permit;
@@ -23,9 +23,9 @@ const LISTING_CHARS: usize = 8_000;
 /// One description's share of it.
 const DESCRIPTION_CHARS: usize = 1_536;
 
-pub fn listing(options: &Options) -> String {
+pub fn listing(setup: &Setup) -> String {
     let mut text = String::new();
-    for skill in options.skills.iter().filter(|skill| skill.model_invocable) {
+    for skill in setup.skills.iter().filter(|skill| skill.model_invocable) {
         let description: String = skill.description.chars().take(DESCRIPTION_CHARS).collect();
         let line = format!("- {}: {description}\n", skill.name);
         if text.len() + line.len() > LISTING_CHARS {
@@ -41,14 +41,15 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     let Some(name) = call.input["skill"].as_str().map(|name| name.trim().trim_start_matches('/')) else {
         return Outcome::misuse("Skill needs \"skill\", the name of a skill, as a string.").into();
     };
-    let Some(skill) = config::find_skill(&shared.options.skills, name) else {
+    let setup = shared.setup();
+    let Some(skill) = config::find_skill(&setup.skills, name) else {
         return Outcome::misuse(format!("There is no skill \"{name}\". Known: {}", known(shared))).into();
     };
     if !skill.model_invocable {
         return Outcome::misuse(format!("The skill \"{name}\" is for people to start, not for you.")).into();
     }
-    if let Err(refusal) = permit(shared, lane, &call.id, "Skill", &call.input, &[]).await {
-        return Outcome::error(refusal).into();
+    if let Err(refused) = permit(shared, lane, &call.id, "Skill", call.input.clone(), Vec::new()).await {
+        return refused.into();
     }
     match body(shared, lane, skill, call.input["args"].as_str().unwrap_or_default(), &call.id).await {
         Ok(body) => Done {
@@ -63,7 +64,8 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
 }
 
 fn known(shared: &Shared) -> String {
-    let names: Vec<&str> = shared.options.skills.iter().map(|skill| skill.name.as_str()).take(50).collect();
+    let setup = shared.setup();
+    let names: Vec<&str> = setup.skills.iter().map(|skill| skill.name.as_str()).take(50).collect();
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
@@ -71,7 +73,8 @@ fn known(shared: &Shared) -> String {
 pub async fn body(shared: &Shared, lane: &Lane, skill: &Skill, args: &str, call_id: &str) -> Result<String, String> {
     grant(shared, skill);
     let mut texts = Vec::new();
-    for (one, text) in config::load_skill(skill, &shared.options.skills).map_err(|error| error.to_string())? {
+    let setup = shared.setup();
+    for (one, text) in config::load_skill(skill, &setup.skills).map_err(|error| error.to_string())? {
         let expanded = expanded(shared, lane, one, &text, args, call_id).await?;
         texts.push(format!("Files of this skill are in: {}\n\n{expanded}", one.dir.display()));
     }
@@ -119,7 +122,7 @@ async fn expanded(
 /// fails the whole skill, because its text would lie.
 async fn run_line(shared: &Shared, lane: &Lane, command: &str, call_id: &str) -> Result<String, String> {
     let input = json!({"command": command});
-    permit(shared, lane, call_id, "Bash", &input, &[]).await?;
+    permit(shared, lane, call_id, "Bash", input.clone(), Vec::new()).await.map_err(|refused| refused.words)?;
     let invocation = Invocation { tool_use_id: call_id, name: "Bash", input: &input, targets: &[] };
     let outcome = tools::run(invocation, &lane.tools).await;
     let text = match &outcome.content {

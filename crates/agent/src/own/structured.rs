@@ -23,7 +23,7 @@ pub fn structured_tool(schema: &Value) -> Tool {
 }
 
 pub fn run(shared: &Shared, call: &ToolCall) -> Done {
-    let Some(schema) = &shared.options.schema else {
+    let Some(schema) = shared.setup().schema.clone() else {
         return Outcome::misuse("No structured output was asked for.").into();
     };
     let problems = schema.problems(&call.input);

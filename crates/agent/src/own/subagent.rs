@@ -5,7 +5,7 @@ use crate::calls::Done;
 use crate::conversation::Conversation;
 use crate::shared::{Lane, Role, Shared, Sub};
 use crate::turn::{End, Turn, drive};
-use crate::{Options, prompt, words};
+use crate::{Setup, prompt, words};
 use config::AgentDef;
 use serde_json::json;
 use session::{Stamp, Store, Transcript, UserExtra};
@@ -41,8 +41,8 @@ pub fn builtin() -> Vec<AgentDef> {
     ]
 }
 
-pub fn listing(options: &Options) -> String {
-    options.agents.iter().map(|agent| format!("- {}: {}\n", agent.name, agent.description)).collect()
+pub fn listing(setup: &Setup) -> String {
+    setup.agents.iter().map(|agent| format!("- {}: {}\n", agent.name, agent.description)).collect()
 }
 
 pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
@@ -50,15 +50,16 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         return Outcome::misuse("Agent needs \"description\" and \"prompt\", both strings.").into();
     };
     let kind = call.input["subagent_type"].as_str().unwrap_or("general-purpose");
-    let Some(agent) = shared.options.agents.iter().find(|agent| agent.name == kind) else {
-        let known: Vec<&str> = shared.options.agents.iter().map(|agent| agent.name.as_str()).collect();
+    let setup = shared.setup();
+    let Some(agent) = setup.agents.iter().find(|agent| agent.name == kind) else {
+        let known: Vec<&str> = setup.agents.iter().map(|agent| agent.name.as_str()).collect();
         return Outcome::misuse(format!("There is no agent \"{kind}\". Known: {}", known.join(", "))).into();
     };
     if let Err(problem) = within_limits(shared, lane) {
         return Outcome::error(problem).into();
     }
-    if let Err(refusal) = crate::permit::permit(shared, lane, &call.id, "Agent", &call.input, &[]).await {
-        return Outcome::error(refusal).into();
+    if let Err(refused) = crate::permit::permit(shared, lane, &call.id, "Agent", call.input.clone(), Vec::new()).await {
+        return refused.into();
     }
     let running = Running::count(shared);
     let sub = Sub {
@@ -135,6 +136,7 @@ async fn work(shared: &Rc<Shared>, lane: &Lane, agent: &AgentDef, sub: Sub, task
     let agent_id = sub.agent_id.clone();
     started(shared, &sub, task, description).await;
     let (mut inner, output_file) = open_lane(shared, lane, agent, sub, task, description);
+    crate::moments::subagent_starts(shared, &mut inner).await;
     let mut turn = Turn::begin();
     let end = drive(shared, &mut inner, &mut turn).await;
     let outcome = outcome(shared, &agent_id, task, &turn, &end);
@@ -186,10 +188,10 @@ fn open_lane(
     let message = json!({"role": "user", "content": task});
     transcript.user(&shared.emitter.ids().next(), &message, UserExtra::default());
     let reads_memory = !matches!(agent.name.as_str(), "Explore" | "Plan");
-    let preamble = if reads_memory { prompt::preamble(options, PermissionMode::Default) } else { None };
+    let preamble = if reads_memory { prompt::preamble(shared, PermissionMode::Default) } else { None };
     let mut conversation = Conversation::new(Vec::new(), preamble);
     conversation.push_user(json!(task));
-    let system = prompt::sub_system(options, &agent.prompt);
+    let system = prompt::sub_system(shared, &agent.prompt);
     let max_turns = agent.max_turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX));
     let tools = shared.kit.context(options);
     (Lane { conversation, transcript, toolset, tools, system, role: Role::Sub(sub), max_turns }, output_file)

@@ -7,8 +7,12 @@ use crate::shell::{self, SimpleCommand, Word};
 
 use super::scan;
 
-/// Scripts in strings in scripts: beyond this the outer command is opaque anyway.
-const MAX_STRING_SCRIPTS: usize = 3;
+/// Scripts in strings in scripts: beyond this nobody writes by hand.
+const MAX_STRING_DEPTH: usize = 3;
+/// Strings of one command that are read as scripts; each costs a parse.
+const MAX_STRING_SCRIPTS: usize = 32;
+/// Wrappers around wrappers. Reading each costs the length of the line.
+const MAX_WRAPPERS: usize = 16;
 
 struct Wrapper {
     name: &'static str,
@@ -87,8 +91,9 @@ pub(super) fn raw_text(words: &[Word]) -> String {
 /// The command lines that an allow rule may speak about: the command itself, then what its wrappers start.
 pub(super) fn layers(words: &[Word]) -> Vec<Vec<Word>> {
     let mut layers = vec![words.to_vec()];
-    // Every wrapper takes a word, so this ends.
-    while let Some(inner) = layers.last().and_then(|words| open(words)) {
+    while layers.len() <= MAX_WRAPPERS
+        && let Some(inner) = layers.last().and_then(|words| open(words))
+    {
         layers.push(inner);
     }
     layers
@@ -139,12 +144,32 @@ fn open(words: &[Word]) -> Option<Vec<Word>> {
 /// arrays that zsh ties to search paths and the proxies that network tools obey.
 pub(super) fn safe_variable(name: &str) -> bool {
     const KNOWN: [&str; 24] = [
-        "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "CI", "DEBUG", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
-        "CLICOLOR_FORCE", "NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "GOOS", "GOARCH", "CGO_ENABLED",
-        "RUST_LOG", "RUST_BACKTRACE", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TERM",
+        "COLUMNS",
+        "LINES",
+        "CI",
+        "DEBUG",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "NODE_ENV",
+        "RAILS_ENV",
+        "RACK_ENV",
+        "APP_ENV",
+        "GOOS",
+        "GOARCH",
+        "CGO_ENABLED",
+        "RUST_LOG",
+        "RUST_BACKTRACE",
+        "PYTHONUNBUFFERED",
+        "PYTHONDONTWRITEBYTECODE",
+        "CARGO_TERM_COLOR",
     ];
-    const TIED: [&str; 8] =
-        ["path", "fpath", "cdpath", "manpath", "mailpath", "module_path", "fignore", "psvar"];
+    const TIED: [&str; 8] = ["path", "fpath", "cdpath", "manpath", "mailpath", "module_path", "fignore", "psvar"];
     let own = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         && !TIED.contains(&name)
@@ -153,34 +178,54 @@ pub(super) fn safe_variable(name: &str) -> bool {
 }
 
 /// Every text a deny or ask rule is tried on.
-pub(super) fn suspects(command: &SimpleCommand) -> Vec<String> {
-    let mut out = Vec::new();
-    collect(command, 0, &mut out);
-    out
+#[derive(Default)]
+pub(super) struct Suspects {
+    pub(super) texts: Vec<String>,
+    /// There were more than could be looked at.
+    pub(super) cut: bool,
+    scripts: usize,
 }
 
-fn collect(command: &SimpleCommand, depth: usize, out: &mut Vec<String>) {
+pub(super) fn suspects(command: &SimpleCommand, out: &mut Suspects) {
+    out.scripts = 0;
+    collect(command, 0, out);
+}
+
+fn collect(command: &SimpleCommand, depth: usize, out: &mut Suspects) {
     if !command.assignments.is_empty() {
         let assignments: Vec<&str> = command.assignments.iter().map(|a| a.raw.as_str()).collect();
-        out.push(format!("{} {}", assignments.join(" "), command.text));
+        out.texts.push(format!("{} {}", assignments.join(" "), command.text));
     }
     let words = &command.words;
+    let (starts, cut) = starts(words);
+    out.cut |= cut;
+    for start in starts {
+        let Some(name) = words.get(start) else { continue };
+        readings(&words[start..], &mut out.texts);
+        let base = base_name(&name.text);
+        if CODE_RUNNERS.contains(&base) {
+            string_scripts(base, &words[start + 1..], depth, out);
+        }
+    }
+}
+
+/// Where a command may begin among these words: at the first, and wherever a wrapper may start another.
+fn starts(words: &[Word]) -> (Vec<usize>, bool) {
     let mut starts = vec![0];
     let mut next = 0;
     while let Some(&start) = starts.get(next) {
         next += 1;
         let Some(name) = words.get(start) else { continue };
-        readings(&words[start..], out);
-        let base = base_name(&name.text);
-        for inner in starts_inside(base, words, start) {
+        for inner in starts_inside(base_name(&name.text), words, start) {
             if !starts.contains(&inner) {
                 starts.push(inner);
             }
-        }
-        if depth < MAX_STRING_SCRIPTS && CODE_RUNNERS.contains(&base) {
-            string_scripts(base, &words[start + 1..], depth, out);
+            if starts.len() > MAX_WRAPPERS {
+                return (starts, true);
+            }
         }
     }
+    (starts, false)
 }
 
 /// The ways one command line may be spelled in a rule.
@@ -189,8 +234,12 @@ fn readings(words: &[Word], out: &mut Vec<String>) {
     let plain = |word: &Word| if word.exact().is_some() { word.text.clone() } else { word.raw.clone() };
     let tail: String = rest.iter().flat_map(|word| [" ".to_owned(), plain(word)]).collect();
     let base = base_name(&name.text);
-    out.push(raw_text(words));
-    out.push(format!("{}{tail}", plain(name)));
+    let raw = raw_text(words);
+    let unquoted = format!("{}{tail}", plain(name));
+    if unquoted != raw {
+        out.push(unquoted);
+    }
+    out.push(raw);
     if base != name.text {
         out.push(format!("{base}{tail}"));
     }
@@ -210,7 +259,10 @@ fn readings(words: &[Word], out: &mut Vec<String>) {
 fn starts_inside(base: &str, words: &[Word], start: usize) -> Vec<usize> {
     if base == "find" || base == "fd" || base == "fdfind" {
         let runs = |word: &Word| {
-            matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
+            matches!(
+                word.text.as_str(),
+                "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch"
+            )
         };
         return (start + 1..words.len()).filter(|&i| runs(&words[i])).map(|i| i + 1).collect();
     }
@@ -218,7 +270,8 @@ fn starts_inside(base: &str, words: &[Word], start: usize) -> Vec<usize> {
     let mut out = Vec::new();
     let mut own = wrapper.own;
     let mut at = start + 1;
-    while let Some(word) = words.get(at) {
+    // One more than is used, so that the caller sees there was more.
+    while let Some(word) = words.get(at).filter(|_| out.len() <= MAX_WRAPPERS) {
         let text = word.text.as_str();
         if text.starts_with('-') && text.len() > 1 {
             let takes_next = wrapper.valued.contains(&text);
@@ -242,7 +295,7 @@ fn starts_inside(base: &str, words: &[Word], start: usize) -> Vec<usize> {
 }
 
 /// Code in arguments: `sh -c '…'`, `eval …`, `trap '…' EXIT`, `env -S '…'`.
-fn string_scripts(base: &str, words: &[Word], depth: usize, out: &mut Vec<String>) {
+fn string_scripts(base: &str, words: &[Word], depth: usize, out: &mut Suspects) {
     let joined = (base == "eval").then(|| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "));
     // Only some take any word for code; for the others a word with a space or a sign in it is suspicious.
     let any_word = !matches!(base, "find" | "xargs" | "env" | "watch" | "parallel" | "flock" | "script" | "busybox");
@@ -253,27 +306,21 @@ fn string_scripts(base: &str, words: &[Word], depth: usize, out: &mut Vec<String
     for text in joined.into_iter().chain(texts) {
         // `alias ls=curl` and `-c=…` carry their code after the sign.
         let code = if base == "alias" { text.split_once('=').map_or(text.as_str(), |(_, code)| code) } else { &text };
+        out.scripts += 1;
+        if depth >= MAX_STRING_DEPTH || out.scripts > MAX_STRING_SCRIPTS {
+            out.cut = true;
+            return;
+        }
         match shell::analyse(code) {
             Ok(script) => script.commands.iter().for_each(|command| collect(command, depth + 1, out)),
-            Err(_) => out.extend(scan::fragments(code)),
+            Err(_) => out.texts.extend(scan::fragments(code)),
         }
     }
 }
 
 /// Whether the word at `at` may be the command of a wrapper before it.
 pub(super) fn runs_inside(words: &[Word], at: usize) -> bool {
-    let mut starts = vec![0];
-    let mut next = 0;
-    while let Some(&start) = starts.get(next) {
-        next += 1;
-        let Some(name) = words.get(start) else { continue };
-        for inner in starts_inside(base_name(&name.text), words, start) {
-            if !starts.contains(&inner) {
-                starts.push(inner);
-            }
-        }
-    }
-    starts.contains(&at)
+    starts(words).0.contains(&at)
 }
 
 /// Commands that a rule with a wildcard does not reach, because the rest of the line is another program:

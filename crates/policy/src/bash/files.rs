@@ -60,11 +60,17 @@ const fn text(names: &'static [&'static str]) -> Reader {
 }
 
 const READERS: [Reader; 18] = [
-    text(&["echo", "pwd", "true", "false", ":", "exit", "sleep", "seq", "basename", "dirname", "which", "expr", "test", "["]),
+    text(&[
+        "echo", "pwd", "true", "false", ":", "exit", "sleep", "seq", "basename", "dirname", "which", "expr", "test",
+        "[",
+    ]),
     text(&["uname", "nproc", "arch", "uptime", "tr", "break", "continue", "return", "wait", "type"]),
     Reader { refused: &["-v"], ..text(&["printf"]) },
     Reader { refused: &["-s", "--set", "-f", "--file"], valued: &["-d", "--date"], ..text(&["date"]) },
-    files(&["ls", "cat", "wc", "readlink", "realpath", "nl", "tac", "rev", "fold", "fmt", "comm", "cmp", "strings"], &[]),
+    files(
+        &["ls", "cat", "wc", "readlink", "realpath", "nl", "tac", "rev", "fold", "fmt", "comm", "cmp", "strings"],
+        &[],
+    ),
     files(&["head", "tail"], &["-n", "-c", "--lines", "--bytes", "-s", "--pid"]),
     files(&["stat"], &["-c", "-f", "--format", "--printf", "-t"]),
     files(&["du", "df"], &["-d", "--max-depth", "-t", "--threshold"]),
@@ -101,7 +107,10 @@ const SEARCH: Reader = Reader {
     refused: &["--pre", "--hostname-bin", "-z", "--search-zip"],
     ..files(
         &["rg"],
-        &["-g", "-t", "-T", "-A", "-B", "-C", "-m", "-e", "-d", "-j", "-M", "-E", "--glob", "--type", "--regexp", "--sort"],
+        &[
+            "-g", "-t", "-T", "-A", "-B", "-C", "-m", "-e", "-d", "-j", "-M", "-E", "--glob", "--type", "--regexp",
+            "--sort",
+        ],
     )
 };
 
@@ -202,7 +211,9 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
     let recursive = recursive
         && args.iter().any(|word| {
             let text = word.text.as_str();
-            text.starts_with("--rec") || text.starts_with("--dereference-rec") || text == "-d"
+            text.starts_with("--rec")
+                || text.starts_with("--dereference-rec")
+                || text == "-d"
                 || (is_flag(word) && !text.starts_with("--") && text.contains(['r', 'R']))
         });
     Footprint { uses, read_only: harmless, edits: false, recursive }
@@ -215,7 +226,8 @@ fn path_in_flag(flag: &Word) -> Vec<Use> {
         Some((_, value)) => value,
         None => text.get(2..).unwrap_or_default(),
     };
-    let path = |text: &str| Use::read(&Word { raw: text.to_owned(), text: text.to_owned(), certainty: Certainty::Exact });
+    let path =
+        |text: &str| Use::read(&Word { raw: text.to_owned(), text: text.to_owned(), certainty: Certainty::Exact });
     let mut out = Vec::new();
     if value.contains('/') || value.contains("..") || value.starts_with('~') {
         let value = value.trim_start_matches("~/");
@@ -243,7 +255,10 @@ fn directory(args: &[Word]) -> Vec<Use> {
 fn find(args: &[Word]) -> Footprint {
     let expression = args
         .iter()
-        .position(|word| (is_flag(word) && !matches!(word.text.as_str(), "-L" | "-H" | "-P")) || matches!(word.text.as_str(), "(" | "!"))
+        .position(|word| {
+            (is_flag(word) && !matches!(word.text.as_str(), "-L" | "-H" | "-P"))
+                || matches!(word.text.as_str(), "(" | "!")
+        })
         .unwrap_or(args.len());
     let uses = args[..expression].iter().filter(|word| !is_flag(word)).map(Use::read).collect();
     Footprint { uses, read_only: !find_acts(args), edits: false, recursive: false }
@@ -255,7 +270,8 @@ fn sed_footprint(args: &[Word]) -> Footprint {
     while let Some(word) = args.get(at) {
         at += 1;
         match word.text.as_str() {
-            "-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-ne" | "-nE" | "-En" | "--quiet" | "--regexp-extended" | "--" => {
+            "-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-ne" | "-nE" | "-En" | "--quiet" | "--regexp-extended"
+            | "--" => {
                 if word.text == "-ne" {
                     scripts.extend(args.get(at));
                     at += 1;

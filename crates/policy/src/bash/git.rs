@@ -5,7 +5,8 @@ use crate::shell::Word;
 use super::files::{Footprint, Use};
 
 /// Global options that change neither what runs nor where.
-const HARMLESS_GLOBALS: [&str; 4] = ["--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
+const HARMLESS_GLOBALS: [&str; 4] =
+    ["--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
 
 /// Options of the reading commands that write, run a program, or leave the repository. Git accepts
 /// unambiguous beginnings, so a prefix of one counts as well.
@@ -32,7 +33,13 @@ pub(super) fn after_globals(words: &[Word]) -> usize {
     while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
         let valued = matches!(
             word.text.as_str(),
-            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--config-env" | "--super-prefix"
+            "-C" | "-c"
+                | "--git-dir"
+                | "--work-tree"
+                | "--namespace"
+                | "--exec-path"
+                | "--config-env"
+                | "--super-prefix"
         );
         at += if valued { 2 } else { 1 };
     }
@@ -76,7 +83,11 @@ pub(super) fn footprint(words: &[Word]) -> Option<Footprint> {
         footprint.uses.push(Use::read(word));
         // `HEAD:path` reads a path, too.
         if let Some((_, path)) = word.text.split_once(':').filter(|(_, path)| !path.is_empty()) {
-            footprint.uses.push(Use::read(&Word { raw: path.to_owned(), text: path.to_owned(), certainty: word.certainty }));
+            footprint.uses.push(Use::read(&Word {
+                raw: path.to_owned(),
+                text: path.to_owned(),
+                certainty: word.certainty,
+            }));
         }
     }
     Some(footprint)
@@ -101,15 +112,19 @@ fn reads(name: &str, args: &[Word]) -> bool {
     };
     let first = texts.first().copied();
     match name {
-        "status" | "log" | "diff" | "show" | "rev-parse" | "blame" | "annotate" | "ls-files" | "ls-tree" | "cat-file"
-        | "rev-list" | "merge-base" | "name-rev" | "for-each-ref" | "show-ref" | "describe" | "shortlog"
-        | "whatchanged" | "count-objects" | "diff-tree" | "diff-index" | "diff-files" | "grep" | "check-ignore"
-        | "version" | "var" => name != "var" || first.is_some_and(|text| text.starts_with("GIT_") && texts.len() == 1),
+        "status" | "log" | "diff" | "show" | "rev-parse" | "blame" | "annotate" | "ls-files" | "ls-tree"
+        | "cat-file" | "rev-list" | "merge-base" | "name-rev" | "for-each-ref" | "show-ref" | "describe"
+        | "shortlog" | "whatchanged" | "count-objects" | "diff-tree" | "diff-index" | "diff-files" | "grep"
+        | "check-ignore" | "version" | "var" => {
+            name != "var" || first.is_some_and(|text| text.starts_with("GIT_") && texts.len() == 1)
+        }
         "branch" => {
-            let lists = texts.iter().any(|text| matches!(*text, "-l" | "--list" | "--contains" | "--merged" | "--no-merged"));
+            let lists =
+                texts.iter().any(|text| matches!(*text, "-l" | "--list" | "--contains" | "--merged" | "--no-merged"));
             let flags: Vec<&str> = texts.iter().copied().filter(|text| text.starts_with('-')).collect();
             let harmless = flags.iter().all(|flag| {
-                let known = ["-a", "-r", "-v", "-vv", "-l", "--all", "--remotes", "--verbose", "--list", "--show-current"];
+                let known =
+                    ["-a", "-r", "-v", "-vv", "-l", "--all", "--remotes", "--verbose", "--list", "--show-current"];
                 known.contains(flag)
                     || ["--contains", "--merged", "--no-merged", "--sort=", "--format=", "--column", "--points-at"]
                         .iter()

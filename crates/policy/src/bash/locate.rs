@@ -33,7 +33,9 @@ impl<'a> Locator<'a> {
             Certainty::Unknown => None,
             Certainty::Home => Some(vec![fact(&self.home_path(&word.text)?)]),
             Certainty::Exact if word.text.is_empty() => Some(Vec::new()),
-            Certainty::Exact => Some(self.bases(&word.text, place)?.iter().map(|base| fact(&base.join(&word.text))).collect()),
+            Certainty::Exact => {
+                Some(self.bases(&word.text, place)?.iter().map(|base| fact(&base.join(&word.text))).collect())
+            }
             Certainty::Glob => {
                 let (literal, pattern) = split_glob(&word.text)?;
                 let facts = self.bases(&word.text, place)?.into_iter().map(|base| {
@@ -73,7 +75,9 @@ impl<'a> Locator<'a> {
             let ours = |dir: &Path| {
                 dir.parent().is_none()
                     || self.policy.home.as_ref().is_some_and(|home| home.starts_with(dir))
-                    || (self.policy.cwd.starts_with(dir) && dir != self.policy.cwd && dir != paths::project(self.policy))
+                    || (self.policy.cwd.starts_with(dir)
+                        && dir != self.policy.cwd
+                        && dir != paths::project(self.policy))
             };
             let hit = directories.into_iter().flatten().any(ours);
             hit.then(|| fact.given.clone())

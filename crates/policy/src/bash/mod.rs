@@ -61,12 +61,18 @@ pub(crate) fn decide(policy: &Policy, tool: &str, text: &str, fs: &dyn Resolve) 
 impl<'a> Judge<'a> {
     fn script(&self, script: &Script) -> Decision {
         let parts: Vec<Part> = script.commands.iter().map(|command| self.part(command)).collect();
-        if let Some(decision) = self.restricted(&parts) {
+        let mut suspects = argv::Suspects::default();
+        script.commands.iter().for_each(|command| argv::suspects(command, &mut suspects));
+        suspects.texts.push(self.text.trim().to_owned());
+        if let Some(decision) = self.restricted(&parts, &suspects.texts) {
             return decision;
         }
-        let uncertain = script.opaque || script.commands.iter().any(|command| command.opaque);
+        let uncertain = suspects.cut || script.opaque || script.commands.iter().any(|command| command.opaque);
         if uncertain && self.command_rules() {
-            return Decision::ask("unparsable", "What this command runs is known only when it runs, and rules restrict commands.");
+            return Decision::ask(
+                "unparsable",
+                "What this command runs is known only when it runs, and rules restrict commands.",
+            );
         }
         if let Some(path) = parts.iter().find_map(|part| self.removes_critical(part)) {
             let reason = format!("Removing {} is never approved without a person.", path.display());
@@ -144,11 +150,9 @@ impl<'a> Judge<'a> {
 
     // --- what forbids -----------------------------------------------------------------------------
 
-    fn restricted(&self, parts: &[Part]) -> Option<Decision> {
-        let mut suspects: Vec<String> = parts.iter().flat_map(|part| argv::suspects(part.command)).collect();
-        suspects.push(self.text.trim().to_owned());
+    fn restricted(&self, parts: &[Part], suspects: &[String]) -> Option<Decision> {
         for (list, verdict) in [(List::Deny, Verdict::Deny), (List::Ask, Verdict::Ask)] {
-            if let Some(rule) = self.command_rule(list, &suspects) {
+            if let Some(rule) = self.command_rule(list, suspects) {
                 return Some(Decision::by_rule(verdict, rule));
             }
             let facts = parts.iter().flat_map(|part| &part.touches).flat_map(|touch| touch.facts.iter().flatten());
@@ -258,7 +262,8 @@ impl<'a> Judge<'a> {
     }
 
     fn read_only(&self, part: &Part) -> bool {
-        self.read_only_command(part) && part.touches.iter().all(|touch| touch.access == Access::Read && self.touch_allowed(touch))
+        self.read_only_command(part)
+            && part.touches.iter().all(|touch| touch.access == Access::Read && self.touch_allowed(touch))
     }
 
     fn read_only_command(&self, part: &Part) -> bool {
@@ -299,7 +304,8 @@ impl<'a> Judge<'a> {
             return None;
         }
         // Rules about files also hold inside commands; a file that cannot be named cannot be cleared.
-        let unclear = |touch: &Touch| (touch.facts.is_none() || touch.glob) && paths::restricts_paths(self.policy, touch.access);
+        let unclear =
+            |touch: &Touch| (touch.facts.is_none() || touch.glob) && paths::restricts_paths(self.policy, touch.access);
         let recursive = part.footprint.as_ref().is_some_and(|footprint| footprint.recursive);
         if part.touches.iter().any(unclear) || (recursive && paths::restricts_paths(self.policy, Access::Read)) {
             return None;

@@ -45,9 +45,22 @@ fn leads_on(word: &str) -> bool {
         )
         || matches!(
             word,
-            "env" | "command" | "builtin" | "exec" | "eval" | "nohup" | "nice" | "timeout" | "stdbuf" | "xargs" | "sudo"
+            "env"
+                | "command"
+                | "builtin"
+                | "exec"
+                | "eval"
+                | "nohup"
+                | "nice"
+                | "timeout"
+                | "stdbuf"
+                | "xargs"
+                | "sudo"
         )
-        || matches!(word, "sh" | "bash" | "zsh" | "dash" | "busybox" | "setsid" | "watch" | "noglob" | "coproc" | "trap")
+        || matches!(
+            word,
+            "sh" | "bash" | "zsh" | "dash" | "busybox" | "setsid" | "watch" | "noglob" | "coproc" | "trap"
+        )
 }
 
 fn unquoted(word: &str) -> String {

@@ -59,20 +59,30 @@ fn nesting(command: &str) -> usize {
 }
 
 fn ambiguous(joined: &str) -> bool {
-    // The tokenizer takes `\$'` and `$$'` for the start of an ANSI-C string; shells do not.
-    let quote = joined.contains("\\$'") || joined.contains("$$'");
     // After arithmetic has begun it no longer knows a shift from a here-document.
     let arithmetic = [joined.find("(("), joined.find("$[")].into_iter().flatten().min();
     let confused = arithmetic.is_some_and(|at| joined[at..].contains("<<")) && joined.contains('\n');
-    quote || confused || here_in_one_line(joined)
+    confused || here_line_goes_on(joined)
 }
 
-/// The tokenizer aborts on a substitution that opens a here-document and closes on the same line.
-fn here_in_one_line(joined: &str) -> bool {
-    joined.lines().any(|line| {
-        let after = line.split_once("<<").map(|(_, after)| after);
-        after.is_some_and(|after| after.contains([')', '}', ']']))
-    }) && ["$(", "${", "$["].iter().any(|open| joined.contains(open))
+/// The tokenizer loses its place when the line of a `<<` goes on with a substitution, ends the one that it
+/// stands in, or opens a quote that the next line closes.
+fn here_line_goes_on(joined: &str) -> bool {
+    let opened = ["$(", "${", "$["].iter().filter_map(|open| joined.find(open)).min();
+    let mut start = 0;
+    for line in joined.split('\n') {
+        if let Some(at) = line.find("<<") {
+            let rest = &line[at..];
+            let substitutes = ["$(", "${", "$[", "`"].iter().any(|open| rest.contains(open));
+            let closes = opened.is_some_and(|opened| opened < start + at) && rest.contains([')', '}', ']']);
+            let odd = |quote: char| rest.matches(quote).count() % 2 == 1;
+            if substitutes || closes || odd('"') || odd('\'') {
+                return true;
+            }
+        }
+        start += line.len() + 1;
+    }
+    false
 }
 
 fn long_number(joined: &str) -> bool {
@@ -106,11 +116,46 @@ pub(super) fn tokens(tokens: &[Token]) -> Result<(), Unparsable> {
             (Token::Word(..), "fi" | "done" | "}") => blocks = blocks.saturating_sub(1),
             _ => {}
         }
+        if let Token::Word(word, _) = token
+            && false_ansi_quote(word)
+        {
+            return Err(Unparsable::Ambiguous);
+        }
         if parens > MAX_PARENS || cases > MAX_CASES || blocks > MAX_NESTING {
             return Err(Unparsable::TooDeep);
         }
     }
     Ok(())
+}
+
+/// The tokenizer takes the quote in `\$'` and `$$'` for the start of an ANSI-C string; shells do not.
+fn false_ansi_quote(word: &str) -> bool {
+    if !word.contains("$'") {
+        return false;
+    }
+    let mut open: Option<u8> = None;
+    let mut ansi = false;
+    let bytes = word.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match (open, bytes[at]) {
+            (None | Some(b'"'), b'\\') => at += 1,
+            (Some(b'\''), b'\\') if ansi => at += 1,
+            (None, b'\'') => {
+                ansi = at > 0 && bytes[at - 1] == b'$';
+                // Whatever stands before the dollar may have used it up.
+                if ansi && at > 1 && matches!(bytes[at - 2], b'\\' | b'$') {
+                    return true;
+                }
+                open = Some(b'\'');
+            }
+            (None, b'"') => open = Some(b'"'),
+            (Some(quote), byte) if quote == byte => open = None,
+            _ => {}
+        }
+        at += 1;
+    }
+    false
 }
 
 /// Before one word, or the body of a here-document, goes to the word parser.

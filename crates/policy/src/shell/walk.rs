@@ -224,7 +224,8 @@ impl Walk {
                 // `-v` and `-R` evaluate a subscript in the name they are given.
                 self.evaluates |= matches!(
                     predicate,
-                    ast::UnaryPredicate::ShellVariableIsSetAndAssigned | ast::UnaryPredicate::ShellVariableIsSetAndNameRef
+                    ast::UnaryPredicate::ShellVariableIsSetAndAssigned
+                        | ast::UnaryPredicate::ShellVariableIsSetAndNameRef
                 );
                 self.word(&operand.value).map(drop)
             }
@@ -325,7 +326,8 @@ impl Walk {
             _ => whole,
         };
         // Where the document ends depends on how a shell unquotes its tag; only the plain ones are certain.
-        let plain = !bare.is_empty() && bare.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+        let plain =
+            !bare.is_empty() && bare.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
         if !plain || (document.requires_expansion && document.doc.value.contains("\\\n")) {
             return Err(Unparsable::Ambiguous);
         }

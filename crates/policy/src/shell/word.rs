@@ -270,9 +270,9 @@ fn unescape_backquoted(inner: &str, quoting: Quoting) -> String {
     let mut chars = inner.chars().peekable();
     while let Some(c) = chars.next() {
         let drops = c == '\\'
-            && chars.peek().is_some_and(|next| {
-                matches!(next, '$' | '`' | '\\') || (*next == '"' && quoting == Quoting::Quoted)
-            });
+            && chars
+                .peek()
+                .is_some_and(|next| matches!(next, '$' | '`' | '\\') || (*next == '"' && quoting == Quoting::Quoted));
         out.push(if drops { chars.next().unwrap_or(c) } else { c });
     }
     out

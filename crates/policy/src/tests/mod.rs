@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::{Call, Decision, PathFact, PermissionMode, Policy, Resolve, RuleSet, Source, Verdict, decide, normalise, parse_rule};
+use crate::{
+    Call, Decision, PathFact, PermissionMode, Policy, Resolve, RuleSet, Source, Verdict, decide, normalise, parse_rule,
+};
 
 mod properties;
+mod read_only;
 mod rules;
 mod shell_cases;
 mod shell_policy;
@@ -96,7 +99,9 @@ pub(crate) fn check(verdict: Verdict, commands: &[&str], world: &World) {
         .iter()
         .map(|command| (command, world.bash(command)))
         .filter(|(_, decision)| decision.verdict != verdict)
-        .map(|(command, decision)| format!("{command:?}: {:?} {} ({})", decision.verdict, decision.reason, decision.reason_type))
+        .map(|(command, decision)| {
+            format!("{command:?}: {:?} {} ({})", decision.verdict, decision.reason, decision.reason_type)
+        })
         .collect();
     assert!(wrong.is_empty(), "should be {verdict:?}:\n{}", wrong.join("\n"));
 }

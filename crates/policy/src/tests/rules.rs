@@ -28,14 +28,37 @@ fn lists_split_on_commas_and_spaces_outside_parentheses() {
 
 #[test]
 fn what_is_no_rule_is_an_error_and_never_a_wider_rule() {
-    for text in ["", " ", "Bash()", "Bash( )", "(ls)", "Bash(ls", "Bash)", "Read()", "Ba sh", "Bash(ls) x", "Read(!x)", "WebFetch(domain:)", "B/x", "é"] {
+    for text in [
+        "",
+        " ",
+        "Bash()",
+        "Bash( )",
+        "(ls)",
+        "Bash(ls",
+        "Bash)",
+        "Read()",
+        "Ba sh",
+        "Bash(ls) x",
+        "Read(!x)",
+        "WebFetch(domain:)",
+        "B/x",
+        "é",
+    ] {
         assert!(parse(text).is_err(), "{text:?}");
     }
 }
 
 #[test]
 fn bare_and_star_mean_the_whole_tool() {
-    for (text, tool) in [("Bash", "Bash"), ("Bash(*)", "Bash"), ("Bash(:*)", "Bash"), ("Task", "Agent"), ("Agent(*)", "Agent"), ("mcp__a__b", "mcp__a__b"), ("KillShell", "TaskStop")] {
+    for (text, tool) in [
+        ("Bash", "Bash"),
+        ("Bash(*)", "Bash"),
+        ("Bash(:*)", "Bash"),
+        ("Task", "Agent"),
+        ("Agent(*)", "Agent"),
+        ("mcp__a__b", "mcp__a__b"),
+        ("KillShell", "TaskStop"),
+    ] {
         let rule = parse(text).expect(text);
         assert_eq!((rule.tool.as_str(), rule.specifier), (tool, None), "{text}");
     }
@@ -45,9 +68,8 @@ fn bare_and_star_mean_the_whole_tool() {
 
 #[test]
 fn unconditional_deny_rules_remove_tools() {
-    let removes = |rule: &str, tool: &str| {
-        RuleSet { deny: vec![parse(rule).expect(rule)], ..RuleSet::default() }.removes(tool)
-    };
+    let removes =
+        |rule: &str, tool: &str| RuleSet { deny: vec![parse(rule).expect(rule)], ..RuleSet::default() }.removes(tool);
     for (rule, tool, gone) in [
         ("Bash", "Bash", true),
         ("Bash(*)", "Bash", true),
@@ -72,7 +94,20 @@ fn unconditional_deny_rules_remove_tools() {
 
 #[test]
 fn mentions_and_warnings() {
-    let world = world(Default, &["allow *", "allow mcp__*", "allow mcp__a__*", "allow Write(x)", "allow Glob(x)", "allow WebFetch(x)", "allow Agent(x)", "allow Read(x)", "allow TodoWrite(a:b)"]);
+    let world = world(
+        Default,
+        &[
+            "allow *",
+            "allow mcp__*",
+            "allow mcp__a__*",
+            "allow Write(x)",
+            "allow Glob(x)",
+            "allow WebFetch(x)",
+            "allow Agent(x)",
+            "allow Read(x)",
+            "allow TodoWrite(a:b)",
+        ],
+    );
     assert!(world.policy.rules.mentions_tool("Task"));
     assert!(!world.policy.rules.mentions_tool("Bash"));
     let warned = world.policy.rules.warnings();

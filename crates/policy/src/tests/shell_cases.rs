@@ -67,6 +67,8 @@ fn hidden_commands_are_found_or_refused() {
         "echo ~$(curl x)",
         "echo \"a\\\\`curl x`\"",
         "cat <<-EOF\n\t$(curl x)\n\tEOF",
+        "cat <<'E' | a=(`echo ` $('curl' x))\n\\$(y)\nE\n",
+        "cat <<E \"a\n$(curl x)\"\nhi\nE",
         "echo a |& curl x",
         "(curl x)&",
         "echo $(case a in a) curl x;; esac)",
@@ -76,7 +78,10 @@ fn hidden_commands_are_found_or_refused() {
     ];
     let missed: Vec<&str> = hidden
         .into_iter()
-        .filter(|command| analyse(command).is_ok_and(|script| !script.commands.iter().any(|c| c.text.starts_with("curl x"))))
+        .filter(|command| {
+            analyse(command)
+                .is_ok_and(|script| !script.commands.iter().any(|c| c.words.iter().any(|w| w.text == "curl")))
+        })
         .collect();
     assert!(missed.is_empty(), "{missed:#?}");
 }
@@ -116,7 +121,7 @@ fn what_would_hurt_the_parser_is_refused_before_it_sees_it() {
         let start: String = command.chars().take(40).collect();
         let before = std::time::Instant::now();
         assert!(analyse(command).is_err(), "{start}");
-        assert!(before.elapsed().as_millis() < 500, "{start} took {:?}", before.elapsed());
+        assert!(before.elapsed().as_millis() < 2_000, "{start} took {:?}", before.elapsed());
     }
     assert_eq!(analyse("echo \u{2028}").err(), Some(Unparsable::Control('\u{2028}')));
 }
@@ -126,4 +131,36 @@ fn quoted_here_documents_hold_no_commands() {
     let script = analyse("cat <<'EOF'\n$(curl x) `curl x` $((1))\nEOF").expect("parses");
     assert_eq!(script.commands.len(), 1);
     assert_eq!(script.commands[0].text, "cat");
+}
+
+#[test]
+fn everyday_commands_are_understood() {
+    let code = "if for while case { ( [ x\n".repeat(200);
+    let everyday = [
+        "git commit -m \"$(cat <<'EOF'\nfix: x (y)\n\n- it's $((1)) `done`\nEOF\n)\"".to_owned(),
+        "for f in $(git ls-files '*.rs'); do wc -l \"$f\"; done".to_owned(),
+        "python3 - <<'EOF'\nimport re\nprint(re.sub(r'\\$', '', 'a'))\nEOF".to_owned(),
+        format!("cat > x.py <<'EOF'\n{}\nEOF", code.replace(['{', '(', '['], "")),
+        "cat > a.cpp <<'EOF'\nstd::cout << f(x) << \"y\";\nEOF".to_owned(),
+        "cd /w && npm test 2>&1 | tail -50".to_owned(),
+        "find . -name '*.rs' -not -path './target/*' | head -50".to_owned(),
+        "awk '{print $1}' f | sort | uniq -c".to_owned(),
+        "if [ -f a ]; then cat a; else echo none; fi".to_owned(),
+        "[ $(wc -l < a) -gt 5 ] && echo yes".to_owned(),
+        "sed -n \"$((5+1)),10p\" f".to_owned(),
+        "while IFS= read -r line; do echo \"$line\"; done < f".to_owned(),
+        "case \"$1\" in start|stop) echo ok ;; *) exit 1 ;; esac".to_owned(),
+        "docker run --rm -v \"$PWD\":/x -e A=\"b c\" img sh -c 'cd /x && make'".to_owned(),
+        "curl -s https://x.test/a?b=c\\&d -H 'A: b' | jq '.[] | {a: .b}'".to_owned(),
+        "x=$(cat <<EOF\n$y\nEOF\n)\necho \"$x\"".to_owned(),
+        "echo ${arr[0]} ${#arr[@]} ${x%%.*} ${x//a/b} \"${@:2}\"".to_owned(),
+        "grep -E '^(a|b)$' f || { echo none >&2; exit 1; }".to_owned(),
+        "[[ $x =~ ^[0-9]+$ ]] && (( x > 3 ))".to_owned(),
+        "grep 'a\\$' f; echo \"\\$'\"; sed 's/\\$/x/'; echo $'a\\'b'".to_owned(),
+        "kill -9 $(lsof -ti:3000) 2>/dev/null || true".to_owned(),
+        "sleep 0.3; echo bg &".to_owned(),
+    ];
+    for command in &everyday {
+        assert!(analyse(command).is_ok(), "{command}: {:?}", analyse(command).err());
+    }
 }

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{Links, world};
+use crate::PermissionMode;
 use crate::PermissionMode::{AcceptEdits, Auto, BypassPermissions, Default, DontAsk, Plan};
 use crate::Verdict::{self, Allow, Ask, Deny};
-use crate::PermissionMode;
 
 fn files(mode: PermissionMode, rules: &[&str], rows: &[(&str, &str, Verdict)]) {
     let world = world(mode, rules);
@@ -72,12 +72,18 @@ fn deny_rules_on_paths_in_every_spelling() {
         "sub/secret/x",
     ];
     for mode in [Default, AcceptEdits, BypassPermissions, DontAsk, Plan] {
-        let rows: Vec<(&str, &str, Verdict)> =
-            spellings.iter().flat_map(|path| [("Read", *path, Deny), ("Edit", *path, Deny), ("Grep", *path, Deny)]).collect();
+        let rows: Vec<(&str, &str, Verdict)> = spellings
+            .iter()
+            .flat_map(|path| [("Read", *path, Deny), ("Edit", *path, Deny), ("Grep", *path, Deny)])
+            .collect();
         files(mode, &["deny Read(./secret/**)", "allow Read", "allow Edit(secret/**)"], &rows);
     }
     files(Default, &["deny Read(caf\u{e9})"], &[("Read", "cafe\u{301}", Deny), ("Read", "CAF\u{c9}", Deny)]);
-    files(Default, &["deny Read(./secret/**)"], &[("Read", "secretx/a", Allow), ("Read", "a", Allow), ("Read", "/w-evil/secret/x", Ask)]);
+    files(
+        Default,
+        &["deny Read(./secret/**)"],
+        &[("Read", "secretx/a", Allow), ("Read", "a", Allow), ("Read", "/w-evil/secret/x", Ask)],
+    );
     files(Default, &["deny Edit(./secret/**)"], &[("Read", "secret/x", Allow), ("Write", "secret/x", Deny)]);
 }
 
@@ -213,10 +219,33 @@ fn hosts() {
 #[test]
 fn other_tools_by_default() {
     let world = world(Default, &[]);
-    for tool in ["TodoWrite", "TaskCreate", "Task", "Agent", "TaskOutput", "BashOutput", "KillShell", "StructuredOutput", "ListMcpResourcesTool", "EnterPlanMode"] {
+    for tool in [
+        "TodoWrite",
+        "TaskCreate",
+        "Task",
+        "Agent",
+        "TaskOutput",
+        "BashOutput",
+        "KillShell",
+        "StructuredOutput",
+        "ListMcpResourcesTool",
+        "EnterPlanMode",
+    ] {
         assert_eq!(world.call(tool, &json!({}), &[]).verdict, Allow, "{tool}");
     }
-    for tool in ["Skill", "WebFetch", "WebSearch", "mcp__a__b", "ExitPlanMode", "AskUserQuestion", "Unknown", "", "Bash", "Monitor", "PowerShell"] {
+    for tool in [
+        "Skill",
+        "WebFetch",
+        "WebSearch",
+        "mcp__a__b",
+        "ExitPlanMode",
+        "AskUserQuestion",
+        "Unknown",
+        "",
+        "Bash",
+        "Monitor",
+        "PowerShell",
+    ] {
         assert_eq!(world.call(tool, &json!({}), &[]).verdict, Ask, "{tool}");
     }
 }

@@ -102,6 +102,7 @@ pub const FLAGS: &[Flag] = &[
     works("permission-mode", One, "default, acceptEdits, plan, dontAsk or bypassPermissions"),
     works("dangerously-skip-permissions", No, "allow everything that no rule denies"),
     works("allow-dangerously-skip-permissions", No, "let a client switch to bypassPermissions later"),
+    works("permission-prompt-tool", One, "who answers permission questions: stdio (the client), or an MCP tool"),
     works("permission-prompts", One, "none: whatever would ask is denied"),
     works("settings", One, "a settings file, or settings as JSON"),
     works("setting-sources", One, "which settings files count: user,project,local"),
@@ -126,7 +127,6 @@ pub const FLAGS: &[Flag] = &[
     short(works("help", No, "print this help"), 'h'),
     // The next issues' features.
     later("include-hook-events", No, "hooks do not run yet, so no hook events"),
-    later("permission-prompt-tool", One, "nobody is asked yet: whatever would ask is denied"),
     later("mcp-config", Many, "MCP servers are not started yet"),
     later("plugin-dir", Repeat, "plugins are not loaded yet"),
     later("plugin-dir-no-mcp", Repeat, "plugins are not loaded yet"),

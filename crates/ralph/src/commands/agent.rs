@@ -52,11 +52,16 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     exit
 }
 
-/// `… auth status --json`: flags of ours may come before, flags after are the command's own.
+/// `… auth status --json`: flags of ours may come before, flags after are the command's own. The same
+/// words in a prompt, or as a flag's value, are no command.
 fn auth_command(words: &mut Vec<String>) -> Option<Vec<String>> {
     let at = words
         .windows(2)
         .position(|pair| pair[0] == "auth" && ["status", "login", "logout"].contains(&pair[1].as_str()))?;
+    let before = argv::parse(words[..at].iter().cloned()).ok()?;
+    if before.has("print") || !before.positionals.is_empty() || words[..at].iter().any(|word| word == "--") {
+        return None;
+    }
     let command = words.split_off(at);
     Some(command[1..].to_vec())
 }

@@ -21,7 +21,7 @@ pub fn resolve(settings: &Settings, places: &Places, environment: &Environment, 
     let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or(ClientConfig::DEFAULT_BASE_URL);
     let mut client = ClientConfig::new(base_url, Auth::None);
     client.custom_headers = custom_headers(environment)?;
-    client.proxy = proxies(environment);
+    client.proxy = proxies(environment)?;
     client.extra_ca_files = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"]
         .iter()
         .filter_map(|name| environment.get(name))
@@ -47,8 +47,9 @@ pub fn resolve(settings: &Settings, places: &Places, environment: &Environment, 
 pub fn credentials(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> config::Resolution {
     let now_ms =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+    let of_settings = |name: &str| settings.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     config::credentials(&CredentialInputs {
-        env: &|name| environment.raw(name).map(str::to_owned),
+        env: &|name| of_settings(name).or_else(|| environment.raw(name).map(str::to_owned)),
         settings,
         places,
         now_ms,
@@ -70,13 +71,17 @@ fn custom_headers(environment: &Environment) -> Result<Vec<(String, String)>, Re
         .collect()
 }
 
-fn proxies(environment: &Environment) -> ProxyEnv {
-    let first = |names: &[&str]| names.iter().find_map(|name| environment.get(name)).map(str::to_owned);
-    ProxyEnv {
-        https: first(&["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]),
-        http: first(&["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]),
-        no_proxy: first(&["no_proxy", "NO_PROXY"]),
+/// For secure requests in this order; the others start with `http_proxy`.
+const PROXIES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+
+fn proxies(environment: &Environment) -> Result<ProxyEnv, Refusal> {
+    let unusable = |name: &&&str| environment.get(name).is_some_and(|value| !model::is_proxy_address(value));
+    // Its value may hold a password, so only its name is told.
+    if let Some(name) = PROXIES.iter().find(unusable) {
+        return Err(Refusal::new(format!("Error: {name} is not the address of a proxy. Mend it or unset it.")));
     }
+    let first = |names: &[&str]| names.iter().find_map(|name| environment.get(name)).map(str::to_owned);
+    Ok(ProxyEnv { https: first(&PROXIES), http: first(&PROXIES[2..]), no_proxy: first(&["no_proxy", "NO_PROXY"]) })
 }
 
 fn user_agent(environment: &Environment) -> String {

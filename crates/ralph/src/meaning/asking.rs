@@ -76,8 +76,17 @@ fn thinking(typed: &Typed, settings: &Settings, environment: &Environment) -> Re
         always: settings.always_thinking == Some(true),
         disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_THINKING"),
         adaptive_disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"),
-        display: non_empty(typed.value("thinking-display")).map(str::to_owned),
+        display: display(typed)?,
     })
+}
+
+fn display(typed: &Typed) -> Result<Option<String>, Refusal> {
+    match non_empty(typed.value("thinking-display")) {
+        Some(other) if !["summarized", "omitted"].contains(&other) => {
+            Err(one_of("thinking-display", other, "summarized, omitted"))
+        }
+        display => Ok(display.map(str::to_owned)),
+    }
 }
 
 fn effort(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<Option<String>, Refusal> {

@@ -9,9 +9,10 @@ mod tooling;
 
 use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
-use agent::{InputFormat, Options, OutputFormat, Prompting, Schema, StdinKind};
+use agent::{InputFormat, Options, OutputFormat, Prompting, Schema, Setup, StateEvents, StdinKind};
 use config::{FlagSettings, Places, Sources};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// The contract we speak: the version clients compare against.
 pub const CONTRACT_VERSION: &str = "2.1.325";
@@ -45,12 +46,10 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let mut warnings = standing(typed)?;
     let (input, output) = formats(typed)?;
     let places = places(environment);
-    let bare = typed.has("bare") || environment.is_on("CLAUDE_CODE_SIMPLE");
-    let safe = typed.has("safe-mode") || environment.is_on("CLAUDE_CODE_SAFE_MODE");
-    let sources = sources(typed, bare || safe)?;
+    let (bare, safe) = minimal(typed, environment);
+    let sources = sources(typed)?;
     let loaded = settings(typed, &places, sources, safe || bare)?;
     warnings.extend(loaded.warnings);
-    warnings.extend(loaded.broken.iter().map(|(file, why)| format!("warning: {} is skipped: {why}", file.display())));
     let settings = loaded.settings;
     environment.overlay(&settings.env);
 
@@ -63,9 +62,18 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let limits = tooling::limits(typed, environment)?;
     let tools = tooling::resolve(typed, environment, &places, &session);
     let access = access::resolve(&settings, &places, environment, bare)?;
-    let (agents, skills) =
-        if bare || safe { (Vec::new(), Vec::new()) } else { folder(typed, &places, sources, &extra_roots)? };
+    // What the command line itself gives counts in a minimal start too.
+    let shelves = if bare || safe { Sources::NONE } else { sources };
+    let (agents, skills) = folder(typed, &places, shelves, &extra_roots)?;
     let agent = chosen_agent(typed, &settings, &agents)?;
+    let setup = Setup {
+        prompting: prompting(typed)?,
+        schema: schema.map(Rc::new),
+        agents,
+        agent,
+        skills: if bare || safe || typed.has("disable-slash-commands") { Vec::new() } else { skills },
+        subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
+    };
     let options = Options {
         input,
         output,
@@ -73,15 +81,15 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         ends_with_terminal: !hangup_is_ignored(),
         partial: typed.has("include-partial-messages"),
         replay_user: typed.has("replay-user-messages"),
-        subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
+        hook_events: typed.has("include-hook-events"),
+        state_events: state_events(environment),
+        checkpoint_dir: checkpoint_dir(environment, &places, &session),
+        stop_block_cap: environment.number("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP").map_or(STOP_BLOCK_CAP, |cap| cap as u32),
         ascii: environment.stdout_is_terminal && output != OutputFormat::Text,
         cwd: environment.cwd.clone(),
         extra_roots,
         env: environment.vars.clone(),
-        prompting: prompting(typed)?,
-        agents,
-        agent,
-        skills: if typed.has("disable-slash-commands") { Vec::new() } else { skills },
+        setup,
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
         slash: !bare && !typed.has("disable-slash-commands"),
         memory: !bare && !safe && !environment.is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS"),
@@ -91,7 +99,6 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         sources,
         settings,
         prompt,
-        schema,
         permissions,
         asking,
         session,
@@ -155,6 +162,25 @@ pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
     Ok((input, output))
 }
 
+/// Stop hooks that never let go would otherwise keep a run going for ever.
+const STOP_BLOCK_CAP: u32 = 8;
+
+fn state_events(environment: &Environment) -> StateEvents {
+    if environment.is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") {
+        StateEvents::All
+    } else if environment.is_on("CLAUDE_CODE_SDK_READS_SESSION_STATE") {
+        StateEvents::HostOnly
+    } else {
+        StateEvents::Off
+    }
+}
+
+fn checkpoint_dir(environment: &Environment, places: &Places, session: &agent::Session) -> Option<PathBuf> {
+    let wanted = environment.is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")
+        && !environment.is_on("CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING");
+    wanted.then(|| places.config_dir.join("file-history").join(&session.id))
+}
+
 /// `--debug` logs beside the transcripts, `--debug-file` where it says.
 fn debug_file(typed: &Typed, places: &Places, session: &agent::Session) -> Option<PathBuf> {
     if let Some(file) = typed.value("debug-file").filter(|file| !file.is_empty()) {
@@ -176,8 +202,10 @@ fn one_of(flag: &str, value: &str, known: &str) -> Refusal {
 pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Result<config::Resolution, Refusal> {
     let places = places(environment);
     let nothing = Typed::default();
-    let settings = settings(typed.unwrap_or(&nothing), &places, Sources::default(), false)?.settings;
-    Ok(access::credentials(&settings, &places, environment, false))
+    let typed = typed.unwrap_or(&nothing);
+    let (bare, safe) = minimal(typed, environment);
+    let settings = settings(typed, &places, sources(typed)?, bare || safe)?.settings;
+    Ok(access::credentials(&settings, &places, environment, bare))
 }
 
 pub fn places(environment: &Environment) -> Places {
@@ -185,9 +213,15 @@ pub fn places(environment: &Environment) -> Places {
     Places::new(environment.cwd.clone(), environment.home.clone(), custom)
 }
 
-fn sources(typed: &Typed, customised: bool) -> Result<Sources, Refusal> {
+/// Whether this is a bare start, and whether a safe one.
+fn minimal(typed: &Typed, environment: &Environment) -> (bool, bool) {
+    let bare = typed.has("bare") || environment.is_on("CLAUDE_CODE_SIMPLE");
+    let safe = typed.has("safe-mode") || environment.is_on("CLAUDE_CODE_SAFE_MODE");
+    (bare, safe)
+}
+
+fn sources(typed: &Typed) -> Result<Sources, Refusal> {
     match typed.value("setting-sources") {
-        _ if customised => Ok(Sources::NONE),
         Some(list) => Sources::parse(list).map_err(|error| Refusal::new(format!("Error: {error}"))),
         None => Ok(Sources::default()),
     }

@@ -3,7 +3,7 @@
 use super::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::Environment;
-use agent::Permissions;
+use agent::{Permissions, Prompter};
 use config::{Settings, SourceKind, Sourced};
 use policy::{Rule, RuleSet, Source};
 use std::path::PathBuf;
@@ -15,9 +15,12 @@ pub fn resolve(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Permissions, Refusal> {
+    if let Some(other) = typed.value("permission-prompts").filter(|who| !["", "none"].contains(who)) {
+        return Err(one_of("permission-prompts", other, "none"));
+    }
     let mode = mode(typed, settings, warnings)?;
     let rules = rules(typed, settings, environment, warnings);
-    Ok(Permissions { mode, rules })
+    Ok(Permissions { mode, rules, prompter: prompter(typed), may_bypass: may_bypass(typed, settings, mode) })
 }
 
 fn mode(typed: &Typed, settings: &Settings, warnings: &mut Vec<String>) -> Result<PermissionMode, Refusal> {
@@ -35,6 +38,20 @@ fn mode(typed: &Typed, settings: &Settings, warnings: &mut Vec<String>) -> Resul
         ));
     }
     Ok(mode)
+}
+
+fn prompter(typed: &Typed) -> Prompter {
+    match typed.value("permission-prompt-tool") {
+        _ if typed.value("permission-prompts") == Some("none") => Prompter::Nobody,
+        None | Some("") => Prompter::Nobody,
+        Some("stdio") => Prompter::Client,
+        Some(tool) => Prompter::Tool(tool.to_owned()),
+    }
+}
+
+fn may_bypass(typed: &Typed, settings: &Settings, mode: PermissionMode) -> bool {
+    let asked = typed.has("allow-dangerously-skip-permissions") || mode == PermissionMode::BypassPermissions;
+    asked && !settings.permissions.disable_bypass
 }
 
 fn from_settings(settings: &Settings, warnings: &mut Vec<String>) -> PermissionMode {
@@ -60,6 +77,7 @@ fn rules(typed: &Typed, settings: &Settings, environment: &Environment, warnings
     read_settings(&permissions.allow, &mut rules.allow, warnings);
     read_settings(&permissions.ask, &mut rules.ask, warnings);
     read_settings(&permissions.deny, &mut rules.deny, warnings);
+    warnings.extend(rules.warnings().into_iter().map(|warning| format!("warning: {warning}")));
     rules
 }
 

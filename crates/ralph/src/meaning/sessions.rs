@@ -50,12 +50,16 @@ fn wanted_id(typed: &Typed) -> Result<Option<String>, Refusal> {
 /// The file to go on from. `--resume --session-id ID`, as some loops send it, means that very session.
 fn earlier(typed: &Typed, store: &Store, wanted: Option<&str>, fork: bool) -> Result<Option<PathBuf>, Refusal> {
     let resume = typed.value("resume").filter(|id| !id.is_empty());
+    let misnamed = match resume {
+        Some(id) => wanted.is_some_and(|wanted| wanted != id),
+        None => wanted.is_some() && typed.has("continue"),
+    };
+    if misnamed && !fork {
+        return Err(Refusal::new(
+            "Error: --session-id can only be used with --resume or --continue if --fork-session is also given.",
+        ));
+    }
     if let Some(id) = resume {
-        if wanted.is_some_and(|wanted| wanted != id) && !fork {
-            return Err(Refusal::new(
-                "Error: --session-id can only be used with --resume or --continue if --fork-session is also given.",
-            ));
-        }
         return found(store, id).map(Some);
     }
     if typed.has("resume") {

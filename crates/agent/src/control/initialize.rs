@@ -1,0 +1,110 @@
+//! `initialize`: what a client sets up before its first prompt, and what it learns about us.
+
+use crate::Schema;
+use crate::shared::Shared;
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+/// Between the part of a system prompt that never changes and the part that does; we need no mark.
+const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
+
+/// Applies it. May come again; then everything it names is set anew.
+pub fn apply(shared: &Shared, request: &Value) -> Result<Value, String> {
+    let schema = match &request["jsonSchema"] {
+        Value::Null => None,
+        schema => Some(
+            Schema::parse(&schema.to_string())
+                .map_err(|problem| format!("jsonSchema is not a valid JSON Schema: {problem}"))?,
+        ),
+    };
+    let agents = match &request["agents"] {
+        Value::Null => Vec::new(),
+        agents => config::agents_from_json(agents).map_err(|error| error.to_string())?,
+    };
+    shared.change_setup(|setup| {
+        if let Some(schema) = schema {
+            setup.schema = Some(Rc::new(schema));
+        }
+        for agent in agents.into_iter().rev() {
+            setup.agents.retain(|known| known.name != agent.name);
+            setup.agents.insert(0, agent);
+        }
+        if let Some(prompt) = system_prompt(&request["systemPrompt"]) {
+            setup.prompting.system = Some(prompt);
+        }
+        if let Some(append) = request["appendSystemPrompt"].as_str().filter(|text| !text.is_empty()) {
+            setup.prompting.append = Some(append.to_owned());
+        }
+        if request["excludeDynamicSections"] == true {
+            setup.prompting.static_system = true;
+        }
+        if request["forwardSubagentText"] == true {
+            setup.subagent_text = true;
+        }
+        if let Some(names) = request["skills"].as_array() {
+            setup.skills.retain(|skill| names.iter().any(|name| name == skill.name.as_str()));
+        }
+    });
+    let hooks_applied = request["hooks"].is_object();
+    if hooks_applied {
+        Rc::make_mut(&mut shared.live.hooks.borrow_mut()).set_callbacks(&request["hooks"]);
+    }
+    crate::outside::add_sdk_servers(shared, &request["sdkMcpServers"]);
+    Ok(describe(shared, hooks_applied))
+}
+
+/// A string or a list of parts. Newer clients send `[""]` for "no prompt of ours".
+fn system_prompt(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let texts: Vec<&str> = parts.iter().filter_map(Value::as_str).filter(|part| *part != BOUNDARY).collect();
+            Some(texts.join("\n\n"))
+        }
+        _ => None,
+    }
+}
+
+fn describe(shared: &Shared, hooks_applied: bool) -> Value {
+    let (options, setup) = (&shared.options, shared.setup());
+    let skills = setup.skills.iter().filter(|skill| skill.user_invocable);
+    let own = crate::front::BUILTIN_COMMANDS.iter().map(
+        |(name, description)| json!({"name": name, "description": description, "argumentHint": "", "builtin": true}),
+    );
+    let commands: Vec<Value> = skills
+        .map(|skill| {
+            let hint = skill.argument_hint.as_deref().unwrap_or_default();
+            json!({"name": skill.name, "description": skill.description, "argumentHint": hint})
+        })
+        .chain(own)
+        .collect();
+    let agents: Vec<Value> = setup
+        .agents
+        .iter()
+        .map(|agent| {
+            let mut value = json!({"name": agent.name, "description": agent.description});
+            if let Some(model) = &agent.model {
+                value["model"] = json!(model);
+            }
+            value
+        })
+        .collect();
+    let styles: Vec<String> =
+        config::output_styles(&options.places, options.sources).into_iter().map(|style| style.name).collect();
+    let source = options.access.credentials.chosen.as_ref().map(|chosen| chosen.source.clone());
+    let mut payload = json!({
+        "commands": commands,
+        "agents": agents,
+        "output_style": options.settings.output_style.as_deref().unwrap_or("default"),
+        "available_output_styles": std::iter::once("default".to_owned()).chain(styles).collect::<Vec<_>>(),
+        "models": model::listing(&options.asking.model_env),
+        "account": {"apiKeySource": source, "apiProvider": "firstParty"},
+        "claude_code_version": options.version,
+        "pid": std::process::id(),
+        "fast_mode_state": "off",
+    });
+    if hooks_applied {
+        payload["hooks_applied"] = json!(true);
+    }
+    payload
+}

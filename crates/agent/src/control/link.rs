@@ -1,0 +1,82 @@
+//! Our questions to the client, and its answers.
+
+use crate::emit::Emitter;
+use serde_json::{Value, json};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use tokio::sync::oneshot;
+use wire::Event;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    #[error("the client has closed its end of the conversation")]
+    Closed,
+    #[error("{0}")]
+    Refused(String),
+}
+
+type Answer = Result<Value, LinkError>;
+
+/// Open while stdin is: afterwards nobody can answer.
+pub struct Link {
+    pending: RefCell<HashMap<String, oneshot::Sender<Answer>>>,
+    open: Cell<bool>,
+    asked: Cell<u64>,
+}
+
+impl Link {
+    pub fn new(open: bool) -> Self {
+        Self { pending: RefCell::default(), open: Cell::new(open), asked: Cell::new(0) }
+    }
+
+    /// Asks and waits as long as it takes. Dropped before the answer, the request is withdrawn and a
+    /// late answer ignored.
+    pub async fn ask(&self, emitter: &Emitter, request: Value) -> Answer {
+        if !self.open.get() {
+            return Err(LinkError::Closed);
+        }
+        let number = self.asked.get() + 1;
+        self.asked.set(number);
+        let request_id = format!("ralph_{number}_{}", &emitter.ids().next()[..8]);
+        let (sender, answer) = oneshot::channel();
+        self.pending.borrow_mut().insert(request_id.clone(), sender);
+        let withdrawal = Withdrawal { link: self, emitter, request_id: &request_id };
+        emitter.send(Event::ControlRequest { request_id: request_id.clone(), request }).await;
+        let answer = answer.await.unwrap_or(Err(LinkError::Closed));
+        std::mem::forget(withdrawal);
+        answer
+    }
+
+    /// Takes a `control_response` line. One that nobody waits for is ignored.
+    pub fn answer(&self, line: &Value) {
+        let response = &line["response"];
+        let Some(request_id) = response["request_id"].as_str() else { return };
+        let Some(waiting) = self.pending.borrow_mut().remove(request_id) else { return };
+        let answer = if response["subtype"] == "success" {
+            Ok(response.get("response").cloned().unwrap_or_else(|| json!({})))
+        } else {
+            Err(LinkError::Refused(response["error"].as_str().unwrap_or("the client gave no reason").to_owned()))
+        };
+        let _ = waiting.send(answer);
+    }
+
+    /// End of stdin: whoever still waits is told.
+    pub fn close(&self) {
+        self.open.set(false);
+        self.pending.borrow_mut().clear();
+    }
+}
+
+struct Withdrawal<'a> {
+    link: &'a Link,
+    emitter: &'a Emitter,
+    request_id: &'a str,
+}
+
+impl Drop for Withdrawal<'_> {
+    fn drop(&mut self) {
+        if self.link.pending.borrow_mut().remove(self.request_id).is_some() {
+            self.emitter.send_now(Event::ControlCancelRequest { request_id: self.request_id.to_owned() });
+        }
+    }
+}

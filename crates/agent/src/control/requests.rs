@@ -1,0 +1,140 @@
+//! What the client asks of us.
+
+use super::{initialize, usage};
+use crate::cancel::Why;
+use crate::shared::Shared;
+use serde_json::{Value, json};
+use std::rc::Rc;
+use std::time::Duration;
+use wire::{Event, PermissionMode, System};
+
+/// A stopped task gets this long to be gone before the client is answered.
+const STOP_WAIT: Duration = Duration::from_secs(2);
+
+/// Answers one request. Exactly one response goes out for it, at once or when the work is done.
+pub async fn handle(shared: &Rc<Shared>, request_id: String, request: Value) {
+    let subtype = request["subtype"].as_str().unwrap_or_default();
+    // What talks to servers may take long and must not hold up the lines behind it.
+    if subtype.starts_with("mcp_") && subtype != "mcp_status" {
+        let shared = Rc::clone(shared);
+        tokio::task::spawn_local(async move {
+            let answer = crate::outside::control(&shared, &request).await;
+            respond(&shared, &request_id, answer).await;
+        });
+        return;
+    }
+    let answer = answer(shared, subtype, &request).await;
+    respond(shared, &request_id, answer).await;
+}
+
+async fn respond(shared: &Shared, request_id: &str, answer: Result<Value, String>) {
+    let response = match answer {
+        Ok(payload) => json!({"subtype": "success", "request_id": request_id, "response": payload}),
+        Err(error) if error.starts_with("Unsupported") => {
+            json!({"subtype": "error", "request_id": request_id, "error": error, "error_code": "unsupported_request"})
+        }
+        Err(error) => json!({"subtype": "error", "request_id": request_id, "error": error}),
+    };
+    shared.emitter.send(Event::ControlResponse { response }).await;
+}
+
+async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value) -> Result<Value, String> {
+    match subtype {
+        "initialize" => initialize::apply(shared, request),
+        "interrupt" => {
+            shared.cancel.cancel(Why::Client);
+            Ok(json!({"still_queued": []}))
+        }
+        "set_permission_mode" => set_mode(shared, request).await,
+        "set_model" => set_model(shared, request),
+        "set_max_thinking_tokens" => set_thinking(shared, request),
+        "apply_flag_settings" => apply_settings(shared, &request["settings"]),
+        "get_settings" => Ok(settings(shared)),
+        "get_context_usage" => Ok(usage::context(shared)),
+        "mcp_status" => Ok(crate::outside::status(shared)),
+        "stop_task" => stop_task(shared, request).await,
+        "rewind_files" => crate::checkpoints::rewind(shared, request),
+        other => Err(format!("Unsupported control request subtype: {other}")),
+    }
+}
+
+async fn set_mode(shared: &Shared, request: &Value) -> Result<Value, String> {
+    let name = request["mode"].as_str().ok_or("set_permission_mode needs \"mode\", a string")?;
+    let mode = PermissionMode::parse(name)
+        .ok_or_else(|| format!("unknown permission mode '{name}'; known: {}", PermissionMode::NAMES.join(", ")))?;
+    if mode == PermissionMode::BypassPermissions && !shared.options.permissions.may_bypass {
+        return Err(
+            "bypassPermissions needs --dangerously-skip-permissions or --allow-dangerously-skip-permissions at start"
+                .into(),
+        );
+    }
+    change_mode(shared, mode).await;
+    Ok(json!({"mode": mode.as_str()}))
+}
+
+/// From here on calls are judged in this mode.
+pub async fn change_mode(shared: &Shared, mode: PermissionMode) {
+    if shared.live.mode.replace(mode) != mode {
+        shared.live.stale.set(true);
+        let status = System::Status { status: None, permission_mode: Some(mode) };
+        shared.emitter.send(Event::System(status)).await;
+    }
+}
+
+fn set_model(shared: &Shared, request: &Value) -> Result<Value, String> {
+    let asking = &shared.options.asking;
+    let model = match &request["model"] {
+        Value::Null => asking.model.clone(),
+        Value::String(name) if name.is_empty() || name == "default" => asking.model.clone(),
+        Value::String(name) => model::resolve(name, &asking.model_env),
+        _ => return Err("set_model needs \"model\", a string or null".into()),
+    };
+    *shared.live.model.borrow_mut() = model;
+    shared.live.stale.set(true);
+    Ok(json!({}))
+}
+
+fn set_thinking(shared: &Shared, request: &Value) -> Result<Value, String> {
+    let budget = match &request["max_thinking_tokens"] {
+        Value::Null => shared.options.asking.thinking.flag_budget,
+        number => Some(number.as_u64().ok_or("max_thinking_tokens must be a whole number or null")?),
+    };
+    let mut thinking = shared.live.thinking.borrow_mut();
+    thinking.flag_budget = budget;
+    if let Some(display) = request["thinking_display"].as_str() {
+        thinking.display = Some(display.to_owned());
+    }
+    Ok(json!({}))
+}
+
+/// The settings that make a difference while a session runs; a null takes a value back.
+fn apply_settings(shared: &Shared, settings: &Value) -> Result<Value, String> {
+    let map = settings.as_object().ok_or("apply_flag_settings needs \"settings\", an object")?;
+    for (key, value) in map {
+        match key.as_str() {
+            "model" => drop(set_model(shared, &json!({"model": value}))?),
+            "effortLevel" => {
+                let own = shared.options.asking.effort.clone();
+                *shared.live.effort.borrow_mut() = value.as_str().map(str::to_owned).or(own);
+            }
+            "alwaysThinkingEnabled" => shared.live.thinking.borrow_mut().always = value.as_bool().unwrap_or(false),
+            // Not ours to change in mid-session, and no reason to fail the client.
+            _ => {}
+        }
+    }
+    Ok(json!({}))
+}
+
+fn settings(shared: &Shared) -> Value {
+    json!({
+        "effective": shared.options.settings.merged,
+        "sources": [],
+        "applied": {"model": *shared.live.model.borrow(), "effort": *shared.live.effort.borrow()},
+    })
+}
+
+async fn stop_task(shared: &Shared, request: &Value) -> Result<Value, String> {
+    let id = request["task_id"].as_str().ok_or("stop_task needs \"task_id\", a string")?;
+    shared.kit.tasks.stop(id, STOP_WAIT).await.map_err(|error| error.to_string())?;
+    Ok(json!({}))
+}

@@ -1,0 +1,38 @@
+//! `get_context_usage`: how full the window is.
+
+use crate::shared::Shared;
+use serde_json::{Value, json};
+
+/// Characters of a token, roughly: for the parts whose size nobody has counted for us.
+const CHARS_PER_TOKEN: usize = 4;
+
+pub fn context(shared: &Shared) -> Value {
+    let model = shared.live.model.borrow().clone();
+    let window = model::info(&model).context_window;
+    let total = shared.live.context_tokens.get();
+    let system = shared.live.system_chars.get() / CHARS_PER_TOKEN;
+    let tools = shared.live.tools_chars.get() / CHARS_PER_TOKEN;
+    let messages = total.saturating_sub((system + tools) as u64);
+    let category =
+        |name: &str, tokens: u64, color: &str| json!({"name": name, "tokens": tokens, "color": color, "kind": "used"});
+    let percentage = if window == 0 { 0.0 } else { (total as f64 / window as f64 * 1000.0).round() / 10.0 };
+    json!({
+        "categories": [
+            category("System prompt", system as u64, "promptBorder"),
+            category("System tools", tools as u64, "inactive"),
+            category("Messages", messages, "purple"),
+            {"name": "Free space", "tokens": window.saturating_sub(total), "color": "inactive", "kind": "free"},
+        ],
+        "totalTokens": total,
+        "maxTokens": window,
+        "rawMaxTokens": window,
+        "percentage": percentage,
+        "gridRows": [],
+        "model": model,
+        "memoryFiles": [],
+        "mcpTools": [],
+        "agents": [],
+        "isAutoCompactEnabled": shared.options.asking.auto_compact != crate::AutoCompact::Off,
+        "apiUsage": null,
+    })
+}

@@ -1,0 +1,129 @@
+//! From the way a handler ended to what it means. Pure: the table of exit codes, status codes and failures.
+
+use super::event::{HookEvent, Refusal};
+use super::speech::{Speech, hear, refused};
+use super::verdict::Verdict;
+use super::world::Outcome;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Enough of a failed hook's words to see what is wrong; the rest is in its own logs.
+const LONGEST_ERROR: usize = 1_000;
+
+/// How a handler ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Raw {
+    Exit {
+        code: i32,
+        stdout: String,
+        stderr: String,
+    },
+    Http {
+        status: u16,
+        body: String,
+    },
+    /// A callback's answer.
+    Said(Value),
+    TimedOut(Duration),
+    /// It could not be asked at all, or refused to answer.
+    Failed(String),
+}
+
+/// What a handler that gives no valid answer does to the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnFailure {
+    Continue,
+    /// Only silence blocks, and only a tool call: a client's callback that was asked to guard one.
+    BlockOnTimeout,
+    Block,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct Answer {
+    pub(super) verdict: Verdict,
+    pub(super) outcome: Outcome,
+}
+
+/// Reads what `label`, the handler in words, came back with.
+pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &Raw) -> Answer {
+    let failed = |why: &str, block: bool| {
+        let text = clipped(&format!("{} hook {label} {why}", event.as_str()));
+        let mut verdict = Verdict::error(text.clone());
+        if block && event.refusal() != Refusal::Nothing {
+            verdict = verdict.merge(refused(event, Some(text)));
+        }
+        verdict
+    };
+    let always = on_failure == OnFailure::Block;
+    let heard = |said: Result<Verdict, String>| match said {
+        Ok(verdict) => Answer { verdict, outcome: Outcome::Success },
+        Err(why) => {
+            Answer { verdict: failed(&format!("gave an invalid answer: {why}"), always), outcome: Outcome::Error }
+        }
+    };
+    match raw {
+        Raw::Exit { code: 0, stdout, .. } => heard(spoken(event, stdout)),
+        Raw::Exit { code: 2, stdout, stderr } => {
+            Answer { verdict: forbidden(event, stdout, stderr), outcome: Outcome::Error }
+        }
+        Raw::Exit { code, stdout, stderr } => {
+            let verdict = json(event, stdout).and_then(Result::ok).unwrap_or_default().verdict;
+            let error = failed(&format!("failed with exit code {code}: {}", stderr.trim()), false);
+            Answer { verdict: verdict.merge(error), outcome: Outcome::Error }
+        }
+        Raw::Http { status: 200..=299, body } if body.trim().is_empty() => heard(Ok(Verdict::default())),
+        Raw::Http { status: 200..=299, body } => {
+            let said = json(event, body).unwrap_or_else(|| Err("the body is not a JSON object".into()));
+            heard(said.map(|speech| speech.verdict))
+        }
+        Raw::Http { status, .. } => {
+            Answer { verdict: failed(&format!("answered with HTTP status {status}"), false), outcome: Outcome::Error }
+        }
+        Raw::Said(Value::Null) => heard(Ok(Verdict::default())),
+        Raw::Said(said) => heard(hear(event, said).map(|speech| speech.verdict)),
+        Raw::TimedOut(limit) => {
+            let silent = on_failure == OnFailure::BlockOnTimeout && event == HookEvent::PreToolUse;
+            let why = format!("gave no answer within {} s and was stopped", limit.as_secs_f32());
+            Answer { verdict: failed(&why, always || silent), outcome: Outcome::Cancelled }
+        }
+        Raw::Failed(why) => {
+            Answer { verdict: failed(&format!("could not run: {why}"), always), outcome: Outcome::Error }
+        }
+    }
+}
+
+/// stdout of a command that went well: JSON, or plain text that some events take as context.
+fn spoken(event: HookEvent, stdout: &str) -> Result<Verdict, String> {
+    if let Some(said) = json(event, stdout) {
+        return said.map(|speech| speech.verdict);
+    }
+    let text = stdout.trim();
+    let is_context = event.hears_plain_text() && !text.is_empty();
+    Ok(Verdict { contexts: is_context.then(|| text.to_owned()).into_iter().collect(), ..Verdict::default() })
+}
+
+/// Exit code 2: no, whatever else stdout may say.
+fn forbidden(event: HookEvent, stdout: &str, stderr: &str) -> Verdict {
+    let speech = json(event, stdout).and_then(Result::ok).unwrap_or_default();
+    if speech.verdict.blocked.is_some() || event == HookEvent::StopFailure {
+        return speech.verdict;
+    }
+    let reason = speech.reason.unwrap_or_else(|| stderr.trim().to_owned());
+    speech.verdict.merge(refused(event, Some(reason)))
+}
+
+/// `None`: not meant as JSON.
+fn json(event: HookEvent, text: &str) -> Option<Result<Speech, String>> {
+    let text = text.trim();
+    text.starts_with('{').then(|| {
+        let value = serde_json::from_str(text).map_err(|error| format!("not valid JSON, {error}"))?;
+        hear(event, &value)
+    })
+}
+
+fn clipped(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_ERROR) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.trim_end().to_owned(),
+    }
+}

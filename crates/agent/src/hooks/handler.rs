@@ -1,0 +1,222 @@
+//! One handler as configured: what runs, for which subjects, for how long.
+
+use super::answer::OnFailure;
+use super::event::HookEvent;
+use super::matcher::Matcher;
+use policy::{Rule, Source, parse_rule};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Hooks run test suites; ten minutes is what the reference gives them.
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
+/// A client that is asked is there or it is not.
+const CALLBACK_TIMEOUT: Duration = Duration::from_mins(1);
+/// Longer waits are mistakes in the unit: a day is 86,400 s, not ms.
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
+/// As much of a command as identifies it in an error.
+const LONGEST_LABEL: usize = 80;
+
+#[derive(Debug, Clone)]
+pub(super) struct Handler {
+    pub(super) event: HookEvent,
+    pub(super) matcher: Matcher,
+    pub(super) condition: Condition,
+    pub(super) timeout: Option<Duration>,
+    pub(super) action: Action,
+    pub(super) plugin: Option<Plugin>,
+}
+
+/// The `if` field.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Condition {
+    Always,
+    /// The call must match.
+    Rule(Box<Rule>),
+    /// A rule where there is no call to match.
+    Never,
+}
+
+/// Where a plugin lives, for its own hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plugin {
+    pub(super) root: PathBuf,
+    pub(super) data: PathBuf,
+}
+
+/// What runs. Equal ones are the same handler, wherever they were configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    Command { program: Program, mode: Mode },
+    Http { url: String, headers: Vec<(String, String)>, env: Vec<String> },
+    Callback { id: String, on_failure: OnFailure },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Program {
+    Shell {
+        shell: Shell,
+        text: String,
+    },
+    /// No shell in between.
+    Exec {
+        program: String,
+        args: Vec<String>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shell {
+    Sh,
+    Bash,
+    /// PowerShell, under the name it has on this system.
+    Pwsh,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Awaited,
+    /// Started and left alone.
+    Background {
+        /// Exit code 2 is worth waking the conversation for.
+        wakes: bool,
+    },
+}
+
+impl Handler {
+    /// Reads one from settings; what is odd but harmless goes to `warnings`.
+    pub(super) fn parse(
+        event: HookEvent,
+        matcher: Matcher,
+        value: &Value,
+        source: &str,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, String> {
+        let action = match text(value, "type")? {
+            Some("command") => command(value)?,
+            Some("http") if !event.takes_http() => return Err("http hooks do not run at this event".into()),
+            Some("http") => http(value)?,
+            Some(kind @ ("prompt" | "agent" | "mcp_tool")) => {
+                return Err(format!("hooks of type {kind} are not supported; use a command"));
+            }
+            Some(kind) => return Err(format!("the type {kind:?} is unknown")),
+            None => return Err("it has no type; write \"type\": \"command\"".into()),
+        };
+        let mut lenient = |read: Result<_, String>| read.map_err(|why| warnings.push(why)).ok();
+        let timeout = lenient(seconds(value)).flatten();
+        let condition = match text(value, "if")? {
+            None => Condition::Always,
+            Some(_) if !event.is_about_a_tool() => Condition::Never,
+            Some(rule) => match parse_rule(rule, &Source { name: source.to_owned(), anchor: PathBuf::new() }) {
+                Ok(rule) => Condition::Rule(Box::new(rule)),
+                Err(error) => {
+                    // A guard with a broken condition still guards.
+                    warnings.push(format!("{error}; the hook runs for every call its matcher names"));
+                    Condition::Always
+                }
+            },
+        };
+        Ok(Self { event, matcher, condition, timeout, action, plugin: None })
+    }
+
+    /// How long it may take.
+    pub(super) fn time_allowed(&self) -> Duration {
+        let default = match self.action {
+            Action::Callback { .. } => CALLBACK_TIMEOUT,
+            _ => self.event.own_timeout().unwrap_or(DEFAULT_TIMEOUT),
+        };
+        self.timeout.unwrap_or(default)
+    }
+
+    /// In words, for errors.
+    pub(super) fn label(&self) -> String {
+        let text = match &self.action {
+            Action::Command { program: Program::Shell { text, .. }, .. } => text,
+            Action::Command { program: Program::Exec { program, .. }, .. } => program,
+            Action::Http { url, .. } => url,
+            Action::Callback { id, .. } => id,
+        };
+        let line = text.lines().next().unwrap_or_default();
+        match line.char_indices().nth(LONGEST_LABEL) {
+            Some((end, _)) => format!("`{}…`", &line[..end]),
+            None => format!("`{line}`"),
+        }
+    }
+
+    pub(super) fn on_failure(&self) -> OnFailure {
+        match self.action {
+            Action::Callback { on_failure, .. } => on_failure,
+            _ => OnFailure::Continue,
+        }
+    }
+}
+
+fn command(value: &Value) -> Result<Action, String> {
+    let text_of = text(value, "command")?.filter(|text| !text.trim().is_empty());
+    let text_of = text_of.ok_or("its command is missing or empty")?.to_owned();
+    let program = if let Some(args) = strings(value, "args")? {
+        Program::Exec { program: text_of, args }
+    } else {
+        let shell = match text(value, "shell")? {
+            None => Shell::Sh,
+            Some("bash") => Shell::Bash,
+            Some("powershell") => Shell::Pwsh,
+            Some(other) => return Err(format!("the shell {other:?} is unknown; write bash or powershell")),
+        };
+        Program::Shell { shell, text: text_of }
+    };
+    let wakes = flag(value, "asyncRewake")?;
+    let mode = if wakes || flag(value, "async")? { Mode::Background { wakes } } else { Mode::Awaited };
+    Ok(Action::Command { program, mode })
+}
+
+fn http(value: &Value) -> Result<Action, String> {
+    let url = text(value, "url")?.unwrap_or_default();
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(format!("its url {url:?} is not an http address"));
+    }
+    let headers = match value.get("headers").filter(|headers| !headers.is_null()) {
+        None => Vec::new(),
+        Some(Value::Object(headers)) => headers
+            .iter()
+            .map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+            .collect::<Option<_>>()
+            .ok_or("a value of its headers is not a string")?,
+        Some(_) => return Err("its headers are not an object".into()),
+    };
+    let env = strings(value, "allowedEnvVars")?.unwrap_or_default();
+    Ok(Action::Http { url: url.to_owned(), headers, env })
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Result<Option<&'a str>, String> {
+    match value.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(format!("its {key} is not a string")),
+    }
+}
+
+fn flag(value: &Value, key: &str) -> Result<bool, String> {
+    match value.get(key) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => Err(format!("its {key} is not true or false")),
+    }
+}
+
+fn strings(value: &Value, key: &str) -> Result<Option<Vec<String>>, String> {
+    let list = match value.get(key) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Array(list)) => list.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        Some(_) => None,
+    };
+    list.map(Some).ok_or_else(|| format!("its {key} is not a list of strings"))
+}
+
+/// The `timeout` field, in seconds.
+pub(super) fn seconds(value: &Value) -> Result<Option<Duration>, String> {
+    let Some(given) = value.get("timeout").filter(|timeout| !timeout.is_null()) else { return Ok(None) };
+    let wanted = given.as_f64().filter(|wanted| *wanted > 0.0);
+    let wanted = wanted.ok_or(format!("the timeout {given} is not a number of seconds; the default is used"))?;
+    Ok(Some(Duration::try_from_secs_f64(wanted).unwrap_or(LONGEST_TIMEOUT).min(LONGEST_TIMEOUT)))
+}

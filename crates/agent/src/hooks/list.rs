@@ -1,0 +1,150 @@
+//! All handlers of a session: those of settings and plugins, and the client's callbacks.
+
+use super::answer::OnFailure;
+use super::background::{Background, Finished};
+use super::event::HookEvent;
+use super::handler::{Action, Condition, Handler, Plugin, seconds};
+use super::http;
+use super::matcher::Matcher;
+use super::world::HookNews;
+use serde_json::Value;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Handlers in the order of their configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Hooks {
+    pub(super) handlers: Vec<Handler>,
+    /// Shared by clones: a hook goes on when the list changes.
+    pub(super) background: Rc<Background>,
+}
+
+impl Hooks {
+    /// Reads `{Event: [{matcher?, hooks: [handler…]}]}`. What cannot be used is skipped and named in a
+    /// warning; `source` says where it stands, for people.
+    pub fn from_settings(hooks: &Value, source: &str) -> (Self, Vec<String>) {
+        let mut read = Self::default();
+        let mut warnings = Vec::new();
+        match hooks {
+            Value::Null => {}
+            Value::Object(events) => {
+                for (name, groups) in events {
+                    let problems = read.read_event(name, groups, source);
+                    warnings.extend(problems.into_iter().map(|why| format!("{name} hook in {source}: {why}")));
+                }
+            }
+            _ => warnings.push(format!("hooks in {source} are not an object, so none runs")),
+        }
+        (read, warnings)
+    }
+
+    fn read_event(&mut self, name: &str, groups: &Value, source: &str) -> Vec<String> {
+        let Some(event) = HookEvent::parse(name) else { return vec!["there is no such event; skipped".into()] };
+        let Value::Array(groups) = groups else { return vec!["not a list; skipped".into()] };
+        let mut problems = Vec::new();
+        for group in groups {
+            let matcher = match group.get("matcher") {
+                None | Some(Value::Null) => Matcher::All,
+                Some(Value::String(text)) => {
+                    let (matcher, problem) = Matcher::parse(text);
+                    problems.extend(problem.map(|why| format!("the matcher {text:?} matches nothing: {why}")));
+                    matcher
+                }
+                Some(other) => {
+                    problems.push(format!("the matcher {other} is not a string; skipped"));
+                    continue;
+                }
+            };
+            let Some(Value::Array(handlers)) = group.get("hooks") else {
+                problems.push("a group has no list named hooks; skipped".into());
+                continue;
+            };
+            for value in handlers {
+                match Handler::parse(event, matcher.clone(), value, source, &mut problems) {
+                    Ok(handler) => self.handlers.push(handler),
+                    Err(why) => problems.push(format!("{why}; skipped")),
+                }
+            }
+        }
+        problems
+    }
+
+    /// The same hooks, known to come from a plugin: its folders become variables and placeholders.
+    #[must_use]
+    pub fn of_plugin(mut self, root: &Path, data: &Path) -> Self {
+        for handler in &mut self.handlers {
+            handler.plugin = Some(Plugin { root: root.to_owned(), data: data.to_owned() });
+        }
+        self
+    }
+
+    /// Keeps http hooks to what the administrator permits: addresses (with `*`) and names of variables.
+    /// `None` is no limit; an empty list permits nothing. Returns what was taken out.
+    pub fn restrict_http(&mut self, urls: Option<&[String]>, variables: Option<&[String]>) -> Vec<String> {
+        let mut removed = Vec::new();
+        self.handlers.retain_mut(|handler| {
+            let Action::Http { url, env, .. } = &mut handler.action else { return true };
+            if let Some(variables) = variables {
+                env.retain(|name| variables.contains(name));
+            }
+            let permitted = urls.is_none_or(|urls| urls.iter().any(|pattern| http::wildcard(pattern, url)));
+            if !permitted {
+                removed.push(format!("{} hook `{url}` is not in allowedHttpHookUrls; skipped", handler.event.as_str()));
+            }
+            permitted
+        });
+        removed
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.handlers.extend(other.handlers);
+    }
+
+    /// Takes the client's callbacks from its `initialize`: `{Event: [{matcher, hookCallbackIds, timeout?,
+    /// onFailure?}]}`. They replace earlier ones; what cannot be read is ignored, as are unknown events.
+    pub fn set_callbacks(&mut self, initialize_hooks: &Value) {
+        self.handlers.retain(|handler| !matches!(handler.action, Action::Callback { .. }));
+        for (name, groups) in initialize_hooks.as_object().into_iter().flatten() {
+            let Some(event) = HookEvent::parse(name) else { continue };
+            for group in groups.as_array().into_iter().flatten() {
+                self.handlers.extend(callbacks(event, group));
+            }
+        }
+    }
+
+    pub fn wants(&self, event: HookEvent) -> bool {
+        self.handlers.iter().any(|handler| handler.event == event)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.handlers.is_empty()
+    }
+
+    /// What hooks in the background have come to since the last look; for the next turn.
+    pub fn take_finished(&self) -> Vec<Finished> {
+        self.background.take_finished()
+    }
+
+    /// Ends what still runs in the background. The news are of everything that was still open.
+    pub async fn end_background(&self) -> Vec<HookNews> {
+        self.background.end().await
+    }
+}
+
+fn callbacks(event: HookEvent, group: &Value) -> Vec<Handler> {
+    let matcher = Matcher::parse(group["matcher"].as_str().unwrap_or_default()).0;
+    let on_failure = match group["onFailure"].as_str() {
+        Some("block") => OnFailure::Block,
+        _ => OnFailure::BlockOnTimeout,
+    };
+    let ids = group["hookCallbackIds"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    ids.map(|id| Handler {
+        event,
+        matcher: matcher.clone(),
+        condition: Condition::Always,
+        timeout: seconds(group).ok().flatten(),
+        action: Action::Callback { id: id.to_owned(), on_failure },
+        plugin: None,
+    })
+    .collect()
+}

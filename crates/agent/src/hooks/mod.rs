@@ -1,0 +1,34 @@
+//! Hooks: commands, web addresses and callbacks of the client that are asked, or told, at fixed moments.
+//!
+//! [`Hooks`] is the list, [`fire`] runs what matches and merges the answers into one [`Verdict`]. Which
+//! moments those are, and what a verdict means for a call or a turn, is the caller's business: it also
+//! bounds how often a Stop hook may block. Reading an answer (`answer`, `speech`) and merging (`verdict`)
+//! are pure; processes, requests and files are touched in `command`, `http` and `spill` only.
+//!
+//! Deliberately absent: which settings files count (`config` has settled that), and handlers that need a
+//! model or an MCP server (`prompt`, `agent`, `mcp_tool`): they are named in a warning and skipped.
+
+mod answer;
+mod background;
+mod command;
+mod condition;
+mod event;
+mod fire;
+mod handler;
+mod http;
+mod list;
+mod matcher;
+mod speech;
+mod spill;
+mod verdict;
+mod world;
+
+pub use background::Finished;
+pub use event::HookEvent;
+pub use fire::fire;
+pub use list::Hooks;
+pub use verdict::{Decision, Verdict};
+pub use world::{Callbacks, HookNews, Scene, World};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! The JSON that a hook may answer with, read for the event it was asked about.
+//!
+//! Strict where a field decides something: a wrong type or an unknown word makes the whole answer invalid,
+//! so that nothing is allowed by accident. Fields that nobody knows are ignored, `null` means absent.
+
+use super::event::{HookEvent, Refusal};
+use super::verdict::{Decision, Verdict};
+use serde_json::{Map, Value};
+
+/// Where a hook gives no reason of its own.
+const NO_REASON: &str = "A hook blocked this and gave no reason.";
+const NO_STOP_REASON: &str = "A hook ended the run and gave no reason.";
+
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Speech {
+    pub(super) verdict: Verdict,
+    /// Whatever reason was given, also where the answer itself decides nothing.
+    pub(super) reason: Option<String>,
+}
+
+/// Reads an answer; the error says which part of it is wrong.
+pub(super) fn hear(event: HookEvent, said: &Value) -> Result<Speech, String> {
+    let Value::Object(said) = said else { return Err("the answer is not a JSON object".into()) };
+    let said = Fields { at: "", map: said };
+    // Nobody waits for the answer of an async one, and a failed turn has nothing left to decide.
+    if event == HookEvent::StopFailure || said.flag("async")? == Some(true) {
+        return Ok(Speech::default());
+    }
+    let empty = Map::new();
+    let specific = Fields { at: "hookSpecificOutput.", map: said.object("hookSpecificOutput")?.unwrap_or(&empty) };
+    if let Some(named) = specific.text("hookEventName")?.filter(|named| *named != event.as_str()) {
+        return Err(format!("hookSpecificOutput is for {named}, but the event is {}", event.as_str()));
+    }
+    let mut verdict = Verdict {
+        messages: said.text("systemMessage")?.map(str::to_owned).into_iter().collect(),
+        contexts: specific.text("additionalContext")?.map(str::to_owned).into_iter().collect(),
+        ..Verdict::default()
+    };
+    let stop_reason = said.text("stopReason")?;
+    if said.flag("continue")? == Some(false) {
+        verdict.stop = Some(stop_reason.unwrap_or(NO_STOP_REASON).to_owned());
+    }
+    let own_reason = said.text("reason")?;
+    let reason = specific.text("permissionDecisionReason")?.or(own_reason).map(str::to_owned);
+    for decision in decisions(event, &said, &specific)? {
+        verdict = verdict.merge(decided(event, decision, reason.clone()));
+    }
+    event_fields(event, &specific, &mut verdict)?;
+    Ok(Speech { verdict, reason })
+}
+
+/// The general word and the one of PreToolUse; the stricter wins where both are given.
+fn decisions(event: HookEvent, said: &Fields, specific: &Fields) -> Result<Vec<Decision>, String> {
+    let mut decisions = Vec::new();
+    match said.text("decision")? {
+        None => {}
+        Some("approve") => decisions.push(Decision::Allow),
+        Some("block") => decisions.push(Decision::Deny),
+        Some(other) => return Err(format!("decision is {other:?}, not approve or block")),
+    }
+    if let Some(word) = specific.text("permissionDecision")?.filter(|_| event.permits()) {
+        let decision = Decision::parse(word);
+        decisions.push(decision.ok_or(format!("permissionDecision is {word:?}, not allow, ask, defer or deny"))?);
+    }
+    Ok(decisions)
+}
+
+fn decided(event: HookEvent, decision: Decision, reason: Option<String>) -> Verdict {
+    match decision {
+        Decision::Deny => refused(event, reason),
+        _ if event.permits() => Verdict { decision: Some(decision), reason, ..Verdict::default() },
+        _ => Verdict::default(),
+    }
+}
+
+/// A hook's "no", as far as the event has one.
+pub(super) fn refused(event: HookEvent, reason: Option<String>) -> Verdict {
+    let reason = reason.filter(|reason| !reason.trim().is_empty()).unwrap_or_else(|| NO_REASON.to_owned());
+    match event.refusal() {
+        Refusal::Nothing => Verdict::error(format!("{} hooks cannot block anything: {reason}", event.as_str())),
+        Refusal::Blocks if event.permits() => Verdict {
+            decision: Some(Decision::Deny),
+            reason: Some(reason.clone()),
+            blocked: Some(reason),
+            ..Verdict::default()
+        },
+        Refusal::Blocks | Refusal::Tells => Verdict { blocked: Some(reason), ..Verdict::default() },
+    }
+}
+
+fn event_fields(event: HookEvent, specific: &Fields, verdict: &mut Verdict) -> Result<(), String> {
+    match event {
+        HookEvent::PreToolUse => {
+            verdict.updated_input = specific.object("updatedInput")?.cloned().map(Value::Object);
+        }
+        HookEvent::PostToolUse => {
+            let output = specific.value("updatedToolOutput").or_else(|| specific.value("updatedMCPToolOutput"));
+            verdict.updated_output = output.cloned();
+        }
+        HookEvent::PermissionRequest => verdict.permission = permission(specific)?,
+        HookEvent::PermissionDenied => verdict.retry = specific.flag("retry")? == Some(true),
+        HookEvent::UserPromptSubmit => verdict.session_title = specific.owned("sessionTitle")?,
+        HookEvent::SessionStart => {
+            verdict.session_title = specific.owned("sessionTitle")?;
+            verdict.initial_user_message = specific.owned("initialUserMessage")?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn permission(specific: &Fields) -> Result<Option<Value>, String> {
+    let Some(decision) = specific.object("decision")? else { return Ok(None) };
+    let inner = Fields { at: "hookSpecificOutput.decision.", map: decision };
+    match inner.text("behavior")? {
+        Some("allow" | "deny") => {}
+        other => return Err(format!("decision.behavior is {:?}, not allow or deny", other.unwrap_or_default())),
+    }
+    inner.object("updatedInput")?;
+    inner.text("message")?;
+    inner.flag("interrupt")?;
+    Ok(Some(Value::Object(decision.clone())))
+}
+
+/// Typed access to an object; `at` is where it stands, for errors.
+struct Fields<'a> {
+    at: &'static str,
+    map: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    fn value(&self, key: &str) -> Option<&'a Value> {
+        self.map.get(key).filter(|value| !value.is_null())
+    }
+
+    fn typed<T>(&self, key: &str, kind: &str, as_type: impl Fn(&'a Value) -> Option<T>) -> Result<Option<T>, String> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        as_type(value).map(Some).ok_or_else(|| format!("{}{key} is not {kind}", self.at))
+    }
+
+    fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
+        self.typed(key, "a string", Value::as_str)
+    }
+
+    fn owned(&self, key: &str) -> Result<Option<String>, String> {
+        Ok(self.text(key)?.map(str::to_owned))
+    }
+
+    fn flag(&self, key: &str) -> Result<Option<bool>, String> {
+        self.typed(key, "true or false", Value::as_bool)
+    }
+
+    fn object(&self, key: &str) -> Result<Option<&'a Map<String, Value>>, String> {
+        self.typed(key, "an object", Value::as_object)
+    }
+}

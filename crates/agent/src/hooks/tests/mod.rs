@@ -1,0 +1,116 @@
+//! Hooks as a whole: what answers mean, what settings mean, and real processes and servers.
+
+mod configured;
+mod meaning;
+mod others;
+mod running;
+
+use super::{Callbacks, HookEvent, HookNews, Hooks, Scene, Verdict, World, fire};
+use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Far beyond what any hook of these tests takes, so that only a fault reaches it.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A folder, an environment, and an ear for news.
+struct Bench {
+    folder: TempDir,
+    project: PathBuf,
+    env: proc::Env,
+    news: RefCell<Vec<HookNews>>,
+    count: RefCell<u32>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("project");
+        std::fs::create_dir(&project).unwrap();
+        let env = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+        Self { folder, project, env, news: RefCell::default(), count: RefCell::default() }
+    }
+
+    fn set(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.project.join(file)).unwrap_or_default()
+    }
+
+    async fn fire(&self, hooks: &Hooks, event: HookEvent, subject: Option<&str>, fields: Value) -> Verdict {
+        self.fire_with(hooks, event, subject, fields, None).await
+    }
+
+    async fn fire_with(
+        &self,
+        hooks: &Hooks,
+        event: HookEvent,
+        subject: Option<&str>,
+        fields: Value,
+        callbacks: Option<&dyn Callbacks>,
+    ) -> Verdict {
+        let scene = Scene {
+            session_id: "s-1",
+            transcript_path: "/t/s-1.jsonl",
+            cwd: &self.project,
+            permission_mode: "default",
+            agent_id: None,
+            agent_type: None,
+            effort: Some("high"),
+            prompt_id: None,
+        };
+        let (env_file, spill_dir) = (self.folder.path().join("env"), self.folder.path().join("spilled"));
+        let world = World {
+            env: &self.env,
+            project_dir: &self.project,
+            env_file: Some(&env_file),
+            callbacks,
+            http: &|| {
+                let access = model::ClientConfig::new("http://127.0.0.1", model::Auth::None);
+                model::plain_client(&access)?.build().map_err(|error| error.to_string())
+            },
+            observe: &|news| self.news.borrow_mut().push(news),
+            spill_dir: &spill_dir,
+            ids: &|| {
+                *self.count.borrow_mut() += 1;
+                format!("h{}", self.count.borrow())
+            },
+        };
+        let Value::Object(fields) = fields else { panic!("fields are an object") };
+        let fields: Map<String, Value> = fields;
+        let fired = fire(hooks, event, subject, fields, Some("toolu_1"), &scene, &world);
+        tokio::time::timeout(PATIENCE, fired).await.expect("a hook that should have ended")
+    }
+
+    /// Fires PreToolUse for a Bash command.
+    async fn bash(&self, hooks: &Hooks, command: &str) -> Verdict {
+        let fields = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_1"});
+        self.fire(hooks, HookEvent::PreToolUse, Some("Bash"), fields).await
+    }
+
+    fn outcomes(&self) -> Vec<&'static str> {
+        let news = self.news.borrow();
+        news.iter()
+            .map(|news| match news {
+                HookNews::Started { .. } => "started",
+                HookNews::Response { outcome, .. } => outcome,
+            })
+            .collect()
+    }
+}
+
+/// Handlers of one event, as settings have them; no warnings.
+fn hooks(event: &str, handlers: &Value) -> Hooks {
+    let (hooks, warnings) = Hooks::from_settings(&json!({event: [{"hooks": handlers}]}), "test");
+    assert_eq!(warnings, Vec::<String>::new());
+    hooks
+}
+
+fn command(text: &str) -> Value {
+    json!({"type": "command", "command": text})
+}

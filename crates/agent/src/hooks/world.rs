@@ -1,0 +1,113 @@
+//! What a hook is told of the conversation, and the doors to everything outside this module.
+
+use super::event::HookEvent;
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// The conversation at the moment of an event.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    pub session_id: &'a str,
+    pub transcript_path: &'a str,
+    pub cwd: &'a Path,
+    /// Left out where empty.
+    pub permission_mode: &'a str,
+    pub agent_id: Option<&'a str>,
+    pub agent_type: Option<&'a str>,
+    pub effort: Option<&'a str>,
+    pub prompt_id: Option<&'a str>,
+}
+
+impl Scene<'_> {
+    /// The input of an event: what all have in common, then its own fields.
+    pub(super) fn input(&self, event: HookEvent, fields: Map<String, Value>) -> Value {
+        let mut input = Map::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                input.insert(key.into(), value);
+            }
+        };
+        let mode = (!self.permission_mode.is_empty()).then(|| json!(self.permission_mode));
+        put("session_id", Some(json!(self.session_id)));
+        put("prompt_id", self.prompt_id.map(Value::from));
+        put("transcript_path", Some(json!(self.transcript_path)));
+        put("cwd", Some(json!(self.cwd.to_string_lossy())));
+        put("permission_mode", mode);
+        put("effort", self.effort.map(|level| json!({"level": level})));
+        put("agent_id", self.agent_id.map(Value::from));
+        put("agent_type", self.agent_type.map(Value::from));
+        put("hook_event_name", Some(json!(event.as_str())));
+        input.extend(fields);
+        Value::Object(input)
+    }
+}
+
+/// The client's own functions, reached over the control protocol.
+pub trait Callbacks {
+    /// Asks one. The future is dropped when `timeout` has passed or nobody needs the answer any more.
+    fn call(
+        &self,
+        callback_id: &str,
+        input: Value,
+        tool_use_id: Option<&str>,
+        timeout: Duration,
+    ) -> LocalBoxFuture<'_, Result<Value, String>>;
+}
+
+/// Everything outside that hooks may touch.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// What commands inherit; hooks' own variables are added, `OTEL_*` is taken out.
+    pub env: &'a proc::Env,
+    pub project_dir: &'a Path,
+    /// Where hooks of the first events may leave `export` lines for later shell commands.
+    pub env_file: Option<&'a Path>,
+    pub callbacks: Option<&'a dyn Callbacks>,
+    /// Must not follow redirects: they would lead headers and answers to another host.
+    pub http: &'a dyn Fn() -> Result<reqwest::Client, String>,
+    pub observe: &'a dyn Fn(HookNews),
+    /// For texts too long for a conversation; made when needed.
+    pub spill_dir: &'a Path,
+    pub ids: &'a dyn Fn() -> String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Success,
+    Error,
+    Cancelled,
+}
+
+impl Outcome {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// The life of one run of one handler, for clients that asked for hook events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookNews {
+    Started {
+        hook_id: String,
+        name: String,
+        event: HookEvent,
+    },
+    Response {
+        hook_id: String,
+        name: String,
+        event: HookEvent,
+        stdout: String,
+        stderr: String,
+        /// Both streams, one after the other.
+        output: String,
+        exit_code: Option<i32>,
+        /// `success`, `error` or `cancelled`.
+        outcome: &'static str,
+    },
+}

@@ -1,0 +1,183 @@
+//! May this call run? Hooks speak first, then `policy`; where the answer is "ask", whoever can be asked
+//! is: a hook, the client, a tool of the client's. Nobody there means no.
+
+mod ask;
+mod suggest;
+mod updates;
+
+use crate::hooks::{self, Decision as Wish};
+use crate::shared::{Lane, Shared};
+use policy::{Call, Decision, PathFact, Policy, Verdict};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use tools::Target;
+use wire::{Event, System, ToolDenied};
+
+/// A call that may run, with its input as hooks and the client have left it.
+pub struct Permitted {
+    pub input: Value,
+    pub targets: Vec<Target>,
+    /// What hooks want the model to know beside the result.
+    pub contexts: Vec<String>,
+}
+
+/// A call that may not.
+pub struct Refused {
+    /// What the model is told.
+    pub words: String,
+    /// The client wants the turn to end here.
+    pub interrupt: bool,
+    /// A hook wants the whole run to stop here.
+    pub stop: Option<String>,
+}
+
+/// One call on its way to permission.
+pub struct Request<'a> {
+    pub shared: &'a Shared,
+    pub lane: &'a Lane,
+    pub tool_use_id: &'a str,
+    pub name: &'a str,
+}
+
+/// Judges one call. A refusal is recorded and reported already.
+pub async fn permit(
+    shared: &Shared,
+    lane: &Lane,
+    tool_use_id: &str,
+    name: &str,
+    input: Value,
+    targets: Vec<Target>,
+) -> Result<Permitted, Refused> {
+    let request = Request { shared, lane, tool_use_id, name };
+    let mut call = Permitted { input, targets, contexts: Vec::new() };
+    let wish = request.hear_hooks(&mut call).await?;
+    let decision = judge(shared, lane, name, &call.input, &call.targets);
+    let by_rule = decision.reason_type == "rule";
+    let asks = match (decision.verdict, wish) {
+        (Verdict::Deny, _) => return Err(request.deny(&call.input, &words(name, &decision), Some(&decision)).await),
+        (Verdict::Ask, Some(Wish::Allow)) => by_rule,
+        (Verdict::Allow, Some(Wish::Ask)) | (Verdict::Ask, _) => true,
+        (Verdict::Allow, _) => false,
+    };
+    if asks { ask::ask(&request, call, &decision).await } else { Ok(call) }
+}
+
+impl Request<'_> {
+    /// What the PreToolUse hooks say; a new input is checked like the model's own.
+    async fn hear_hooks(&self, call: &mut Permitted) -> Result<Option<Wish>, Refused> {
+        let mut fields = Map::new();
+        fields.insert("tool_name".into(), json!(self.name));
+        fields.insert("tool_input".into(), call.input.clone());
+        fields.insert("tool_use_id".into(), json!(self.tool_use_id));
+        let fired = crate::hearing::fire(
+            self.shared,
+            self.lane,
+            hooks::HookEvent::PreToolUse,
+            Some(self.name),
+            fields,
+            Some(self.tool_use_id),
+        );
+        let verdict = fired.await;
+        call.contexts.extend(verdict.contexts);
+        if let Some(reason) = verdict.stop {
+            let refused = self.deny(&call.input, &format!("A hook stopped the run: {reason}"), None).await;
+            return Err(Refused { stop: Some(reason), ..refused });
+        }
+        let denied = verdict.blocked.or_else(|| {
+            let reason = || verdict.reason.clone().unwrap_or_else(|| "no reason given".into());
+            (verdict.decision == Some(Wish::Deny)).then(reason)
+        });
+        if let Some(reason) = denied {
+            let words = format!("{} was not run: a hook refused it ({reason}).", self.name);
+            return Err(self.deny(&call.input, &words, None).await);
+        }
+        if let Some(input) = verdict.updated_input {
+            self.replace_input(call, input).await?;
+        }
+        Ok(verdict.decision)
+    }
+
+    async fn replace_input(&self, call: &mut Permitted, input: Value) -> Result<(), Refused> {
+        match crate::calls::checked(self.lane, self.name, &input) {
+            Ok((input, targets)) => {
+                call.input = input;
+                call.targets = targets;
+                Ok(())
+            }
+            Err(problem) => Err(self
+                .deny(
+                    &input,
+                    &format!(
+                        "{} was not run: its changed input is not usable ({}).",
+                        self.name,
+                        crate::after::text_of(&problem)
+                    ),
+                    None,
+                )
+                .await),
+        }
+    }
+
+    /// Records a refusal: in the result's list, and as an event where no client was asked.
+    async fn deny(&self, input: &Value, words: &str, decision: Option<&Decision>) -> Refused {
+        self.record(input);
+        let event = ToolDenied {
+            tool_name: self.name.into(),
+            tool_use_id: self.tool_use_id.into(),
+            message: words.to_owned(),
+            agent_id: self.lane.role.agent_id(),
+            decision_reason_type: Some(decision.map_or("hook", |decision| decision.reason_type)),
+            decision_reason: decision.map(|decision| decision.reason.clone()),
+        };
+        self.shared.emitter.send(Event::System(System::PermissionDenied(event))).await;
+        Refused { words: words.to_owned(), interrupt: false, stop: None }
+    }
+
+    fn record(&self, input: &Value) {
+        let denial = json!({"tool_name": self.name, "tool_use_id": self.tool_use_id, "tool_input": input});
+        self.shared.live.denials.borrow_mut().push(denial);
+    }
+}
+
+/// The decision of rules and mode alone, without any effect.
+pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &[Target]) -> Decision {
+    let workspace = &lane.tools.workspace;
+    let mut rules = shared.live.rules.borrow().clone();
+    rules.allow.extend(shared.live.grants.borrow().iter().cloned());
+    let mut roots = workspace.roots().to_vec();
+    roots.extend(shared.live.extra_roots.borrow().iter().cloned());
+    let policy = Policy {
+        mode: shared.mode(&lane.role),
+        rules,
+        roots,
+        cwd: workspace.cwd(),
+        home: shared.options.places.home.clone(),
+    };
+    let paths: Vec<PathFact> = targets
+        .iter()
+        .map(|target| PathFact { given: target.given.clone(), real: target.real.clone(), write: target.write })
+        .collect();
+    policy::decide(&policy, &Call { tool: name, input, paths: &paths }, &Disk)
+}
+
+fn words(name: &str, decision: &Decision) -> String {
+    let reason = decision.reason.trim_end_matches('.');
+    match decision.verdict {
+        Verdict::Ask => format!(
+            "{name} was not run: it needs a permission and nobody is here to give it ({reason}). \
+             Go on without it; if the task cannot be done that way, say what you would have run and why."
+        ),
+        _ => format!(
+            "{name} was not run: it is not permitted ({reason}). Do not try to get around this; go on without it."
+        ),
+    }
+}
+
+/// The real file system, for paths that stand inside shell commands.
+pub struct Disk;
+
+impl policy::Resolve for Disk {
+    fn real(&self, path: &Path) -> PathBuf {
+        tools::real_path(path)
+    }
+}

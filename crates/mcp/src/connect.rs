@@ -1,0 +1,252 @@
+//! From a configuration to a server that has told its tools, or to the reason why not.
+
+use crate::ask::{AskError, Listed, Patience, list};
+use crate::config::{ServerConfig, Transport};
+use crate::deps::Deps;
+use crate::handler::Handler;
+use crate::notes::Notes;
+use crate::tool::Tool;
+use crate::web::{self, FIRST_BYTE, WebError};
+use crate::{http, sdk, sse, stdio};
+use proc::{Exit, Piped, SpawnError};
+use rmcp::model::ServerJsonRpcMessage;
+use rmcp::service::{ClientInitializeError, RunningService};
+use rmcp::transport::IntoTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::{ClientLifecycleMode, Peer, RoleClient, serve_client_with_lifecycle};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use url::Url;
+
+/// Of a remote server that may only be busy.
+const REMOTE_TRIES: u32 = 3;
+
+/// Before the second try; doubled before the third.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// For a process whose pipes closed to end and to tell its exit code.
+pub(crate) const LAST_MOMENTS: Duration = Duration::from_millis(300);
+
+/// Between asking a process that failed us to end and killing it.
+pub(crate) const GRACE: Duration = Duration::from_millis(100);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectError {
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    #[error(transparent)]
+    Web(#[from] WebError),
+    #[error("it was not ready within {} s", .0.as_secs_f32())]
+    Silent(Duration),
+    #[error("it closed the connection before it was ready{}", note(.0))]
+    Closed(String),
+    #[error("it answered wrongly: {0}")]
+    Answered(String),
+    #[error("it cannot be set up: {0}")]
+    Setup(String),
+    #[error("{cause}{}{}", .exit.map(ended).unwrap_or_default(), said(.words))]
+    Process { cause: Box<ConnectError>, exit: Option<Exit>, words: String },
+}
+
+impl ConnectError {
+    pub(crate) fn needs_auth(&self) -> bool {
+        matches!(self, Self::Web(WebError::Unauthorized))
+    }
+
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Web(error) => error.may_pass(),
+            Self::Closed(_) => true,
+            _ => false,
+        }
+    }
+}
+
+fn note(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+pub(crate) fn ended(exit: Exit) -> String {
+    match (exit.code, exit.signal) {
+        (Some(code), _) => format!(" (exit code {code})"),
+        (None, Some(signal)) => format!(" (signal {signal})"),
+        (None, None) => String::new(),
+    }
+}
+
+pub(crate) fn said(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(". Its last words:\n{words}") }
+}
+
+/// A server that is ready, and all that lives as long as it.
+pub(crate) struct Connected {
+    pub(crate) running: RunningService<RoleClient, Handler>,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) changed: Arc<Notify>,
+    pub(crate) process: Option<Piped>,
+    /// For messages that the client sends unasked.
+    pub(crate) incoming: Option<Sender<ServerJsonRpcMessage>>,
+    /// Carries messages to the client; ends with us.
+    pub(crate) beside: Option<Beside>,
+    pub(crate) notes: Notes,
+}
+
+/// A task that ends with its owner.
+pub(crate) struct Beside(JoinHandle<()>);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Bounded by `start_timeout` in all; a remote server gets several tries within it.
+pub(crate) async fn connect(config: &ServerConfig, deps: &Deps) -> Result<Connected, ConnectError> {
+    let attempt = Attempt { config, deps, deadline: Instant::now() + deps.start_timeout };
+    match &config.transport {
+        Transport::Stdio { command, args, env } => attempt.process(command, args, env).await,
+        Transport::Sdk => attempt.sdk().await,
+        Transport::Http { .. } | Transport::Sse { .. } => attempt.remote().await,
+    }
+}
+
+struct Attempt<'a> {
+    config: &'a ServerConfig,
+    deps: &'a Deps,
+    deadline: Instant,
+}
+
+impl Attempt<'_> {
+    async fn process(&self, command: &str, args: &[String], env: &[(String, String)]) -> Result<Connected, ConnectError> {
+        let mut process = stdio::start(command, args, env, &self.deps.env, &self.deps.cwd)?;
+        let notes = Notes::default();
+        let pipes = process.take_pipes().ok_or_else(|| ConnectError::Setup("it has no pipes".into()))?;
+        match self.handshake(stdio::Lines::new(pipes, notes.clone()), notes.clone()).await {
+            Ok(connected) => Ok(Connected { process: Some(process), ..connected }),
+            Err(cause) => {
+                // Our ends of the pipes are closed by now: a healthy process ends of itself.
+                let exit = match timeout(LAST_MOMENTS, process.wait()).await {
+                    Ok(exit) => Some(exit),
+                    Err(_) => {
+                        process.stop(GRACE).await;
+                        None
+                    }
+                };
+                let words = last_words(&process, &notes);
+                Err(ConnectError::Process { cause: Box::new(cause), exit, words })
+            }
+        }
+    }
+
+    async fn sdk(&self) -> Result<Connected, ConnectError> {
+        let Some(link) = self.deps.sdk.clone() else {
+            return Err(ConnectError::Setup("it lives in the client, and this client offers no way to it".into()));
+        };
+        let (transport, incoming, serving) = sdk::link(&self.config.name, link);
+        let beside = Beside(tokio::task::spawn_local(serving));
+        let connected = self.handshake(transport, Notes::default()).await?;
+        Ok(Connected { incoming: Some(incoming), beside: Some(beside), ..connected })
+    }
+
+    async fn remote(&self) -> Result<Connected, ConnectError> {
+        let mut pause = FIRST_PAUSE;
+        for _ in 1..REMOTE_TRIES {
+            match timeout_at(self.deadline, self.remote_once()).await {
+                Ok(Err(error)) if error.may_pass() && Instant::now() + pause < self.deadline => sleep(pause).await,
+                Ok(outcome) => return outcome,
+                Err(_) => return Err(ConnectError::Silent(self.deps.start_timeout)),
+            }
+            pause *= 2;
+        }
+        let last = timeout_at(self.deadline, self.remote_once()).await;
+        last.unwrap_or(Err(ConnectError::Silent(self.deps.start_timeout)))
+    }
+
+    async fn remote_once(&self) -> Result<Connected, ConnectError> {
+        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &self.config.transport else {
+            return Err(ConnectError::Setup("it is no remote server".into()));
+        };
+        let address = Url::parse(url).map_err(|error| ConnectError::Setup(format!("{url:?} is no address: {error}")))?;
+        let builder = (self.deps.http)(&address).map_err(ConnectError::Setup)?;
+        let client = web::client(builder).map_err(ConnectError::Setup)?;
+        let headers = web::headers(headers).map_err(ConnectError::Setup)?;
+        // A server that was given more time for its calls may use it before it answers.
+        let patience = FIRST_BYTE.max(self.config.timeout.unwrap_or_default());
+        let notes = Notes::default();
+        if matches!(self.config.transport, Transport::Sse { .. }) {
+            let stream = sse::open(client, &address, headers, patience, notes.clone()).await?;
+            self.handshake(stream, notes).await
+        } else {
+            self.handshake(http::transport(client, url, headers, patience, notes.clone()), notes).await
+        }
+    }
+
+    async fn handshake<T, E, A>(&self, transport: T, notes: Notes) -> Result<Connected, ConnectError>
+    where
+        T: IntoTransport<RoleClient, E, A>,
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let silent = |_| ConnectError::Silent(self.deps.start_timeout);
+        let changed = Arc::new(Notify::new());
+        let client = (self.deps.client.0.as_str(), self.deps.client.1.as_str());
+        let handler = Handler::new(client, &self.deps.roots, changed.clone());
+        let serving = serve_client_with_lifecycle(handler, transport, ClientLifecycleMode::Initialize);
+        let running = timeout_at(self.deadline, serving).await.map_err(silent)?;
+        let running = running.map_err(|error| initialize_error(error, &notes))?;
+        let tools = timeout_at(self.deadline, tools(self.config, running.peer())).await.map_err(silent)?;
+        let tools = tools.map_err(|error| match error {
+            AskError::Closed => ConnectError::Closed(notes.reason().unwrap_or_default()),
+            error => ConnectError::Answered(format!("its tools cannot be listed: {error}")),
+        })?;
+        Ok(Connected { running, tools, changed, process: None, incoming: None, beside: None, notes })
+    }
+}
+
+pub(crate) async fn tools(config: &ServerConfig, peer: &Peer<RoleClient>) -> Result<Vec<Tool>, AskError> {
+    let offered = peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
+    if !offered {
+        return Ok(Vec::new());
+    }
+    let listed = list(peer, Listed::Tools, Patience::default()).await?;
+    Ok(listed.iter().filter_map(|tool| Tool::read(&config.name, config.always_load, tool)).collect())
+}
+
+/// The end of standard error, and where it is silent the last thing on stdout that was no message.
+pub(crate) fn last_words(process: &Piped, notes: &Notes) -> String {
+    let words = process.last_words();
+    if words.is_empty() { notes.last_noise().unwrap_or_default() } else { words }
+}
+
+fn initialize_error(error: ClientInitializeError, notes: &Notes) -> ConnectError {
+    if error.is_authorization_required() {
+        return WebError::Unauthorized.into();
+    }
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => ConnectError::Closed(notes.reason().unwrap_or_default()),
+        ClientInitializeError::JsonRpcError(error) => ConnectError::Answered(error.message.into_owned()),
+        ClientInitializeError::ExpectedInitResult(_) => {
+            ConnectError::Answered("its answer to initialize lacks what the protocol demands".into())
+        }
+        ClientInitializeError::TransportError { error, .. } => sending_error(error.error),
+        other => ConnectError::Answered(other.to_string()),
+    }
+}
+
+/// rmcp wraps what the transport said; what it means is still inside.
+fn sending_error(error: Box<dyn std::error::Error + Send + Sync>) -> ConnectError {
+    let error = match error.downcast::<StreamableHttpError<WebError>>() {
+        Ok(error) => match *error {
+            StreamableHttpError::Client(error) => return error.into(),
+            other => return ConnectError::Closed(other.to_string()),
+        },
+        Err(error) => error,
+    };
+    match error.downcast::<WebError>() {
+        Ok(error) => (*error).into(),
+        Err(error) => ConnectError::Closed(error.to_string()),
+    }
+}

@@ -1,0 +1,35 @@
+//! What a manager of servers is given: everything it must not find out by itself.
+
+use crate::sdk::SdkLink;
+use proc::Env;
+use reqwest::ClientBuilder;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+use url::Url;
+
+/// Makes the beginning of an HTTP client for an address: the caller knows proxies and certificates.
+pub type HttpSetup = Rc<dyn Fn(&Url) -> Result<ClientBuilder, String>>;
+
+#[derive(Clone)]
+pub struct Deps {
+    /// Where processes are started.
+    pub cwd: PathBuf,
+    /// The whole environment of processes; an entry's own variables are added to it.
+    pub env: Env,
+    /// Told to servers that ask where the work is.
+    pub roots: Vec<PathBuf>,
+    pub sdk: Option<Rc<dyn SdkLink>>,
+    /// Who we say we are: name and version.
+    pub client: (String, String),
+    /// For one server, from its start to its list of tools.
+    pub start_timeout: Duration,
+    /// For one call, where the server's entry does not say.
+    pub call_timeout: Duration,
+    /// For a call of which nothing is heard, instead of the defaults; zero means no such limit.
+    pub idle_timeout: Option<Duration>,
+    pub http: HttpSetup,
+    /// Longer results go to a file.
+    pub max_output_tokens: u64,
+    pub spill_dir: PathBuf,
+}

@@ -1,0 +1,41 @@
+//! Tools from outside: MCP servers over stdio, streamable HTTP, legacy SSE and in the client's own
+//! process, all behind one [`Servers`].
+//!
+//! The protocol is the official SDK's (`rmcp`), and no other crate sees it; the transports' bounds are
+//! ours, so that a server that crashes, hangs or floods ends nothing but its own call. Processes are
+//! started through `proc`.
+//!
+//! Deliberately absent: finding configurations, permissions, logging in to a server (one that wants it is
+//! `needs-auth`), prompts, and answering a server that wants to use our model or question our user.
+
+mod ask;
+mod config;
+mod connect;
+mod content;
+mod deps;
+mod events;
+mod expand;
+mod handler;
+mod http;
+mod live;
+mod message;
+mod names;
+mod notes;
+mod schema;
+mod sdk;
+mod servers;
+mod spill;
+mod sse;
+mod stdio;
+mod table;
+mod text;
+mod tool;
+mod web;
+
+pub use config::{Problem, ServerConfig, Transport, parse};
+pub use content::Called;
+pub use deps::{Deps, HttpSetup};
+pub use sdk::SdkLink;
+pub use servers::{DYNAMIC, Servers, SetResult};
+pub use table::Status;
+pub use tool::Tool;

@@ -1,0 +1,251 @@
+//! Which servers there are and how each is doing. Nobody holds a borrow over an await.
+
+use crate::config::ServerConfig;
+use crate::deps::Deps;
+use crate::live::Life;
+use crate::names::Names;
+use crate::spill::Spill;
+use crate::tool::Tool;
+use rmcp::model::{ServerJsonRpcMessage, ServerPeerInfo};
+use rmcp::{Peer, RoleClient};
+use serde_json::Value;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinHandle;
+
+/// A server's standing, in the words of `init` and `mcp_status`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    pub name: String,
+    /// connected, failed, needs-auth, pending or disabled.
+    pub status: &'static str,
+    pub server_info: Option<Value>,
+    pub error: Option<String>,
+    pub config: Value,
+    pub scope: String,
+    pub source: Option<String>,
+    pub tools: Vec<Value>,
+}
+
+pub(crate) struct Connection {
+    pub(crate) peer: Peer<RoleClient>,
+    pub(crate) info: Option<Arc<ServerPeerInfo>>,
+    pub(crate) incoming: Option<Sender<ServerJsonRpcMessage>>,
+}
+
+#[derive(Clone)]
+pub(crate) enum State {
+    Pending,
+    Connected(Rc<Connection>),
+    Failed { reason: String, needs_auth: bool },
+    Disabled,
+}
+
+impl State {
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Connected(_) => "connected",
+            Self::Failed { needs_auth: true, .. } => "needs-auth",
+            Self::Failed { needs_auth: false, .. } => "failed",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+struct Entry {
+    config: Rc<ServerConfig>,
+    life: u64,
+    state: State,
+    /// Kept when the connection is lost: the model was told of them, and a call brings the server back.
+    tools: Vec<Tool>,
+    running: Option<Running>,
+}
+
+struct Running {
+    task: JoinHandle<()>,
+    close: Rc<Notify>,
+}
+
+pub(crate) struct Table {
+    pub(crate) deps: Rc<Deps>,
+    pub(crate) spill: Spill,
+    entries: RefCell<Vec<Entry>>,
+    /// Servers on their way out.
+    leaving: RefCell<Vec<JoinHandle<()>>>,
+    lives: Cell<u64>,
+    /// Rung whenever a server's state changes.
+    pub(crate) news: Notify,
+}
+
+impl Table {
+    pub(crate) fn new(deps: Deps) -> Self {
+        let spill = Spill::new(deps.spill_dir.clone());
+        Self {
+            deps: Rc::new(deps),
+            spill,
+            entries: RefCell::default(),
+            leaving: RefCell::default(),
+            lives: Cell::new(0),
+            news: Notify::new(),
+        }
+    }
+
+    pub(crate) fn config(&self, name: &str) -> Option<Rc<ServerConfig>> {
+        self.entries.borrow().iter().find(|entry| entry.config.name == name).map(|entry| entry.config.clone())
+    }
+
+    pub(crate) fn configs(&self) -> Vec<Rc<ServerConfig>> {
+        self.entries.borrow().iter().map(|entry| entry.config.clone()).collect()
+    }
+
+    pub(crate) fn state(&self, name: &str) -> Option<State> {
+        self.entries.borrow().iter().find(|entry| entry.config.name == name).map(|entry| entry.state.clone())
+    }
+
+    pub(crate) fn any_pending(&self) -> bool {
+        self.entries.borrow().iter().any(|entry| matches!(entry.state, State::Pending))
+    }
+
+    /// Adds a server that is not known by that name and connects it.
+    pub(crate) fn add(self: &Rc<Self>, config: ServerConfig) {
+        if self.config(&config.name).is_some() {
+            return;
+        }
+        let name = config.name.clone();
+        let entry = Entry { config: Rc::new(config), life: 0, state: State::Disabled, tools: Vec::new(), running: None };
+        self.entries.borrow_mut().push(entry);
+        self.begin(&name);
+    }
+
+    /// Starts a new life of the server; the one it has ends.
+    pub(crate) fn begin(self: &Rc<Self>, name: &str) {
+        self.end(name, State::Pending);
+        let number = self.lives.replace(self.lives.get() + 1) + 1;
+        self.change(name, |entry| {
+            let close = Rc::new(Notify::new());
+            let life = Life { config: entry.config.clone(), number, table: Rc::downgrade(self), close: close.clone() };
+            let task = tokio::task::spawn_local(life.run(self.deps.clone()));
+            entry.life = number;
+            entry.running = Some(Running { task, close });
+        });
+    }
+
+    /// Ends the server's life, if it has one; a connected one is given the time to take its leave.
+    pub(crate) fn end(&self, name: &str, state: State) {
+        let mut leaving = self.leaving.borrow_mut();
+        leaving.retain(|task| !task.is_finished());
+        self.change(name, |entry| {
+            entry.life = 0;
+            let before = std::mem::replace(&mut entry.state, state);
+            let Some(running) = entry.running.take() else { return };
+            match before {
+                State::Connected(_) => running.close.notify_one(),
+                _ => running.task.abort(),
+            }
+            leaving.push(running.task);
+        });
+    }
+
+    pub(crate) fn remove(&self, name: &str) {
+        self.end(name, State::Disabled);
+        self.entries.borrow_mut().retain(|entry| entry.config.name != name);
+    }
+
+    pub(crate) fn forget_tools(&self, name: &str) {
+        self.change(name, |entry| entry.tools.clear());
+    }
+
+    pub(crate) fn take_leaving(&self) -> Vec<JoinHandle<()>> {
+        self.leaving.take()
+    }
+
+    fn change(&self, name: &str, how: impl FnOnce(&mut Entry)) {
+        if let Some(entry) = self.entries.borrow_mut().iter_mut().find(|entry| entry.config.name == name) {
+            how(entry);
+        }
+        self.news.notify_waiters();
+    }
+
+    /// What a life tells of itself counts only while it is the server's present one.
+    fn tell(&self, life: &Life, how: impl FnOnce(&mut Entry)) {
+        self.change(&life.config.name, |entry| {
+            if entry.life == life.number {
+                how(entry);
+            }
+        });
+    }
+
+    pub(crate) fn connected(&self, life: &Life, connection: Connection, tools: Vec<Tool>) {
+        self.tell(life, |entry| {
+            entry.state = State::Connected(Rc::new(connection));
+            entry.tools = tools;
+        });
+    }
+
+    pub(crate) fn failed(&self, life: &Life, reason: String, needs_auth: bool) {
+        self.tell(life, |entry| entry.state = State::Failed { reason, needs_auth });
+    }
+
+    pub(crate) fn lost(&self, life: &Life, reason: String) {
+        self.failed(life, reason, false);
+    }
+
+    pub(crate) fn listed(&self, life: &Life, tools: Vec<Tool>) {
+        self.tell(life, |entry| entry.tools = tools);
+    }
+
+    pub(crate) fn statuses(&self) -> Vec<Status> {
+        self.entries.borrow().iter().map(status).collect()
+    }
+
+    /// All tools under the names the model knows them by.
+    pub(crate) fn tools(&self) -> Vec<Tool> {
+        self.named(|tool, full_name| Some(Tool { full_name, ..tool.clone() }))
+    }
+
+    pub(crate) fn tool(&self, full_name: &str) -> Option<Tool> {
+        self.named(|tool, name| (name == full_name).then(|| Tool { full_name: name, ..tool.clone() })).pop()
+    }
+
+    /// Names are given in the order of the servers, so always in full.
+    fn named<T>(&self, mut pick: impl FnMut(&Tool, String) -> Option<T>) -> Vec<T> {
+        let mut names = Names::default();
+        let entries = self.entries.borrow();
+        let tools = entries.iter().flat_map(|entry| &entry.tools);
+        tools.filter_map(|tool| pick(tool, names.name(&tool.server, &tool.name))).collect()
+    }
+}
+
+fn status(entry: &Entry) -> Status {
+    let (server_info, error) = match &entry.state {
+        State::Connected(connection) => {
+            let info = connection.info.as_ref().and_then(|info| info.server_info.as_ref());
+            (info.and_then(|info| serde_json::to_value(info).ok()), None)
+        }
+        State::Failed { reason, .. } => (None, Some(reason.clone())),
+        State::Pending | State::Disabled => (None, None),
+    };
+    Status {
+        name: entry.config.name.clone(),
+        status: entry.state.word(),
+        server_info,
+        error,
+        config: entry.config.raw.clone(),
+        scope: entry.config.scope.clone(),
+        source: entry.config.source.clone(),
+        tools: entry.tools.iter().map(Tool::shown).collect(),
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        let entries = self.entries.borrow();
+        for running in entries.iter().filter_map(|entry| entry.running.as_ref()) {
+            running.task.abort();
+        }
+    }
+}
