@@ -30,12 +30,12 @@ macro_rules! captures {
 captures! {
     pass:
         accept_edits allow_rule bad_flag bad_input bash_background bash_basic bash_loop_text budget cut_stream
-        deny_default_bash edit_ok fork glob grep_modes ink_partial json max_turns no_prompt orchestrator_stream
+        deny_default_bash edit_ok fork glob hooks_pre_deny hooks_stop_block grep_modes ink_partial json max_turns no_prompt orchestrator_stream
         overloaded_then_ok parallel_tools plan_mode read_lines resume runs_basic runs_no_tool_call
         control_can_use_tool control_init runs_schema_violation session_id skill slash_command stream_needs_verbose subagent text tools_restricted
         two_messages write_unread;
     later:
-        hooks_pre_deny hooks_stop_block mcp_stdio;
+        mcp_stdio;
 }
 
 fn play(name: &str) -> Result<(), String> {

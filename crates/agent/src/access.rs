@@ -64,6 +64,7 @@ async fn auth(shared: &Shared, after_refusal: bool) -> Result<Auth, Box<Failure>
         Found::OAuthToken(token) => Auth::OAuth(Secret::new(token.expose())),
         Found::Helper { command } => {
             let key = helped(shared, command).await.map_err(|problem| local(&problem, "authentication_failed"))?;
+            shared.secrets.learn([key.as_str()]);
             shared.access.helped_at.set(Some(Instant::now()));
             Auth::Both(Secret::new(&key))
         }
@@ -107,6 +108,7 @@ async fn fresh_login(shared: &Shared, login: &config::OAuth, after_refusal: bool
     let lock = tokio::task::spawn_blocking(move || config::OAuthLock::acquire(&file)).await;
     let lock = lock.map_err(|error| unauthenticated(&error))?.map_err(|error| unauthenticated(&error))?;
     let stored = lock.current().ok_or_else(|| unauthenticated(&EXPIRED))?;
+    shared.secrets.learn(std::iter::once(&stored.access).chain(&stored.refresh).map(config::Secret::expose));
     // Another process may have refreshed while we waited; the token of a login is good for one refresh.
     if stored.access.expose() != login.access.expose() && !stored.should_refresh(clock::now_ms()) {
         return Ok(stored.access.expose().to_owned());
@@ -121,6 +123,7 @@ async fn fresh_login(shared: &Shared, login: &config::OAuth, after_refusal: bool
         }
         Err(_) => return Err(unauthenticated(&EXPIRED)),
     };
+    shared.secrets.learn(std::iter::once(&tokens.access).chain(&tokens.refresh).map(Secret::expose));
     let expires = clock::now_ms().saturating_add(tokens.lifetime_ms);
     lock.store(tokens.access.expose(), tokens.refresh.as_ref().map(Secret::expose), expires)
         .map_err(|error| unauthenticated(&error))?;

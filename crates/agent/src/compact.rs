@@ -1,6 +1,8 @@
 //! Shortening a conversation before it outgrows the model's window.
 
 use crate::ask::{self, NoReply};
+use crate::conversation::blocks_of;
+use crate::judge::GiveUp;
 use crate::shared::{Lane, Shared};
 use crate::moments;
 use crate::turn::End;
@@ -12,6 +14,10 @@ use wire::{CompactBoundary, CompactMetadata, Event, System};
 
 /// Room kept free for the next answer and its tool results.
 const HEADROOM_TOKENS: u64 = 33_000;
+
+/// A conversation may be too long even to be summarised. Then each of its texts is cut to so many bytes,
+/// to less and less: the last makes a thousand messages fit any window.
+const TEXT_MAX: [usize; 4] = [usize::MAX, 20_000, 2_000, 200];
 
 pub async fn if_needed(shared: &Shared, lane: &mut Lane) -> Result<(), End> {
     let own = model::info(&shared.model(&lane.role)).context_window;
@@ -38,9 +44,15 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
     let started = Instant::now();
     let before = lane.conversation.context_tokens;
     status(shared, lane, Some("compacting")).await;
-    let summary = summarise(shared, lane).await?;
+    let summary = match summarise(shared, lane).await {
+        Ok(summary) => summary,
+        Err(end) => {
+            status(shared, lane, None).await;
+            return Err(end);
+        }
+    };
     let text = format!("{}\n\n{summary}", words::SUMMARY_HEAD);
-    lane.conversation.compact(&text);
+    let prompt = lane.conversation.compact(&text);
     lane.tools.reads.forget_answers();
     let metadata = CompactMetadata {
         trigger,
@@ -49,44 +61,73 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
         duration_ms: Some(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)),
     };
     write(shared, lane, &text, &metadata).await;
+    if let Some(prompt) = prompt {
+        let message = json!({"role": "user", "content": prompt});
+        let extra = UserExtra { is_meta: true, ..UserExtra::default() };
+        lane.transcript.user(&shared.emitter.ids().next(), &message, extra);
+    }
     status(shared, lane, None).await;
     moments::compacted(shared, lane, trigger, &summary).await;
     Ok(())
 }
 
 async fn summarise(shared: &Shared, lane: &Lane) -> Result<String, End> {
-    let mut messages: Vec<Value> = lane.conversation.messages().to_vec();
-    strip_pictures(&mut messages);
-    let question = json!({"role": "user", "content": words::SUMMARISE});
-    messages.push(question);
     let model = shared.model(&lane.role);
-    match ask::aside(shared, &model, words::SUMMARISER, messages).await {
-        Ok(reply) => {
-            let text: Vec<&str> = reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-            Ok(text.join("\n"))
+    let mut end = End::GaveUp(GiveUp::Empty);
+    for most in TEXT_MAX {
+        let mut messages = in_words(&lane.conversation.messages(), most);
+        messages.push(json!({"role": "user", "content": words::SUMMARISE}));
+        match ask::aside(shared, &model, words::SUMMARISER, messages).await {
+            Ok(reply) => {
+                let text: Vec<&str> = reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+                let text = text.join("\n");
+                // Going on from nothing would lose the conversation.
+                if !text.trim().is_empty() {
+                    return Ok(text);
+                }
+            }
+            Err(NoReply::Cancelled) => return Err(End::Interrupted { streaming: true }),
+            Err(NoReply::Failed(failure)) if failure.prompt_too_long => end = End::Api(failure),
+            Err(NoReply::Failed(failure)) => return Err(End::Api(failure)),
         }
-        Err(NoReply::Cancelled) => Err(End::Interrupted { streaming: true }),
-        Err(NoReply::Failed(failure)) => Err(End::Api(failure)),
+    }
+    Err(end)
+}
+
+/// The conversation as plain text: without tools on offer the API takes no calls and no results, and
+/// pictures cost much and tell a summary little.
+fn in_words(messages: &[Value], most: usize) -> Vec<Value> {
+    let told = messages.iter().map(|message| {
+        let blocks = blocks_of(message["content"].clone());
+        let texts: Vec<String> = blocks.iter().filter_map(tell).map(|text| cut(text, most)).collect();
+        (&message["role"], texts.join("\n\n"))
+    });
+    told.filter(|(_, text)| !text.is_empty()).map(|(role, text)| json!({"role": role, "content": text})).collect()
+}
+
+fn tell(block: &Value) -> Option<String> {
+    match block["type"].as_str()? {
+        "text" => block["text"].as_str().map(str::to_owned),
+        "tool_use" | "server_tool_use" => {
+            Some(format!("[called {} with {}]", block["name"].as_str().unwrap_or("a tool"), block["input"]))
+        }
+        "tool_result" => {
+            let texts: Vec<String> = blocks_of(block["content"].clone()).iter().filter_map(tell).collect();
+            Some(format!("[it returned: {}]", texts.join("\n")))
+        }
+        "image" | "document" => Some("[a picture or document was here]".into()),
+        _ => None,
     }
 }
 
-/// Pictures and documents cost much and tell a summary little.
-fn strip_pictures(messages: &mut [Value]) {
-    fn visit(value: &mut Value) {
-        match value {
-            Value::Array(items) => items.iter_mut().for_each(visit),
-            Value::Object(map) if map.get("type").is_some_and(|kind| kind == "image" || kind == "document") => {
-                *value = json!({"type": "text", "text": "[a picture or document was here]"});
-            }
-            Value::Object(map) => {
-                if let Some(content) = map.get_mut("content") {
-                    visit(content);
-                }
-            }
-            _ => {}
-        }
+/// Beginning and end tell more than the middle.
+fn cut(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
     }
-    messages.iter_mut().for_each(visit);
+    let head = text.floor_char_boundary(most / 2);
+    let tail = text.ceil_char_boundary(text.len() - most / 2);
+    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
 async fn write(shared: &Shared, lane: &mut Lane, text: &str, metadata: &CompactMetadata) {
@@ -120,10 +161,26 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_named_instead_of_sent() {
-        let mut messages =
-            vec![json!({"role":"user","content":[{"type":"tool_result","content":[{"type":"image","source":{}}]}]})];
-        strip_pictures(&mut messages);
-        assert_eq!(messages[0]["content"][0]["content"][0]["type"], "text");
+    fn a_conversation_is_told_without_tools_and_pictures() {
+        let messages = [
+            json!({"role":"user","content":"list"}),
+            json!({"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","id":"1","name":"Bash","input":{"command":"ls"}}]}),
+            json!({"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"a.txt"},{"type":"image","source":{}}]}]}),
+            json!({"role":"assistant","content":[{"type":"redacted_thinking","data":"x"}]}),
+        ];
+        assert_eq!(
+            Value::Array(in_words(&messages, usize::MAX)),
+            json!([
+                {"role":"user","content":"list"},
+                {"role":"assistant","content":"[called Bash with {\"command\":\"ls\"}]"},
+                {"role":"user","content":"[it returned: a.txt\n[a picture or document was here]]"},
+            ])
+        );
+    }
+
+    #[test]
+    fn long_texts_keep_both_ends_and_whole_characters() {
+        assert_eq!(cut("short".into(), 5), "short");
+        assert_eq!(cut("ééééé".into(), 6), "é\n[6 bytes left out]\né");
     }
 }

@@ -41,11 +41,30 @@ impl Conversation {
         }
     }
 
-    /// Starts over with a summary in place of everything said so far.
-    pub fn compact(&mut self, summary: &str) {
+    /// A prompt alone is all there is to send; no summary could stand in for it.
+    pub fn can_be_shortened(&self) -> bool {
+        self.messages.len() > 1
+    }
+
+    /// Starts over with a summary in place of everything said so far. A prompt that nobody has answered
+    /// yet stays as it was typed, and is returned.
+    pub fn compact(&mut self, summary: &str) -> Option<Value> {
+        let prompt = self.unanswered();
         self.messages = Arc::default();
         self.context_tokens = 0;
         self.push_user(json!(summary));
+        if let Some(prompt) = &prompt {
+            self.push_user(prompt.clone());
+        }
+        prompt
+    }
+
+    /// What the last message says besides the results of tools.
+    fn unanswered(&self) -> Option<Value> {
+        let last = self.messages.last().filter(|last| last["role"] == "user" && self.can_be_shortened())?;
+        let mut blocks = blocks_of(last["content"].clone());
+        blocks.retain(|block| block["type"] != "tool_result");
+        (!blocks.is_empty()).then_some(Value::Array(blocks))
     }
 
     fn push(&mut self, mut message: Value) {
@@ -134,7 +153,20 @@ mod tests {
     #[test]
     fn a_compacted_conversation_keeps_its_preamble() {
         let mut conversation = Conversation::new(vec![json!({"role":"user","content":"x"})], Some("memory".into()));
-        conversation.compact("summary");
+        assert_eq!(conversation.compact("summary"), None);
         assert_eq!(text_of(&conversation.messages()[0]["content"]), "memory\nsummary");
+    }
+
+    #[test]
+    fn a_compacted_conversation_keeps_the_prompt_that_waits_for_its_answer() {
+        let mut conversation = Conversation::new(vec![json!({"role":"user","content":"x"})], Some("memory".into()));
+        conversation.push_assistant(&[json!({"type":"tool_use","id":"1"})]);
+        conversation.push_user(json!([{"type":"tool_result","tool_use_id":"1"}]));
+        let mut between_results = conversation.clone();
+        assert_eq!(between_results.compact("summary"), None);
+        conversation.push_user(json!("what now?"));
+        assert!(conversation.compact("summary").is_some());
+        assert_eq!(conversation.messages().len(), 1);
+        assert_eq!(text_of(&conversation.messages()[0]["content"]), "memory\nsummary\nwhat now?");
     }
 }

@@ -42,7 +42,11 @@ pub async fn fire(
     let client = Client(shared);
     let observe = |news: HookNews| tell(shared, news);
     let access = shared.options.access.client.clone();
-    let http = move || model::plain_client(&access)?.build().map_err(|error| error.to_string());
+    // A redirect would carry a hook's headers to another host.
+    let http = move || {
+        let client = model::plain_client(&access)?.redirect(reqwest::redirect::Policy::none());
+        client.build().map_err(|error| error.to_string())
+    };
     let ids = || shared.emitter.ids().next();
     let world = World {
         env: &shared.options.env,
@@ -51,9 +55,14 @@ pub async fn fire(
         http: &http,
         observe: &observe,
         spill_dir: &shared.options.tools.shell.spill_dir,
+        env_file: shared.options.tools.shell.env_file.as_deref(),
         ids: &ids,
     };
-    let verdict = hooks::fire(&hooks, event, subject, fields, tool_use_id, &scene, &world).await;
+    let mut verdict = hooks::fire(&hooks, event, subject, fields, tool_use_id, &scene, &world).await;
+    for error in verdict.errors.drain(..) {
+        let notice = System::Informational { content: error, level: "warning" };
+        shared.emitter.send(Event::System(notice)).await;
+    }
     for message in &verdict.messages {
         let notice = System::Informational { content: message.clone(), level: "info" };
         shared.emitter.send(Event::System(notice)).await;
@@ -73,12 +82,7 @@ fn tell(shared: &Shared, news: HookNews) {
     let event = match &news {
         HookNews::Started { event, .. } | HookNews::Response { event, .. } => *event,
     };
-    let always = matches!(event, HookEvent::SessionStart | HookEvent::Setup);
-    let never = matches!(
-        event,
-        HookEvent::Notification | HookEvent::SessionEnd | HookEvent::PreCompact | HookEvent::PostCompact
-    );
-    if never || !(always || shared.options.hook_events) {
+    if !event.is_shown(shared.options.hook_events) {
         return;
     }
     let system = match news {
@@ -99,6 +103,25 @@ fn tell(shared: &Shared, news: HookNews) {
         }
     };
     shared.emitter.send_now(Event::System(system));
+}
+
+/// What hooks in the background have come to since the last turn, for the model to know.
+pub fn finished(shared: &Shared) -> Vec<String> {
+    let hooks = Rc::clone(&shared.live.hooks.borrow());
+    let mut contexts = Vec::new();
+    for done in hooks.take_finished() {
+        tell(shared, done.news);
+        contexts.extend(done.verdict.contexts);
+    }
+    contexts
+}
+
+/// Hooks still in the background end with us.
+pub async fn end(shared: &Shared) {
+    let hooks = Rc::clone(&shared.live.hooks.borrow());
+    for news in hooks.end_background().await {
+        tell(shared, news);
+    }
 }
 
 /// Hooks that live in the client's own process.

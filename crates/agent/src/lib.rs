@@ -18,8 +18,6 @@ mod emit;
 mod failpoint;
 mod front;
 mod hearing;
-// Until the module in hooks/ is whole.
-#[path = "hooks_pending.rs"]
 mod hooks;
 mod ids;
 mod judge;
@@ -37,6 +35,7 @@ mod secrets;
 mod shared;
 mod small;
 mod state;
+mod style;
 mod toolset;
 mod turn;
 mod words;

@@ -1,8 +1,7 @@
 //! The system prompt and what stands before the first message.
 
 use crate::shared::Shared;
-use crate::words;
-use crate::{Options, clock};
+use crate::{Options, clock, style, words};
 use serde_json::{Value, json};
 use wire::PermissionMode;
 
@@ -14,13 +13,20 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
     let setup = shared.setup();
     let prompting = &setup.prompting;
     let mut texts = Vec::new();
-    match (&prompting.system, agent_prompt) {
-        (Some(own), _) => texts.push(own.clone()),
-        (None, Some(agent)) => texts.push(agent.to_owned()),
-        (None, None) => texts.push(words::SYSTEM.to_owned()),
-    }
-    if prompting.system.is_none() && !prompting.static_system {
-        texts.push(surroundings(shared));
+    if let Some(own) = &prompting.system {
+        texts.push(own.clone());
+    } else {
+        let style = style::chosen(&shared.options);
+        let codes = style.as_ref().is_none_or(|style| style.keep_coding_instructions);
+        match agent_prompt {
+            Some(agent) => texts.push(agent.to_owned()),
+            None if codes => texts.push(format!("{}\n{}", words::SYSTEM, words::CODING)),
+            None => texts.push(words::SYSTEM.to_owned()),
+        }
+        texts.extend(style.map(|style| format!("# How to answer: {}\n{}", style.name, style.prompt)));
+        if !prompting.static_system {
+            texts.push(surroundings(shared));
+        }
     }
     texts.extend(prompting.append.clone());
     blocks(&texts)

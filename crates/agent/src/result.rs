@@ -4,7 +4,7 @@ use crate::clock;
 use crate::judge::GiveUp;
 use crate::shared::Shared;
 use crate::turn::{End, Turn};
-use model::Failure;
+use model::{Failure, FailureKind};
 use serde_json::Value;
 use wire::Outcome;
 
@@ -104,6 +104,8 @@ fn api_words(failure: &Failure) -> String {
         Some(reset) => {
             format!("You've hit your limit · resets {} · API Error: {}", clock::time_of_day(reset), failure.message)
         }
+        // Nothing was sent, so it is nobody's error but ours to explain.
+        None if failure.kind == FailureKind::Setup => failure.message.clone(),
         None => format!("API Error: {}", failure.message),
     }
 }

@@ -117,6 +117,10 @@ pub async fn drive(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> End
         {
             return End::MaxTurns(most);
         }
+        // Sub-agents and earlier prompts may have spent what there was.
+        if let Some(limit) = spent(shared) {
+            return End::Budget(limit);
+        }
         if let Err(end) = compact::if_needed(shared, lane).await {
             return end;
         }
@@ -124,9 +128,7 @@ pub async fn drive(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> End
             Ok(answer) => answer,
             Err(end) => return end,
         };
-        if let Some(limit) = shared.options.limits.max_budget_usd
-            && shared.ledger.total_usd() >= limit
-        {
+        if let Some(limit) = spent(shared) {
             // Before the answer is added to the turn: the contract's budget result leaves it out of `usage`.
             return End::Budget(limit);
         }
@@ -142,18 +144,28 @@ pub async fn drive(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> End
     }
 }
 
+/// The budget, once it is used up.
+fn spent(shared: &Shared) -> Option<f64> {
+    shared.options.limits.max_budget_usd.filter(|limit| shared.ledger.total_usd() >= *limit)
+}
+
 async fn answer(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Result<Answer, End> {
     loop {
         match ask::ask(shared, lane, turn).await {
             Ok(answer) => return Ok(answer),
             Err(NoReply::Cancelled) => return Err(End::Interrupted { streaming: true }),
-            Err(NoReply::Failed(failure)) if failure.prompt_too_long && turn.nudged.overflow == 0 => {
+            Err(NoReply::Failed(failure)) if may_shorten(lane, turn, &failure) => {
                 turn.nudged.overflow += 1;
                 compact::compact(shared, lane, "auto").await?;
             }
             Err(NoReply::Failed(failure)) => return Err(End::Api(failure)),
         }
     }
+}
+
+/// Once a turn, and not where the prompt alone is what does not fit.
+fn may_shorten(lane: &Lane, turn: &Turn, failure: &Failure) -> bool {
+    failure.prompt_too_long && turn.nudged.overflow == 0 && lane.conversation.can_be_shortened()
 }
 
 /// What follows an answer; `None` asks again.

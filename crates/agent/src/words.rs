@@ -1,7 +1,10 @@
 //! Texts for the model, in our own words and in one place.
 
-/// Who the model is here and how we want it to work. Everything that differs per machine comes after.
+/// Who the model is here, its tools and its answers. Everything that differs per machine comes after.
 pub const SYSTEM: &str = include_str!("words/system.md");
+
+/// How we want it to work on code; an output style of the user's may leave it out.
+pub const CODING: &str = include_str!("words/coding.md");
 
 pub const SUMMARISER: &str =
     "You write hand-over notes for an engineer who takes over a coding session and has seen nothing of it.";

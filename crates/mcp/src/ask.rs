@@ -61,7 +61,11 @@ impl Patience {
 }
 
 /// The result as plain JSON: what rmcp's types do not know is not lost, and reading it stays lenient.
-pub(crate) async fn ask(peer: &Peer<RoleClient>, request: ClientRequest, patience: Patience) -> Result<Value, AskError> {
+pub(crate) async fn ask(
+    peer: &Peer<RoleClient>,
+    request: ClientRequest,
+    patience: Patience,
+) -> Result<Value, AskError> {
     let handle = peer.send_request_with_option(request, patience.options()).await?;
     let mut abandoned = Abandoned { peer, id: Some(handle.id.clone()) };
     let answer = handle.await_response().await;

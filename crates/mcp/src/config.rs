@@ -16,21 +16,11 @@ const TIMEOUT_MIN_MS: u64 = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
     /// A process of ours, spoken to on its pipes.
-    Stdio {
-        command: String,
-        args: Vec<String>,
-        env: Vec<(String, String)>,
-    },
+    Stdio { command: String, args: Vec<String>, env: Vec<(String, String)> },
     /// Streamable HTTP.
-    Http {
-        url: String,
-        headers: Vec<(String, String)>,
-    },
+    Http { url: String, headers: Vec<(String, String)> },
     /// The HTTP transport of before March 2025.
-    Sse {
-        url: String,
-        headers: Vec<(String, String)>,
-    },
+    Sse { url: String, headers: Vec<(String, String)> },
     /// In the client's own process.
     Sdk,
 }
@@ -74,11 +64,7 @@ pub struct Problem {
 }
 
 /// Reads `{"mcpServers": {…}}` or the map inside it. `var` looks up a variable of the environment.
-pub fn parse(
-    config: &Value,
-    scope: &str,
-    var: &dyn Fn(&str) -> Option<String>,
-) -> (Vec<ServerConfig>, Vec<Problem>) {
+pub fn parse(config: &Value, scope: &str, var: &dyn Fn(&str) -> Option<String>) -> (Vec<ServerConfig>, Vec<Problem>) {
     let mut problems = Vec::new();
     let Some(entries) = config.get("mcpServers").unwrap_or(config).as_object() else {
         let message = "\"mcpServers\" must be an object that maps names to servers".to_owned();

@@ -26,15 +26,15 @@ fn each_kind_of_server_is_understood() {
                 env: pairs(&[("A", "d"), ("N", "7")]),
             },
         ),
-        (
-            json!({"type": "stdio", "command": "x"}),
-            Transport::Stdio { command: "x".into(), args: vec![], env: vec![] },
-        ),
+        (json!({"type": "stdio", "command": "x"}), Transport::Stdio { command: "x".into(), args: vec![], env: vec![] }),
         (
             json!({"type": "http", "url": "https://x.test/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}),
             Transport::Http { url: url.clone(), headers: pairs(&[("Authorization", "Bearer t0k")]) },
         ),
-        (json!({"type": "streamable-http", "url": "https://x.test/mcp"}), Transport::Http { url: url.clone(), headers: vec![] }),
+        (
+            json!({"type": "streamable-http", "url": "https://x.test/mcp"}),
+            Transport::Http { url: url.clone(), headers: vec![] },
+        ),
         (json!({"type": "sse", "url": "https://x.test/mcp"}), Transport::Sse { url, headers: vec![] }),
         (json!({"type": "sdk", "name": "srv"}), Transport::Sdk),
     ] {

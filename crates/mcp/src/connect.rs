@@ -121,7 +121,12 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    async fn process(&self, command: &str, args: &[String], env: &[(String, String)]) -> Result<Connected, ConnectError> {
+    async fn process(
+        &self,
+        command: &str,
+        args: &[String],
+        env: &[(String, String)],
+    ) -> Result<Connected, ConnectError> {
         let mut process = stdio::start(command, args, env, &self.deps.env, &self.deps.cwd)?;
         let notes = Notes::default();
         let pipes = process.take_pipes().ok_or_else(|| ConnectError::Setup("it has no pipes".into()))?;
@@ -170,7 +175,8 @@ impl Attempt<'_> {
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &self.config.transport else {
             return Err(ConnectError::Setup("it is no remote server".into()));
         };
-        let address = Url::parse(url).map_err(|error| ConnectError::Setup(format!("{url:?} is no address: {error}")))?;
+        let address =
+            Url::parse(url).map_err(|error| ConnectError::Setup(format!("{url:?} is no address: {error}")))?;
         let builder = (self.deps.http)(&address).map_err(ConnectError::Setup)?;
         let client = web::client(builder).map_err(ConnectError::Setup)?;
         let headers = web::headers(headers).map_err(ConnectError::Setup)?;

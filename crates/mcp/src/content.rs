@@ -134,9 +134,8 @@ impl Shower<'_> {
                 // One note, where the first of the texts stood, for all of them.
                 Part::Text(_) if too_much => content.extend(too_long.take().map(text_block)),
                 Part::Text(text) => content.push(text_block(text)),
-                Part::Image { media, data } => content.push(
-                    json!({"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}),
-                ),
+                Part::Image { media, data } => content
+                    .push(json!({"type": "image", "source": {"type": "base64", "media_type": media, "data": data}})),
                 Part::File { what, media, data } => content.push(text_block(self.saved_file(&what, &media, &data))),
             }
         }

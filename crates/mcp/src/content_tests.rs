@@ -42,7 +42,10 @@ fn what_a_model_cannot_be_shown_is_saved() {
     for (item, ending) in [
         (json!({"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}), ".wav]"),
         (json!({"type": "image", "data": "aGk=", "mimeType": "image/tiff"}), ".bin]"),
-        (json!({"type": "resource", "resource": {"uri": "a:b", "blob": "aGk=", "mimeType": "application/pdf"}}), ".pdf]"),
+        (
+            json!({"type": "resource", "resource": {"uri": "a:b", "blob": "aGk=", "mimeType": "application/pdf"}}),
+            ".pdf]",
+        ),
     ] {
         let (called, folder) = show(&json!({"content": [item]}), WIDE);
         assert!(texts(&called)[0].ends_with(ending), "{:?}", called.content);
@@ -58,7 +61,7 @@ fn errors_and_structures_are_told() {
     let (called, _folder) = show(&json!({"isError": true, "content": [{"type": "text", "text": "boom"}]}), WIDE);
     assert!(called.is_error);
     let (called, _folder) = show(&json!({"structuredContent": {"a": 1}}), WIDE);
-    assert_eq!((texts(&called), called.structured), (vec![r#"{"a":1}"#], Some(json!({"a": 1}))));
+    assert_eq!((texts(&called), called.structured.clone()), (vec![r#"{"a":1}"#], Some(json!({"a": 1}))));
     let both = json!({"structuredContent": {"a": 1}, "content": [{"type": "text", "text": "one"}]});
     assert_eq!(texts(&show(&both, WIDE).0), ["one"]);
     for nothing in [json!({}), json!(null), json!({"content": []}), json!({"content": 5})] {

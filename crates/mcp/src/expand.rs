@@ -72,7 +72,11 @@ mod tests {
             ("é${HOME}é", "é/home/meé", vec![]),
         ] {
             let (filled, names) = expand(text, &var);
-            assert_eq!((filled.as_str(), names), (expected, missing.iter().map(ToString::to_string).collect()), "{text}");
+            assert_eq!(
+                (filled.as_str(), names),
+                (expected, missing.iter().map(ToString::to_string).collect()),
+                "{text}"
+            );
         }
     }
 

@@ -1,9 +1,11 @@
 //! What we answer to a server's own questions: where the work is. Nothing else: no server samples our
-//! model or questions our user, and neither ability is announced.
+//! model or questions our user; neither is announced, and rmcp declines both where a server asks anyway.
+
+#![expect(deprecated, reason = "roots are on their way out of the protocol, but the servers of today ask for them")]
 
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ErrorCode, ErrorData,
-    Implementation, ListRootsResult, ProtocolVersion, Root, RootsCapabilities,
+    ClientCapabilities, ClientConfig, ErrorData, Implementation, ListRootsResult, ProtocolVersion, Root,
+    RootsCapabilities,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
@@ -34,15 +36,6 @@ impl Handler {
 impl ClientHandler for Handler {
     async fn list_roots(&self, _context: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
         Ok(ListRootsResult::new(self.roots.clone()))
-    }
-
-    async fn create_message(
-        &self,
-        _params: CreateMessageRequestParams,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<CreateMessageResult, ErrorData> {
-        let message = "sampling is not offered: ask your own model, or return the text to be judged";
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

@@ -150,7 +150,11 @@ impl Backend {
     }
 
     /// A refusal may hold a proper JSON-RPC error, which then says more.
-    async fn refused(&self, response: Response, session: Option<String>) -> Result<StreamableHttpPostResponse, Refused> {
+    async fn refused(
+        &self,
+        response: Response,
+        session: Option<String>,
+    ) -> Result<StreamableHttpPostResponse, Refused> {
         let challenge = text(response.headers(), WWW_AUTHENTICATE.as_str());
         let (error, body) = web::refusal(response).await;
         match (error, message::read(&body)) {

@@ -52,7 +52,9 @@ fn shape(schema: &Map<String, Value>, root: &Map<String, Value>, depth: usize) -
     }
     for word in COMBINATORS {
         let branches: Vec<Shape> = branches(schema, word)
-            .map(|branch| resolved(branch, root).map_or_else(Shape::default, |branch| self::shape(branch, root, depth + 1)))
+            .map(|branch| {
+                resolved(branch, root).map_or_else(Shape::default, |branch| self::shape(branch, root, depth + 1))
+            })
             .collect();
         let demanded = if word == "allOf" { in_any(&branches) } else { in_all(&branches) };
         for name in demanded {

@@ -87,9 +87,9 @@ pub(crate) async fn open(
 }
 
 fn endpoint(server: &Url, told: &str) -> Result<Url, ConnectError> {
-    let endpoint = server.join(told.trim()).map_err(|error| {
-        ConnectError::Answered(format!("the address to post to, {told:?}, is not valid: {error}"))
-    })?;
+    let endpoint = server
+        .join(told.trim())
+        .map_err(|error| ConnectError::Answered(format!("the address to post to, {told:?}, is not valid: {error}")))?;
     if endpoint.origin() != server.origin() {
         return Err(ConnectError::Answered(format!("it wants messages posted to another host, {told:?}: refused")));
     }

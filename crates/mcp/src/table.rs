@@ -116,7 +116,8 @@ impl Table {
             return;
         }
         let name = config.name.clone();
-        let entry = Entry { config: Rc::new(config), life: 0, state: State::Disabled, tools: Vec::new(), running: None };
+        let entry =
+            Entry { config: Rc::new(config), life: 0, state: State::Disabled, tools: Vec::new(), running: None };
         self.entries.borrow_mut().push(entry);
         self.begin(&name);
     }

@@ -106,7 +106,10 @@ mod tests {
         let tool = read(&given).unwrap();
         assert_eq!((tool.title.as_deref(), tool.read_only, tool.destructive), (Some("T!"), true, false));
         assert!(tool.description.len() <= DESCRIPTION_MAX && tool.description.starts_with('é'));
-        assert_eq!((tool.max_result_chars, tool.requires_user, tool.end_turn, tool.always_load), (Some(500_000), true, true, true));
+        assert_eq!(
+            (tool.max_result_chars, tool.requires_user, tool.end_turn, tool.always_load),
+            (Some(500_000), true, true, true)
+        );
         assert_eq!(tool.meta, meta);
         assert_eq!(tool.shown()["annotations"], json!({"readOnly": true, "destructive": false}));
     }

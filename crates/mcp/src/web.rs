@@ -110,8 +110,11 @@ pub(crate) async fn body(mut response: Response, max: usize) -> Result<Vec<u8>, 
 
 /// The innermost cause: the outer ones only say "error sending request" and may show the address.
 pub(crate) fn root(error: &reqwest::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.last().map_or_else(|| error.to_string(), ToString::to_string)
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
 }
 
 #[cfg(test)]

@@ -72,7 +72,13 @@ pub fn load(path: &Path) -> Result<Capture, CaptureError> {
 /// Plays a recording against `binary`. The error says what differs and what came out.
 pub fn run(capture: &Capture, binary: &Path) -> Result<(), String> {
     let script = Script::from_value(capture.model_turns.clone()).map_err(|error| error.to_string())?;
-    let files = capture.files.iter().map(|(name, text)| (&**name, text.as_str().unwrap_or_default()));
+    // A file given as JSON is written as JSON.
+    let texts: Vec<(&str, String)> = capture
+        .files
+        .iter()
+        .map(|(name, value)| (&**name, value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        .collect();
+    let files = texts.iter().map(|(name, text)| (*name, text.as_str()));
     let world = World::new(files, script).map_err(|error| error.to_string())?;
     let names = world.names();
     let mut names: Vec<(&str, &str)> = names.iter().map(|(name, value)| (*name, &**value)).collect();

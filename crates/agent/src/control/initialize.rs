@@ -89,14 +89,12 @@ fn describe(shared: &Shared, hooks_applied: bool) -> Value {
             value
         })
         .collect();
-    let styles: Vec<String> =
-        config::output_styles(&options.places, options.sources).into_iter().map(|style| style.name).collect();
     let source = options.access.credentials.chosen.as_ref().map(|chosen| chosen.source.clone());
     let mut payload = json!({
         "commands": commands,
         "agents": agents,
         "output_style": options.settings.output_style.as_deref().unwrap_or("default"),
-        "available_output_styles": std::iter::once("default".to_owned()).chain(styles).collect::<Vec<_>>(),
+        "available_output_styles": crate::style::names(options),
         "models": model::listing(&options.asking.model_env),
         "account": {"apiKeySource": source, "apiProvider": "firstParty"},
         "claude_code_version": options.version,

@@ -18,7 +18,7 @@ pub use writer::{Writer, warn};
 use crate::cancel::Why;
 use crate::shared::{Lane, Shared};
 use crate::state::{self, State};
-use crate::{InputFormat, Options, OutputFormat, moments, small};
+use crate::{InputFormat, Options, OutputFormat, hearing, moments, small};
 use desk::{Desk, Outside, Work};
 use std::rc::Rc;
 use std::time::Duration;
@@ -119,10 +119,14 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
         }
     };
     moments::session_ends(shared, &lane, "other").await;
+    hearing::end(shared).await;
     user_turn::keep(shared, &mut lane, desk.left_over());
     let exit = forced.unwrap_or(if desk.saw_bad_line() { ExitCode::Failure } else { last });
     shared.kit.tasks.stop_all(CHILD_GRACE).await;
     proc::end_all(CHILD_GRACE).await;
+    for task in shared.kit.tasks.list() {
+        shared.secrets.hide_in_file(&task.output_file);
+    }
     if exit != ExitCode::Terminated {
         shared.emitter.finish().await;
     }

@@ -225,7 +225,11 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
 }
 
 fn hooks(options: &Options) -> Hooks {
-    let (hooks, warnings) = Hooks::from_settings(&options.settings.merged["hooks"], "settings");
+    let settings = &options.settings.merged;
+    let (mut hooks, mut warnings) = Hooks::from_settings(&settings["hooks"], "settings");
+    let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
+    let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
+    warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
     for warning in warnings {
         warn(&warning);
     }

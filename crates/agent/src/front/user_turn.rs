@@ -6,7 +6,7 @@ use super::{builtin, mention_denials, warn};
 use crate::conversation::{blocks_of, text_of};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
-use crate::{InputFormat, clock, mentions, moments, result};
+use crate::{InputFormat, clock, hearing, mentions, moments, result};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use session::UserExtra;
@@ -67,7 +67,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
                 Err(problem) => return End::BadCommand(problem),
             };
             take_prompt(shared, lane, *prompt, command).await;
-            for context in contexts {
+            for context in contexts.into_iter().chain(hearing::finished(shared)) {
                 whisper(shared, lane, &context);
             }
         }

@@ -23,7 +23,6 @@ mod spill;
 mod verdict;
 mod world;
 
-pub use background::Finished;
 pub use event::HookEvent;
 pub use fire::fire;
 pub use list::Hooks;

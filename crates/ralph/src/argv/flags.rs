@@ -77,6 +77,7 @@ pub const FLAGS: &[Flag] = &[
     works("input-format", One, "text (default) or stream-json"),
     works("verbose", No, "needed by stream-json; turns json into the list of all events"),
     works("include-partial-messages", No, "stream the model's pieces as they come"),
+    works("include-hook-events", No, "show hooks as they run"),
     works("replay-user-messages", No, "echo accepted prompts on stdout"),
     works("forward-subagent-text", No, "also show what subagents say"),
     works("json-schema", One, "require a result that fits this JSON Schema"),
@@ -126,7 +127,6 @@ pub const FLAGS: &[Flag] = &[
     short(works("version", No, "print the version"), 'v'),
     short(works("help", No, "print this help"), 'h'),
     // The next issues' features.
-    later("include-hook-events", No, "hooks do not run yet, so no hook events"),
     later("mcp-config", Many, "MCP servers are not started yet"),
     later("plugin-dir", Repeat, "plugins are not loaded yet"),
     later("plugin-dir-no-mcp", Repeat, "plugins are not loaded yet"),

@@ -4,6 +4,7 @@ use crate::argv::Typed;
 use crate::environment::Environment;
 use crate::meaning::{self, CONTRACT_VERSION};
 use crate::say;
+use std::path::PathBuf;
 use wire::ExitCode;
 
 pub fn run(environment: &Environment) -> ExitCode {
@@ -26,7 +27,8 @@ pub fn run(environment: &Environment) -> ExitCode {
         environment.get("PATH").unwrap_or_default().as_ref(),
     );
     report.line("shell", &shell.display().to_string());
-    report.line("endpoint", environment.get("ANTHROPIC_BASE_URL").unwrap_or(model::ClientConfig::DEFAULT_BASE_URL));
+    let endpoint = environment.get("ANTHROPIC_BASE_URL").unwrap_or(model::ClientConfig::DEFAULT_BASE_URL);
+    report.line("endpoint", &without_password(endpoint));
     settings(&mut report, &places);
     credentials(&mut report, environment);
     writable(&mut report, &places.config_dir);
@@ -51,14 +53,28 @@ impl Report {
     }
 }
 
+/// An address may have a name and a password before its host.
+fn without_password(address: &str) -> String {
+    match address.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let host = rest[..end].rfind('@').map_or(0, |at| at + 1);
+            format!("{scheme}://{}", &rest[host..])
+        }
+        None => address.to_owned(),
+    }
+}
+
 fn settings(report: &mut Report, places: &config::Places) {
     match config::load(places, config::Sources::default(), None, None, false) {
         Ok(loaded) => {
-            for (file, why) in &loaded.broken {
-                report.problem("settings", &format!("{} is skipped: {why}", file.display()));
-            }
             for warning in &loaded.warnings {
-                report.line("settings", warning);
+                let is_broken = |(file, _): &(PathBuf, String)| warning.starts_with(&file.display().to_string());
+                if loaded.broken.iter().any(is_broken) {
+                    report.problem("settings", warning);
+                } else {
+                    report.line("settings", warning);
+                }
             }
         }
         Err(error) => report.problem("settings", &error.to_string()),

@@ -79,6 +79,6 @@ fn serve(wanted: &Wanted) -> Result<(), String> {
 /// A log that cannot be written never stops the server.
 fn note(log: Option<&Mutex<std::fs::File>>, request: &mock::Recorded) {
     if let Some(Ok(mut file)) = log.map(Mutex::lock) {
-        let _ = writeln!(file, "{}", request.log_line());
+        let _ = file.write_all(request.log_line().as_bytes());
     }
 }

@@ -1,0 +1,106 @@
+//! The rooms use only what ARCHITECTURE.md's table says, and only one of them has `unsafe`.
+
+use crate::common::finish;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use testkit::Run;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// A crate's room: `ralph-wire` is `wire`, and `ralph` is itself.
+fn room(name: &str) -> &str {
+    name.strip_prefix("ralph-").unwrap_or(name)
+}
+
+/// Which of our crates each of them uses, as Cargo sees it. What only tests need does not count.
+fn used() -> BTreeMap<String, BTreeSet<String>> {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let cargo = Run::new(Path::new(env!("CARGO")), &root())
+        .named("cargo")
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", &scratch.path().display().to_string())
+        .env("CARGO_HOME", &scratch.path().display().to_string());
+    let outcome = finish(cargo);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let metadata: Value = serde_json::from_str(&outcome.lines.concat()).expect("metadata");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let names: BTreeSet<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    let of_ours = |package: &Value| {
+        let listed = package["dependencies"].as_array().cloned().unwrap_or_default();
+        let built = listed.into_iter().filter(|dependency| dependency["kind"] != "dev");
+        let named = built.filter_map(|dependency| dependency["name"].as_str().map(str::to_owned));
+        named.filter(|name| names.contains(name.as_str())).map(|name| room(&name).to_owned()).collect()
+    };
+    packages.iter().map(|package| (room(package["name"].as_str().expect("a name")).to_owned(), of_ours(package))).collect()
+}
+
+/// The table: room, what it is for, what it may use.
+fn allowed(rooms: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<String>> {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let mut above: BTreeSet<String> = BTreeSet::new();
+    let mut table = BTreeMap::new();
+    for line in text.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, name, _, may, _] = cells[..] else { continue };
+        let Some(name) = name.strip_prefix('`').and_then(|name| name.strip_suffix('`')) else { continue };
+        let may: BTreeSet<String> = match may {
+            "nothing" => BTreeSet::new(),
+            "everything" => rooms.clone(),
+            "all of the above" => above.clone(),
+            list => list.split(", ").map(str::to_owned).collect(),
+        };
+        above.insert(name.to_owned());
+        table.insert(name.to_owned(), may);
+    }
+    table
+}
+
+#[test]
+fn each_room_uses_only_what_the_table_allows() {
+    let used = used();
+    let rooms: BTreeSet<String> = used.keys().cloned().collect();
+    let allowed = allowed(&rooms);
+    assert_eq!(allowed.keys().collect::<Vec<_>>(), rooms.iter().collect::<Vec<_>>(), "the table lists every crate");
+    for (name, uses) in &used {
+        let more: Vec<&String> = uses.difference(&allowed[name]).collect();
+        assert!(more.is_empty(), "{name} uses {more:?}, which ARCHITECTURE.md does not allow");
+    }
+    assert!(allowed["wire"].is_empty() && allowed["proc"].is_empty(), "the table was read");
+    assert!(used["agent"].contains("tools") && used["ralph"].contains("agent"), "the crates were read");
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in folder.read_dir().expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Lines of code with the keyword; comments and texts may speak of it.
+fn unsafe_lines(file: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(file).expect("a source file");
+    let code = |line: &&str| !line.trim_start().starts_with("//");
+    let word = |line: &&str| ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait", "unsafe extern"].iter().any(|form| line.contains(form));
+    text.lines().filter(code).filter(word).map(|line| format!("{}: {line}", file.display())).collect()
+}
+
+#[test]
+fn only_the_room_that_starts_processes_has_unsafe_code() {
+    let crates: Vec<PathBuf> = root().join("crates").read_dir().expect("crates").flatten().map(|entry| entry.path()).collect();
+    let has_unsafe = |path: &PathBuf| sources(&path.join("src")).iter().flat_map(|file| unsafe_lines(file)).collect::<Vec<_>>();
+    for room in crates.iter().filter(|path| !path.ends_with("proc")) {
+        assert_eq!(has_unsafe(room), [] as [String; 0]);
+    }
+    let proc = crates.iter().find(|path| path.ends_with("proc")).expect("proc");
+    assert!(!has_unsafe(proc).is_empty(), "the search finds nothing any more");
+}
