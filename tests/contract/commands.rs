@@ -59,7 +59,11 @@ fn the_version_is_our_own() {
     let world = plain();
     for word in ["version", "-v", "-V", "--version"] {
         let outcome = run(&world, &[word]);
-        assert_eq!((outcome.lines, outcome.code), (vec![format!("ralph {}", env!("CARGO_PKG_VERSION"))], Some(0)), "{word}");
+        assert_eq!(
+            (outcome.lines, outcome.code),
+            (vec![format!("ralph {}", env!("CARGO_PKG_VERSION"))], Some(0)),
+            "{word}"
+        );
     }
 }
 

@@ -35,7 +35,10 @@ fn used() -> BTreeMap<String, BTreeSet<String>> {
         let named = built.filter_map(|dependency| dependency["name"].as_str().map(str::to_owned));
         named.filter(|name| names.contains(name.as_str())).map(|name| room(&name).to_owned()).collect()
     };
-    packages.iter().map(|package| (room(package["name"].as_str().expect("a name")).to_owned(), of_ours(package))).collect()
+    packages
+        .iter()
+        .map(|package| (room(package["name"].as_str().expect("a name")).to_owned(), of_ours(package)))
+        .collect()
 }
 
 /// The table: room, what it is for, what it may use.
@@ -90,14 +93,18 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn unsafe_lines(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).expect("a source file");
     let code = |line: &&str| !line.trim_start().starts_with("//");
-    let word = |line: &&str| ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait", "unsafe extern"].iter().any(|form| line.contains(form));
+    let word = |line: &&str| {
+        ["unsafe {", "unsafe fn", "unsafe impl", "unsafe trait", "unsafe extern"].iter().any(|form| line.contains(form))
+    };
     text.lines().filter(code).filter(word).map(|line| format!("{}: {line}", file.display())).collect()
 }
 
 #[test]
 fn only_the_room_that_starts_processes_has_unsafe_code() {
-    let crates: Vec<PathBuf> = root().join("crates").read_dir().expect("crates").flatten().map(|entry| entry.path()).collect();
-    let has_unsafe = |path: &PathBuf| sources(&path.join("src")).iter().flat_map(|file| unsafe_lines(file)).collect::<Vec<_>>();
+    let crates: Vec<PathBuf> =
+        root().join("crates").read_dir().expect("crates").flatten().map(|entry| entry.path()).collect();
+    let has_unsafe =
+        |path: &PathBuf| sources(&path.join("src")).iter().flat_map(|file| unsafe_lines(file)).collect::<Vec<_>>();
     for room in crates.iter().filter(|path| !path.ends_with("proc")) {
         assert_eq!(has_unsafe(room), [] as [String; 0]);
     }

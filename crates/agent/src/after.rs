@@ -26,7 +26,7 @@ pub async fn heard(
     fields.insert("tool_use_id".into(), json!(call.id));
     fields.insert("duration_ms".into(), json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX)));
     if failed {
-        fields.insert("error".into(), json!(text_of(&done.outcome)));
+        fields.insert("error".into(), shared.secrets.hide_value(json!(text_of(&done.outcome))));
         fields.insert("is_interrupt".into(), json!(false));
     } else {
         fields.insert("tool_response".into(), shared.secrets.hide_value(done.outcome.structured.clone()));

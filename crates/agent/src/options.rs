@@ -205,6 +205,7 @@ pub struct Options {
     pub places: Places,
     pub sources: config::Sources,
     pub settings: Settings,
+    pub plugins: config::Plugins,
     /// The whole environment for children.
     pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     pub session: Session,

@@ -34,7 +34,7 @@ impl Secrets {
                 secrets.learn(value.split_whitespace().last());
             }
         }
-        for chosen in &options.access.credentials.chosen {
+        if let Some(chosen) = &options.access.credentials.chosen {
             secrets.learn(found(&chosen.found));
         }
         secrets

@@ -55,9 +55,11 @@ pub fn names(options: &Options) -> Vec<String> {
     names
 }
 
-/// Those of files; they take precedence over built-in ones of the same name.
+/// Those of files and plugins; they take precedence over built-in ones of the same name.
 fn custom(options: &Options) -> Vec<OutputStyle> {
-    config::output_styles(&options.places, options.shelves)
+    let mut styles = config::output_styles(&options.places, options.sources);
+    styles.extend(options.plugins.loaded.iter().flat_map(|plugin| plugin.styles.iter().cloned()));
+    styles
 }
 
 fn builtin(name: &str) -> Option<OutputStyle> {

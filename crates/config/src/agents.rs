@@ -2,9 +2,11 @@
 //!
 //! Absent: the built-in ones, which the agent adds, and running any of them.
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::documents::{self, Shelf};
+use crate::documents::{self, Shelf, is_markdown};
 use crate::frontmatter::{self, Meta};
 use crate::reach::Reach;
 use crate::text::{is_plain_name, visible};
@@ -30,7 +32,7 @@ pub struct AgentDef {
     /// As written; only where the source may name them.
     pub mcp_servers: Option<Value>,
     pub hooks: Option<Value>,
-    /// `managed`, `flag`, `project` or `user`.
+    /// `managed`, `flag`, `project`, `user` or `plugin`.
     pub source: &'static str,
 }
 
@@ -75,14 +77,22 @@ pub fn agents_from_json(value: &Value) -> Result<Vec<AgentDef>, ConfigError> {
 }
 
 fn in_files(shelf: &Shelf, reach: &Reach) -> Vec<AgentDef> {
-    let paths = documents::markdown_below(&shelf.dir.join("agents")).into_iter();
+    let found = below(&shelf.dir.join("agents"), shelf, reach).into_iter().map(|(_, agent)| agent);
+    found.map(|agent| if shelf.is_folder() { screened(agent, reach) } else { agent }).collect()
+}
+
+/// The agents of a file or of the files below a folder, each with the folders in between.
+pub(crate) fn below(base: &Path, shelf: &Shelf, reach: &Reach) -> Vec<(Vec<String>, AgentDef)> {
+    let paths = if is_markdown(base) { vec![base.to_owned()] } else { documents::markdown_below(base) };
     paths
+        .into_iter()
         .filter_map(|path| {
             let head = documents::head(&path, shelf, reach)?;
             let meta = frontmatter::parse(&head)?.meta;
             let name = meta.text("name").filter(|name| is_plain_name(name) && !name.contains(':'))?;
             let agent = from_meta(&meta, name, &documents::body(&path).ok()?, shelf.source)?;
-            Some(if shelf.is_folder() { screened(agent, reach) } else { agent })
+            let between = path.strip_prefix(base).ok().and_then(Path::parent).into_iter().flat_map(Path::components);
+            Some((between.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect(), agent))
         })
         .collect()
 }

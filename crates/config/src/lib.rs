@@ -1,5 +1,5 @@
 //! What the machine and the folder say: settings layers, trust, credentials, memory files, skills,
-//! commands, agents and output styles. Everything comes back as a value that knows where it came from.
+//! commands, agents, output styles and local plugins. Everything comes back as a value that knows where it came from.
 //!
 //! Deliberately absent: running anything (helpers, hooks, `` !`cmd` `` lines), judging a call, reading the
 //! environment. Nothing is read before it is asked for; a missing file costs one system call.
@@ -12,11 +12,13 @@ mod expand;
 mod files;
 mod frontmatter;
 mod layers;
+mod manifest;
 mod markdown;
 mod memory;
 mod oauth;
 mod permission_store;
 mod places;
+mod plugins;
 mod reach;
 mod redirects;
 mod screen;
@@ -36,6 +38,7 @@ pub use memory::{MemoryFile, MemoryOptions, memory};
 pub use oauth::{OAuth, OAuthLock, store_oauth};
 pub use permission_store::store_permission_update;
 pub use places::Places;
+pub use plugins::{Plugin, PluginDir, PluginFolders, PluginProblem, Plugins, plugins};
 pub use settings::{Permissions, Settings};
 pub use skills::{Skill, SkillKind, find_skill, load_skill, skills};
 pub use sources::{SourceKind, Sourced, Sources};

@@ -9,7 +9,7 @@ use crate::documents::{self, Shelf, is_markdown, sorted_entries};
 use crate::frontmatter::{self, Meta};
 use crate::reach::Reach;
 use crate::text::{is_plain_name, visible};
-use crate::{ConfigError, Places, Sources, files};
+use crate::{ConfigError, Places, PluginFolders, Sources, files};
 
 /// The contract's cut for one entry of the listing that a model sees.
 const LISTING_MAX: usize = 1536;
@@ -56,8 +56,10 @@ pub struct Skill {
     pub fork: bool,
     pub agent: Option<String>,
     pub paths: Vec<String>,
-    /// `managed`, `user` or `project`.
+    /// `managed`, `user`, `project` or `plugin`.
     pub source: &'static str,
+    /// The plugin it came with.
+    pub plugin: Option<PluginFolders>,
 }
 
 impl Skill {
@@ -150,19 +152,22 @@ fn library(shelf: &Shelf, reach: &Reach) -> Vec<Skill> {
         .collect()
 }
 
-fn in_folder(dir: &Path, kind: SkillKind, shelf: &Shelf, reach: &Reach) -> Option<Skill> {
+pub(crate) fn in_folder(dir: &Path, kind: SkillKind, shelf: &Shelf, reach: &Reach) -> Option<Skill> {
     let name = dir.file_name()?.to_str()?;
     document(&dir.join("SKILL.md"), name, kind, shelf, reach)
 }
 
 fn commands(shelf: &Shelf, reach: &Reach) -> Vec<Skill> {
-    let base = shelf.dir.join("commands");
-    let paths = documents::markdown_below(&base).into_iter();
+    commands_below(&shelf.dir.join("commands"), shelf, reach)
+}
+
+pub(crate) fn commands_below(base: &Path, shelf: &Shelf, reach: &Reach) -> Vec<Skill> {
+    let paths = documents::markdown_below(base).into_iter();
     paths
         .filter_map(|path| {
             let name = path.file_stem()?.to_str()?.to_owned();
             let mut command = document(&path, &name, SkillKind::Command, shelf, reach)?;
-            let inner = path.strip_prefix(&base).ok()?.with_extension("");
+            let inner = path.strip_prefix(base).ok()?.with_extension("");
             if inner.components().count() > 1 {
                 command.aliases.push(inner.to_str()?.replace('/', ":"));
             }
@@ -261,6 +266,7 @@ fn new(path: &Path, name: String, file_name: &str, kind: SkillKind, shelf: &Shel
         agent: None,
         paths: Vec::new(),
         source: shelf.source,
+        plugin: None,
     }
 }
 

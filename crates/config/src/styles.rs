@@ -2,7 +2,9 @@
 //!
 //! Absent: the built-in styles, which the agent adds.
 
-use crate::documents;
+use std::path::Path;
+
+use crate::documents::{self, Shelf, is_markdown};
 use crate::frontmatter;
 use crate::reach::Reach;
 use crate::text::visible;
@@ -15,7 +17,7 @@ pub struct OutputStyle {
     /// Whether the instructions about coding stay beside it.
     pub keep_coding_instructions: bool,
     pub prompt: String,
-    /// `managed`, `user` or `project`.
+    /// `managed`, `user`, `project` or `plugin`.
     pub source: &'static str,
 }
 
@@ -26,23 +28,33 @@ pub fn output_styles(places: &Places, sources: Sources) -> Vec<OutputStyle> {
     shelves.sort_by_key(|shelf| ["managed", "project", "user"].iter().position(|source| *source == shelf.source));
     let mut found: Vec<OutputStyle> = Vec::new();
     for shelf in &shelves {
-        for path in documents::markdown_below(&shelf.dir.join("output-styles")) {
-            let style = || {
-                let head = documents::head(&path, shelf, &reach)?;
-                let meta = frontmatter::parse(&head)?.meta;
-                let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-                Some(OutputStyle {
-                    name: visible(&meta.text("name").or_else(stem)?).into_owned(),
-                    description: meta.text("description").map(|text| visible(&text).into_owned()),
-                    keep_coding_instructions: meta.flag("keep-coding-instructions").unwrap_or(false),
-                    prompt: documents::body(&path).ok()?.trim().to_owned(),
-                    source: shelf.source,
-                })
-            };
-            found.extend(style().filter(|style| !found.iter().any(|known| known.name == style.name)));
+        for style in below(&shelf.dir.join("output-styles"), shelf, &reach) {
+            if !found.iter().any(|known| known.name == style.name) {
+                found.push(style);
+            }
         }
     }
     found
+}
+
+/// The styles of a file or of the files below a folder.
+pub(crate) fn below(base: &Path, shelf: &Shelf, reach: &Reach) -> Vec<OutputStyle> {
+    let paths = if is_markdown(base) { vec![base.to_owned()] } else { documents::markdown_below(base) };
+    paths
+        .into_iter()
+        .filter_map(|path| {
+            let head = documents::head(&path, shelf, reach)?;
+            let meta = frontmatter::parse(&head)?.meta;
+            let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            Some(OutputStyle {
+                name: visible(&meta.text("name").or_else(stem)?).into_owned(),
+                description: meta.text("description").map(|text| visible(&text).into_owned()),
+                keep_coding_instructions: meta.flag("keep-coding-instructions").unwrap_or(false),
+                prompt: documents::body(&path).ok()?.trim().to_owned(),
+                source: shelf.source,
+            })
+        })
+        .collect()
 }
 
 #[cfg(test)]

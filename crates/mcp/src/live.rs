@@ -5,6 +5,8 @@ use crate::connect::{Connected, GRACE, LAST_MOMENTS, connect, ended, last_words,
 use crate::deps::Deps;
 use crate::notes::Notes;
 use crate::table::{Connection, Table};
+use futures_util::FutureExt as _;
+use futures_util::future::FusedFuture as _;
 use proc::Piped;
 use std::pin::pin;
 use std::rc::{Rc, Weak};
@@ -70,7 +72,7 @@ impl Life {
         let connection = Connection { peer: peer.clone(), info, incoming };
         self.tell(|table| table.connected(self, connection, listed));
         let stop = running.cancellation_token();
-        let mut over = pin!(running.waiting());
+        let mut over = pin!(running.waiting().fuse());
         let refreshing = async {
             loop {
                 changed.notified().await;
@@ -91,7 +93,9 @@ impl Life {
             () = refreshing => false,
         };
         stop.cancel();
-        let _ = timeout(LEAVE, &mut over).await;
+        if !over.is_terminated() {
+            let _ = timeout(LEAVE, &mut over).await;
+        }
         drop(beside);
         let patience = if on_purpose { LEAVE } else { LAST_MOMENTS };
         let how = end(process.as_mut(), &notes, patience).await;

@@ -52,13 +52,15 @@ pub(crate) struct Lines {
     /// `receive`, which may be dropped at any await.
     read: BytesMut,
     searched: usize,
+    /// Nothing was sent yet.
+    greeting: bool,
     notes: Notes,
 }
 
 impl Lines {
     pub(crate) fn new((stdin, stdout): (Sender, Receiver), notes: Notes) -> Self {
         let stdin = Arc::new(Mutex::new(Some(stdin)));
-        Self { stdin, stdout, read: BytesMut::new(), searched: 0, notes }
+        Self { stdin, stdout, read: BytesMut::new(), searched: 0, greeting: true, notes }
     }
 
     fn line(&mut self) -> Option<BytesMut> {
@@ -77,11 +79,16 @@ impl Transport<RoleClient> for Lines {
 
     fn send(&mut self, message: ClientJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let stdin = self.stdin.clone();
+        let greeting = std::mem::take(&mut self.greeting);
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
             match stdin.lock().await.as_mut() {
-                Some(stdin) => stdin.write_all(&line).await,
+                Some(stdin) => match stdin.write_all(&line).await {
+                    // It ended at once: what it said before tells why, so go on and read that.
+                    Err(error) if greeting && error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                    sent => sent,
+                },
                 None => Err(io::ErrorKind::NotConnected.into()),
             }
         }

@@ -40,7 +40,7 @@ impl Client {
 impl SdkLink for Client {
     fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, String>> {
         self.heard.borrow_mut().push((server.to_owned(), message.clone()));
-        let pending = Pending(self.dropped.clone());
+        let dropped = self.dropped.clone();
         let name = message["params"]["name"].clone();
         let result = match (message["method"].as_str().unwrap_or_default(), name.as_str().unwrap_or_default()) {
             ("initialize", _) => {
@@ -55,7 +55,7 @@ impl SdkLink for Client {
             ("tools/call", "broken") => return async { Err("the client threw".to_owned()) }.boxed_local(),
             ("tools/call", _) => {
                 return async move {
-                    let _pending = pending;
+                    let _pending = Pending(dropped);
                     std::future::pending().await
                 }
                 .boxed_local();
@@ -63,7 +63,6 @@ impl SdkLink for Client {
             // An acknowledgement, as one SDK sends it: its id is nobody's.
             _ => return async { Ok(json!({"jsonrpc": "2.0", "id": 0, "result": {}})) }.boxed_local(),
         };
-        std::mem::forget(pending);
         async move { Ok(json!({"jsonrpc": "2.0", "id": message["id"], "result": result})) }.boxed_local()
     }
 }

@@ -66,6 +66,9 @@ impl Answer<'_> {
             self.turn.content.iter().enumerate().map(|(index, block)| self.finished(index, block)).collect();
         let mut message = self.message(&blocks, Some(&self.stop_reason()));
         message["usage"]["output_tokens"] = self.output_tokens();
+        if let Some(details) = &self.turn.stop_details {
+            message["stop_details"] = details.clone();
+        }
         message
     }
 

@@ -117,6 +117,8 @@ pub struct Init {
     pub skills: Vec<String>,
     pub plugins: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plugin_errors: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub betas: Vec<String>,
     /// We collect neither; clients of the reference expect the fields.
     pub analytics_disabled: bool,

@@ -45,11 +45,13 @@ fn it_needs_no_home_no_key_and_no_git() {
     let tools = scratch.path().join("bin");
     std::fs::create_dir(&tools).unwrap();
     for name in ["sh", "bash", "env", "sleep"] {
-        let from = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name)).into_iter().find(|path| path.exists());
+        let from =
+            ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name)).into_iter().find(|path| path.exists());
         std::os::unix::fs::symlink(from.expect("a usual tool"), tools.join(name)).unwrap();
     }
     let run = Run::new(&binary(), scratch.path()).named("ralph").args(["demo"]);
-    let outcome = finish(run.env("PATH", &tools.display().to_string()).env("TMPDIR", &scratch.path().display().to_string()));
+    let outcome =
+        finish(run.env("PATH", &tools.display().to_string()).env("TMPDIR", &scratch.path().display().to_string()));
     assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""), "{:#?}", outcome.lines);
     assert!(outcome.lines.last().unwrap().starts_with("Mended and checked."));
 }

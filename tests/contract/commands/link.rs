@@ -44,7 +44,10 @@ fn the_hint_knows_the_path() {
     for (path, hint) in [
         (format!("{ours_text}:/usr/bin"), None),
         (format!("{ours_text}:{other_text}"), None),
-        (format!("{other_text}:{ours_text}"), Some(format!("Another claude comes first on your PATH: {other_text}/claude. Ours is {ours_text}/claude."))),
+        (
+            format!("{other_text}:{ours_text}"),
+            Some(format!("Another claude comes first on your PATH: {other_text}/claude. Ours is {ours_text}/claude.")),
+        ),
         (other_text.clone(), Some(format!("{ours_text} is not on your PATH yet."))),
     ] {
         let _ = std::fs::remove_file(ours.join("claude"));
@@ -83,7 +86,10 @@ fn nothing_is_ever_overwritten() {
         let before = (std::fs::read_link(&claude).ok(), std::fs::read_to_string(&claude).ok());
         let outcome = run(&world, &["link"]);
         assert_eq!((outcome.code, outcome.lines.len()), (Some(1), 0), "{what}");
-        let line = format!("Error: {} exists and is not ours; it stays as it is. Choose another folder: ralph link FOLDER", claude.display());
+        let line = format!(
+            "Error: {} exists and is not ours; it stays as it is. Choose another folder: ralph link FOLDER",
+            claude.display()
+        );
         assert_eq!(outcome.stderr, line, "{what}");
         assert_eq!((std::fs::read_link(&claude).ok(), std::fs::read_to_string(&claude).ok()), before, "{what}");
     }

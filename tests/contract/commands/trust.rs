@@ -11,14 +11,24 @@ fn state(world: &World) -> Value {
 fn it_says_what_it_did_and_keeps_the_rest_of_the_file() {
     let world = plain();
     let file = world.home().join(".claude.json");
-    std::fs::write(&file, r#"{"primaryApiKey": "sk-ant-x", "projects": {"/other": {"hasTrustDialogAccepted": false}}}"#).unwrap();
+    std::fs::write(
+        &file,
+        r#"{"primaryApiKey": "sk-ant-x", "projects": {"/other": {"hasTrustDialogAccepted": false}}}"#,
+    )
+    .unwrap();
     let outcome = run(&world, &["trust"]);
     assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
     let wd = world.wd().display().to_string();
-    assert_eq!(outcome.lines, [format!("Trusted: {wd}"), "Its allow rules, permission mode and extra folders now count.".into()]);
+    assert_eq!(
+        outcome.lines,
+        [format!("Trusted: {wd}"), "Its allow rules, permission mode and extra folders now count.".into()]
+    );
     let now = state(&world);
     assert_eq!(now["projects"][&wd], json!({"hasTrustDialogAccepted": true}));
-    assert_eq!((&now["primaryApiKey"], &now["projects"]["/other"]), (&json!("sk-ant-x"), &json!({"hasTrustDialogAccepted": false})));
+    assert_eq!(
+        (&now["primaryApiKey"], &now["projects"]["/other"]),
+        (&json!("sk-ant-x"), &json!({"hasTrustDialogAccepted": false}))
+    );
     let bytes = std::fs::read(&file).unwrap();
     assert_eq!(run(&world, &["trust"]).code, Some(0));
     assert_eq!(std::fs::read(&file).unwrap(), bytes, "a second time changes nothing");
@@ -33,6 +43,10 @@ fn it_makes_a_missing_file_and_leaves_a_broken_one() {
     std::fs::write(&file, "{broken").unwrap();
     let outcome = run(&world, &["trust"]);
     assert_eq!((outcome.code, outcome.lines.len()), (Some(1), 0));
-    assert!(outcome.stderr.starts_with(&format!("Error: {} was left untouched: ", file.display())), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.starts_with(&format!("Error: {} was left untouched: ", file.display())),
+        "{}",
+        outcome.stderr
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{broken");
 }

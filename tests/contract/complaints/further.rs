@@ -3,7 +3,7 @@
 use crate::common::{bash, binary, call, claude, finish, say, world};
 use crate::kit::{assert_gone, dialogue, events_of, messages, only_result, shell, stream};
 use serde_json::{Value, json};
-use testkit::Step;
+use testkit::{Step, World};
 
 const SKIP: &str = "--dangerously-skip-permissions";
 
@@ -67,6 +67,41 @@ fn f_33343_lists_of_tools_hold_without_a_person() {
     let allowed = world(json!([bash("touch made"), say("yes")]));
     finish(stream(&allowed, "go").args(["--allowedTools", "Bash(touch:*)"]));
     assert_eq!(allowed.read("made").as_deref(), Some(""));
+}
+
+/// A world whose user has one hook, a shell command.
+fn world_with_hook(event: &str, command: &str, turns: Value) -> World {
+    let world = world(turns);
+    let settings = json!({"hooks": {event: [{"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}]}});
+    std::fs::create_dir_all(world.home().join(".claude")).expect("a folder");
+    std::fs::write(world.home().join(".claude/settings.json"), settings.to_string()).expect("settings");
+    world
+}
+
+#[test]
+fn f_33343_a_hook_that_forbids_is_obeyed_in_every_mode() {
+    let turns = json!([bash("touch made"), say("no")]);
+    let world = world_with_hook("PreToolUse", "echo not-on-my-watch >&2; exit 2", turns);
+    let outcome = finish(stream(&world, "go").args([SKIP]));
+    assert_eq!((&only_result(&outcome)["result"], world.read("made")), (&json!("no"), None));
+    assert!(messages(&world, 1).contains("not-on-my-watch"), "{}", messages(&world, 1));
+}
+
+#[test]
+fn f_95726_a_permission_request_hook_is_asked_where_nobody_else_is() {
+    for (behavior, made) in [("allow", Some(String::new())), ("deny", None)] {
+        let decision = json!({"hookSpecificOutput": {
+            "hookEventName": "PermissionRequest", "decision": {"behavior": behavior, "message": "says the hook"},
+        }});
+        let turns = json!([bash("touch made"), say("done")]);
+        let world = world_with_hook("PermissionRequest", &format!("cat > asked; echo '{decision}'"), turns);
+        let outcome = finish(stream(&world, "go"));
+        assert_eq!((&only_result(&outcome)["result"], world.read("made")), (&json!("done"), made), "{behavior}");
+        let asked: Value = serde_json::from_str(&world.read("asked").expect("the hook's input")).expect("JSON");
+        assert_eq!((&asked["tool_name"], &asked["tool_input"]["command"]), (&json!("Bash"), &json!("touch made")));
+        let denials = only_result(&outcome)["permission_denials"].as_array().map(Vec::len);
+        assert_eq!(denials, Some(usize::from(behavior == "deny")), "{behavior}");
+    }
 }
 
 #[test]

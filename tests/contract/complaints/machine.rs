@@ -202,7 +202,7 @@ fn c23_94392_background_work_that_does_not_end_is_stopped() {
     let outcome = finish(stream(&world, "go").args(["--dangerously-skip-permissions"]));
     let took = started.elapsed();
     assert_eq!((events_of(&outcome, "result", "").len(), outcome.code, outcome.lingered), (1, Some(0), false));
-    assert!((Duration::from_secs(5)..Duration::from_secs(10)).contains(&took), "{took:?}");
+    assert!((Duration::from_secs(5)..Duration::from_secs(20)).contains(&took), "{took:?}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use serde_json::json;
 use testkit::World;
 
 /// A helper that counts its calls in a file of the home and hands out a new key each time.
-const COUNTING: &str = "n=$(cat \"$HOME/calls\" 2>/dev/null); n=$((n+1)); echo $n > \"$HOME/calls\"; echo helped-key-$n";
+const COUNTING: &str =
+    "n=$(cat \"$HOME/calls\" 2>/dev/null); n=$((n+1)); echo $n > \"$HOME/calls\"; echo helped-key-$n";
 
 fn calls(world: &World) -> u32 {
     let text = std::fs::read_to_string(world.home().join("calls")).unwrap_or_default();
@@ -23,7 +24,10 @@ fn with_helper(turns: serde_json::Value, helper: &str) -> World {
 fn only_the_user_may_name_one() {
     let world = plain();
     for place in [".claude/settings.json", ".claude/settings.local.json"] {
-        write(&world.wd().join(place), &json!({"apiKeyHelper": format!("touch {}/started; echo k", world.home().display())}).to_string());
+        write(
+            &world.wd().join(place),
+            &json!({"apiKeyHelper": format!("touch {}/started; echo k", world.home().display())}).to_string(),
+        );
     }
     for trusted in [false, true] {
         if trusted {
@@ -49,7 +53,11 @@ fn it_is_a_shell_command_whose_trimmed_output_is_the_key() {
     ] {
         let world = with_helper(json!([]), helper);
         write(&world.home().join(".key"), "from-a-file\n");
-        assert_eq!(identity(&world, streamed(&world).env("HOME_KEY", "from-the-environment")), both(expected), "{helper}");
+        assert_eq!(
+            identity(&world, streamed(&world).env("HOME_KEY", "from-the-environment")),
+            both(expected),
+            "{helper}"
+        );
     }
 }
 

@@ -17,7 +17,8 @@ fn from_now(seconds: i64) -> i64 {
 }
 
 fn logged_in(world: &World, expires: &Value, refresh: Option<&str>) {
-    let mut login = json!({"claudeAiOauth": {"accessToken": "old-access", "scopes": ["user:inference"]}, "mcpOAuth": {"kept": 1}});
+    let mut login =
+        json!({"claudeAiOauth": {"accessToken": "old-access", "scopes": ["user:inference"]}, "mcpOAuth": {"kept": 1}});
     if !expires.is_null() {
         login["claudeAiOauth"]["expiresAt"] = expires.clone();
     }
@@ -82,7 +83,10 @@ fn an_expired_login_is_renewed_and_stored() {
         assert_eq!(login["claudeAiOauth"]["accessToken"], "new-access");
         assert_eq!(login["claudeAiOauth"]["refreshToken"], "new-refresh");
         assert!(login["claudeAiOauth"]["expiresAt"].as_i64().unwrap() > from_now(3000));
-        assert_eq!((&login["mcpOAuth"]["kept"], &login["claudeAiOauth"]["scopes"][0]), (&json!(1), &json!("user:inference")));
+        assert_eq!(
+            (&login["mcpOAuth"]["kept"], &login["claudeAiOauth"]["scopes"][0]),
+            (&json!(1), &json!("user:inference"))
+        );
         let mode = std::fs::metadata(world.home().join(FILE)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         // The next process takes the stored one and asks nobody.
@@ -122,7 +126,9 @@ fn a_refused_login_is_renewed_once() {
 
 #[test]
 fn a_login_that_cannot_be_renewed_says_so_and_stays_as_it_is() {
-    for (status, body) in [(400, r#"{"error": "invalid_grant", "token": "old-refresh"}"#), (500, "old-refresh"), (200, "<html>")] {
+    for (status, body) in
+        [(400, r#"{"error": "invalid_grant", "token": "old-refresh"}"#), (500, "old-refresh"), (200, "<html>")]
+    {
         let world = plain();
         logged_in(&world, &json!(1), Some("old-refresh"));
         let before = stored(&world);

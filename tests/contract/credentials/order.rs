@@ -109,7 +109,8 @@ fn an_empty_value_counts_as_unset() {
         for (at, first) in PLACES.iter().enumerate() {
             let world = plain();
             let run = (first.set)(&world, streamed(&world));
-            let earlier = PLACES[..at].iter().filter(|place| place.name.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+            let earlier =
+                PLACES[..at].iter().filter(|place| place.name.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
             let run = earlier.fold(run, |run, place| run.env(place.name, empty));
             assert_eq!(identity(&world, run), (first.expected)(), "{empty:?} before {}", first.name);
         }
@@ -123,7 +124,10 @@ fn an_empty_value_counts_as_unset() {
 #[test]
 fn keys_in_files_have_an_order_and_a_prefix() {
     for (file, found) in [
-        (json!({"customApiKey": "sk-ant-4", "anthropicApiKey": "sk-ant-3", "apiKey": "sk-ant-2", "primaryApiKey": "sk-ant-1"}), Some("sk-ant-1")),
+        (
+            json!({"customApiKey": "sk-ant-4", "anthropicApiKey": "sk-ant-3", "apiKey": "sk-ant-2", "primaryApiKey": "sk-ant-1"}),
+            Some("sk-ant-1"),
+        ),
         (json!({"customApiKey": "sk-ant-4", "anthropicApiKey": "sk-ant-3", "apiKey": "sk-ant-2"}), Some("sk-ant-2")),
         (json!({"customApiKey": "sk-ant-4", "anthropicApiKey": "sk-ant-3"}), Some("sk-ant-3")),
         (json!({"customApiKey": "sk-ant-4"}), Some("sk-ant-4")),
@@ -165,7 +169,11 @@ fn the_configuration_folder_moves_all_of_it() {
     let (outcome, seen) = identities(&world, moved());
     assert_eq!((outcome.code, seen.len()), (Some(1), 0), "{}", outcome.stderr);
     for (name, text, expected) in [
-        (".claude-oauth-credentials.json", r#"{"claudeAiOauth": {"accessToken": "moved-second"}}"#, bearer("moved-second")),
+        (
+            ".claude-oauth-credentials.json",
+            r#"{"claudeAiOauth": {"accessToken": "moved-second"}}"#,
+            bearer("moved-second"),
+        ),
         (".credentials.json", r#"{"claudeAiOauth": {"accessToken": "moved-first"}}"#, bearer("moved-first")),
         (".claude.json", r#"{"primaryApiKey": "sk-ant-moved"}"#, key("sk-ant-moved")),
         (".claude.json.api", r#"{"primaryApiKey": "sk-ant-moved-api"}"#, key("sk-ant-moved-api")),

@@ -66,7 +66,10 @@ fn secrets_of_the_environment() {
             .env("ANTHROPIC_AUTH_TOKEN", "topsecret-token")
             .env("CLAUDE_API_KEY", "topsecret-key-2")
             .env("CLAUDE_CODE_OAUTH_TOKEN", "topsecret-oauth")
-            .env("ANTHROPIC_CUSTOM_HEADERS", "X-Gateway-Key: topsecret-gateway\nAuthorization: Bearer topsecret-bearer");
+            .env(
+                "ANTHROPIC_CUSTOM_HEADERS",
+                "X-Gateway-Key: topsecret-gateway\nAuthorization: Bearer topsecret-bearer",
+            );
         let outcome = finish(run);
         assert_eq!(outcome.code, Some(0), "{format:?}: {}", outcome.stderr);
         assert_hidden(&world, &outcome, &[], &format!("{format:?}"));
@@ -103,8 +106,13 @@ fn what_the_helper_gave() {
 fn what_a_renewal_gave() {
     let file = ".claude/.credentials.json";
     let world = curious(&[file]);
-    own(&world, file, &json!({"claudeAiOauth": {"accessToken": "topsecret-old", "refreshToken": "topsecret-once", "expiresAt": 1}}));
-    let tokens = r#"{"access_token": "topsecret-new-access", "refresh_token": "topsecret-new-refresh", "expires_in": 3600}"#;
+    own(
+        &world,
+        file,
+        &json!({"claudeAiOauth": {"accessToken": "topsecret-old", "refreshToken": "topsecret-once", "expiresAt": 1}}),
+    );
+    let tokens =
+        r#"{"access_token": "topsecret-new-access", "refresh_token": "topsecret-new-refresh", "expires_in": 3600}"#;
     let endpoint = Loopback::start(move |_| reply(200, "application/json", tokens));
     let run = looking(&world, FORMATS[3]).env("RALPH_OAUTH_REFRESH_URL", &format!("http://{}/", endpoint.address));
     let outcome = finish(run);
@@ -128,7 +136,8 @@ fn errors_that_echo_the_key() {
 #[test]
 fn addresses_with_passwords() {
     let world = world(json!([]));
-    let env = [("ANTHROPIC_BASE_URL", "http://me:topsecret@127.0.0.1:9"), ("HTTP_PROXY", "http://me:topsecret@127.0.0.1:9")];
+    let env =
+        [("ANTHROPIC_BASE_URL", "http://me:topsecret@127.0.0.1:9"), ("HTTP_PROXY", "http://me:topsecret@127.0.0.1:9")];
     for (name, value) in env {
         let run = looking(&world, FORMATS[3]).env("ANTHROPIC_API_KEY", "k").env("CLAUDE_CODE_MAX_RETRIES", "0");
         let outcome = finish(run.env(name, value));
@@ -142,7 +151,8 @@ fn addresses_with_passwords() {
 #[test]
 fn commands_keep_the_variables_unless_scrubbing_is_asked_for() {
     for (scrub, expected) in [("", "has it"), ("1", "has none")] {
-        let turns = json!([bash("if [ -n \"$ANTHROPIC_API_KEY\" ]; then echo has it; else echo has none; fi"), say("done")]);
+        let turns =
+            json!([bash("if [ -n \"$ANTHROPIC_API_KEY\" ]; then echo has it; else echo has none; fi"), say("done")]);
         let world = world(turns);
         let run = looking(&world, FORMATS[3]).env("ANTHROPIC_API_KEY", "sk-ant-topsecret-1");
         let outcome = finish(run.env("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB", scrub));

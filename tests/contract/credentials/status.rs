@@ -26,7 +26,8 @@ fn pairs(rows: &[(&str, &str)]) -> Vec<(String, String)> {
 fn it_says_which_one_is_used_and_why_not_the_others() {
     let world = plain();
     own(&world, ".claude/settings.json", &json!({"apiKeyHelper": "exit 7"}));
-    let run = bare(&world).args(["auth", "status"]).env("ANTHROPIC_AUTH_TOKEN", "").env("CLAUDE_API_KEY", "a-secret-key");
+    let run =
+        bare(&world).args(["auth", "status"]).env("ANTHROPIC_AUTH_TOKEN", "").env("CLAUDE_API_KEY", "a-secret-key");
     let (value, outcome) = status(run);
     assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
     assert_eq!(value["loggedIn"], true);
@@ -54,11 +55,18 @@ fn it_says_which_one_is_used_and_why_not_the_others() {
 fn without_any_it_prints_the_same_shape_and_exits_1() {
     let world = plain();
     own(&world, ".claude.json.api", &json!({"apiKey": "wrong-prefix"}));
-    own(&world, ".claude/.credentials.json", &json!({"claudeAiOauth": {"accessToken": "t", "expiresAt": "2001-01-01T00:00:00Z"}}));
+    own(
+        &world,
+        ".claude/.credentials.json",
+        &json!({"claudeAiOauth": {"accessToken": "t", "expiresAt": "2001-01-01T00:00:00Z"}}),
+    );
     for words in [&["auth", "status"][..], &["auth", "status", "--json"]] {
         let (value, outcome) = status(bare(&world).args(words.iter().copied()));
         assert_eq!((outcome.code, &*outcome.stderr), (Some(1), ""));
-        assert_eq!((&value["loggedIn"], &value["authMethod"], &value["apiKeySource"]), (&json!(false), &json!("none"), &json!(null)));
+        assert_eq!(
+            (&value["loggedIn"], &value["authMethod"], &value["apiKeySource"]),
+            (&json!(false), &json!("none"), &json!(null))
+        );
         let seen = verdicts(&world, &value);
         assert_eq!(seen[5].1, "apiKey has no sk-ant- prefix");
         assert_eq!(seen[6].1, "no such file");

@@ -232,9 +232,7 @@ fn two_runs_in_one_folder_do_not_mix() {
         let prompts = entries.iter().filter(|entry| entry["type"] == "user").count();
         assert_eq!(prompts, 20);
         assert!(
-            entries
-                .iter()
-                .all(|entry| !entry["message"]["content"].as_str().is_some_and(|text| !text.starts_with(name))),
+            entries.iter().all(|entry| entry["message"]["content"].as_str().is_none_or(|text| text.starts_with(name))),
             "{name}"
         );
     }

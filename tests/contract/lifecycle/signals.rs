@@ -1,6 +1,6 @@
 //! What a signal, a panic and an unwilling child leave behind.
 
-use crate::common::{bash, claude, finish, results, say, world};
+use crate::common::{bash, call, claude, finish, results, say, tool_results, world};
 use crate::{duplex, shell, streaming, transcript};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -100,6 +100,39 @@ fn sigint_while_a_command_runs_answers_the_call_and_ends_with_130() {
     let answered = outcome.events().iter().any(|event| event["message"]["content"][0]["type"] == "tool_result");
     assert!(answered, "every call is answered before the result: {:?}", outcome.lines);
     assert_eq!(world.mock().requests().len(), 1, "nothing is asked after the signal");
+}
+
+#[test]
+fn sigint_answers_the_calls_that_had_not_begun_too() {
+    let calls: Vec<Value> = [ENDLESS, "touch second"]
+        .map(|command| json!({"type": "tool_use", "name": "Bash", "input": {"command": command}}))
+        .into();
+    let world = world(json!([{ "content": calls }, say("resumed")]));
+    let outcome = signalled_during_tool(&world, "INT", "begun");
+    assert_eq!((outcome.code, tool_results(&outcome).len()), (Some(130), 2), "{:?}", outcome.lines);
+    assert_eq!(world.read("second"), None, "nothing new starts after the signal");
+    let id = outcome.session_id().unwrap();
+    assert_eq!(finish(claude(&world).args(["-p", "go on", "--resume", &id]).close()).code, Some(0));
+    assert_every_call_answered(&world.mock().requests()[1].body["messages"]);
+}
+
+#[test]
+fn sigint_reaches_a_subagent_and_its_command() {
+    let agent = call("Agent", &json!({"description": "d", "prompt": "p", "subagent_type": "general-purpose"}));
+    let world = world(json!([agent, bash("echo $$ > pids; echo begun > begun; sleep 300"), say("never")]));
+    let outcome = signalled_during_tool(&world, "INT", "begun");
+    assert_eq!((outcome.code, &only_result(&outcome)["is_error"]), (Some(130), &json!(true)), "{}", outcome.stderr);
+    assert_eq!(world.mock().requests().len(), 2);
+    assert_gone(&world.read("pids").unwrap());
+}
+
+#[test]
+fn sigint_does_not_wait_for_a_retry() {
+    let world = world(json!([{"status": 529, "headers": {"retry-after": "50"}}, say("never")]));
+    let run = streaming(&world, "go").close().wait(json!({"subtype": "api_retry"})).signal(SIGINT);
+    let outcome = finish(run);
+    assert_eq!((outcome.code, &only_result(&outcome)["is_error"]), (Some(130), &json!(true)));
+    assert!(outcome.elapsed < Duration::from_secs(10), "{:?}", outcome.elapsed);
 }
 
 #[test]

@@ -189,7 +189,9 @@ fn what_others_append_to_a_session_stays_and_does_no_harm() {
         json!({"type": "of_the_future", "uuid": 7, "x": null}),
         json!({"type": "summary", "summary": "short", "leafUuid": "nobody"}),
     ];
-    foreign.iter().for_each(|line| append(&world, &id, line));
+    for line in &foreign {
+        append(&world, &id, line);
+    }
     let before = raw(&world, &id);
     let again = finish(claude(&world).args(["-p", "again", "--resume", "My run", "--output-format", "json"]).close());
     assert_eq!(again.code, Some(0), "{}", again.stderr);

@@ -227,6 +227,14 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
 fn hooks(options: &Options) -> Hooks {
     let settings = &options.settings.merged;
     let (mut hooks, mut warnings) = Hooks::from_settings(&settings["hooks"], "settings");
+    let only_the_administrators = settings["allowManagedHooksOnly"] == true || settings["disableAllHooks"] == true;
+    for plugin in options.plugins.loaded.iter().filter(|_| !only_the_administrators) {
+        for value in &plugin.hooks {
+            let (more, problems) = Hooks::from_settings(value, &format!("plugin {}", plugin.name));
+            hooks.add(more.of_plugin(&plugin.folders.root, &plugin.folders.data));
+            warnings.extend(problems);
+        }
+    }
     let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
     let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
     warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));

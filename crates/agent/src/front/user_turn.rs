@@ -237,11 +237,28 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         output_style: options.settings.output_style.clone().unwrap_or_else(|| "default".into()),
         agents: setup.agents.iter().map(|agent| agent.name.clone()).collect(),
         skills: setup.skills.iter().map(|skill| skill.name.clone()).collect(),
-        plugins: Vec::new(),
+        plugins: plugins(&options.plugins),
+        plugin_errors: plugin_errors(&options.plugins),
         betas: options.asking.betas.clone(),
         analytics_disabled: true,
         product_feedback_disabled: true,
         memory_paths: std::collections::BTreeMap::new(),
         fast_mode_state: "off",
     }
+}
+
+fn plugins(plugins: &config::Plugins) -> Vec<Value> {
+    let one = |plugin: &config::Plugin| {
+        let mut value = json!({"name": plugin.name, "path": plugin.folders.root});
+        if let Some(version) = &plugin.version {
+            value["version"] = json!(version);
+        }
+        value
+    };
+    plugins.loaded.iter().map(one).collect()
+}
+
+fn plugin_errors(plugins: &config::Plugins) -> Vec<Value> {
+    let one = |problem: &config::PluginProblem| json!({"plugin": problem.plugin, "type": problem.kind, "message": problem.message, "path": problem.path});
+    plugins.problems.iter().map(one).collect()
 }

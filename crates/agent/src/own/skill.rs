@@ -102,12 +102,19 @@ async fn expanded(
     let session_id = shared.emitter.session_id();
     let folder = skill.dir.display().to_string();
     let project = shared.options.cwd.display().to_string();
-    let variables = [
+    let (root, data) = skill
+        .plugin
+        .as_ref()
+        .map_or_else(Default::default, |plugin| (plugin.root.display().to_string(), plugin.data.display().to_string()));
+    let mut variables = vec![
         ("CLAUDE_SESSION_ID", session_id.as_str()),
         ("CLAUDE_SKILL_DIR", folder.as_str()),
         ("CLAUDE_PROJECT_DIR", project.as_str()),
         ("CLAUDE_EFFORT", shared.options.asking.effort.as_deref().unwrap_or_default()),
     ];
+    if skill.plugin.is_some() {
+        variables.extend([("CLAUDE_PLUGIN_ROOT", root.as_str()), ("CLAUDE_PLUGIN_DATA", data.as_str())]);
+    }
     let mut out = String::new();
     for segment in config::expand(text, args, &skill.argument_names, &variables) {
         match segment {

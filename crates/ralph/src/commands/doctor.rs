@@ -29,6 +29,9 @@ pub fn run(environment: &Environment) -> ExitCode {
     report.line("shell", &shell.display().to_string());
     let endpoint = environment.get("ANTHROPIC_BASE_URL").unwrap_or(model::ClientConfig::DEFAULT_BASE_URL);
     report.line("endpoint", &without_password(endpoint));
+    if let Some(problem) = meaning::endpoint_problem(environment) {
+        report.problem("endpoint", problem.trim_start_matches("Error: "));
+    }
     settings(&mut report, &places);
     credentials(&mut report, environment);
     writable(&mut report, &places.config_dir);

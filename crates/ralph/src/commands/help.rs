@@ -9,6 +9,7 @@ pub fn ralph() -> String {
   ralph demo             see the agent mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests
   ralph link [FOLDER]    put a 'claude' link to this binary on your PATH; never overwrites one
+  ralph explain CALL…    which rule of which file decides a call such as 'Bash(git push)'
   ralph trust            let this folder's settings grant permissions
   ralph auth status      which credential is used, and why the others are not
   ralph doctor           what is set up here, and what is wrong with it

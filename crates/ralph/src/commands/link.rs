@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use wire::ExitCode;
 
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    let folder = match words.first() {
-        Some(folder) => environment.cwd.join(folder),
-        None => match default_folder(environment) {
+    let folder = match words {
+        [folder] if !folder.starts_with('-') => environment.cwd.join(folder),
+        [_, ..] => return fail("usage: ralph link [FOLDER]"),
+        [] => match default_folder(environment) {
             Some(folder) => folder,
             None => return fail("Error: no home folder is known. Say where the link should be: ralph link FOLDER"),
         },
@@ -16,8 +17,12 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     let link = folder.join("claude");
     match std::fs::read_link(&link) {
         Ok(target) if target == environment.exe => {
-            say::out(&format!("{} is already a link to this binary.\n", link.display()));
-            return ExitCode::Success;
+            return done(
+                &format!("{} is already a link to this binary.\n", link.display()),
+                environment,
+                &folder,
+                &link,
+            );
         }
         _ if link.symlink_metadata().is_ok() => {
             return fail(&format!(
@@ -32,8 +37,12 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     {
         return fail(&format!("Error: {} cannot be made: {error}", link.display()));
     }
-    say::out(&format!("{} -> {}\n", link.display(), environment.exe.display()));
-    if let Some(hint) = hint(environment, &folder, &link) {
+    done(&format!("{} -> {}\n", link.display(), environment.exe.display()), environment, &folder, &link)
+}
+
+fn done(what: &str, environment: &Environment, folder: &Path, link: &Path) -> ExitCode {
+    say::out(what);
+    if let Some(hint) = hint(environment, folder, link) {
         say::out(&hint);
     }
     ExitCode::Success

@@ -4,6 +4,7 @@ pub mod agent;
 mod auth;
 mod demo;
 mod doctor;
+mod explain;
 mod help;
 mod link;
 mod mock;
@@ -30,12 +31,13 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         }
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::run(environment),
+        "explain" => explain::run(rest, environment),
         "link" => link::run(rest, environment),
         "trust" => trust::run(environment),
         "mock" => mock::run(rest, environment),
         "demo" => demo::run(environment),
         other => {
-            let names = ["agent", "auth", "demo", "doctor", "help", "link", "mock", "trust", "version"];
+            let names = ["agent", "auth", "demo", "doctor", "explain", "help", "link", "mock", "trust", "version"];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))
                 .unwrap_or_default();

@@ -17,7 +17,18 @@ const RETRIES_MAX: u64 = 15;
 const OAUTH_REFRESH_URL: &str = "https://platform.claude.com/v1/oauth/token";
 
 pub fn resolve(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> Result<Access, Refusal> {
-    let credentials = credentials(settings, places, environment, bare);
+    Ok(Access {
+        client: client(environment)?,
+        credentials: credentials(settings, places, environment, bare),
+        helper_ttl: Duration::from_millis(
+            environment.number("CLAUDE_CODE_API_KEY_HELPER_TTL_MS").unwrap_or(HELPER_TTL_MS),
+        ),
+        oauth_refresh_url: environment.get("RALPH_OAUTH_REFRESH_URL").unwrap_or(OAUTH_REFRESH_URL).to_owned(),
+    })
+}
+
+/// How the API is reached, as far as the environment says; whose request it is comes later.
+pub fn client(environment: &Environment) -> Result<ClientConfig, Refusal> {
     let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or(ClientConfig::DEFAULT_BASE_URL);
     let mut client = ClientConfig::new(base_url, Auth::None);
     client.custom_headers = custom_headers(environment)?;
@@ -34,14 +45,7 @@ pub fn resolve(settings: &Settings, places: &Places, environment: &Environment, 
     timeouts(&mut client, environment);
     // Built once now, so that a bad address or proxy is told before the run and not in its middle.
     model::Client::new(client.clone()).map_err(|error| Refusal::new(format!("Error: {error}")))?;
-    Ok(Access {
-        client,
-        credentials,
-        helper_ttl: Duration::from_millis(
-            environment.number("CLAUDE_CODE_API_KEY_HELPER_TTL_MS").unwrap_or(HELPER_TTL_MS),
-        ),
-        oauth_refresh_url: environment.get("RALPH_OAUTH_REFRESH_URL").unwrap_or(OAUTH_REFRESH_URL).to_owned(),
-    })
+    Ok(client)
 }
 
 pub fn credentials(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> config::Resolution {

@@ -3,9 +3,12 @@
 
 mod access;
 mod asking;
+mod folder;
 mod permissions;
 mod sessions;
 mod tooling;
+
+pub use permissions::Judging;
 
 use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
@@ -60,12 +63,12 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let asking = asking::resolve(typed, &settings, environment)?;
     let session = sessions::resolve(typed, &places, environment)?;
     let limits = tooling::limits(typed, environment)?;
-    let tools = tooling::resolve(typed, environment, &places, &session);
     let access = access::resolve(&settings, &places, environment, bare)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
-    let (agents, skills) = folder(typed, &places, shelves, &extra_roots)?;
-    let agent = chosen_agent(typed, &settings, &agents)?;
+    let folder::Folder { agents, skills, plugins } = folder::read(typed, &places, shelves, &extra_roots, environment)?;
+    let agent = folder::chosen_agent(typed, &settings, &agents)?;
+    let tools = tooling::resolve(typed, environment, &places, &session);
     let setup = Setup {
         prompting: prompting(typed)?,
         schema: schema.map(Rc::new),
@@ -96,8 +99,9 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         debug_file: debug_file(typed, &places, &session),
         version: CONTRACT_VERSION,
         places,
-        sources,
+        sources: shelves,
         settings,
+        plugins,
         prompt,
         permissions,
         asking,
@@ -208,6 +212,19 @@ pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Res
     Ok(access::credentials(&settings, &places, environment, bare))
 }
 
+/// Only what `explain` needs: how calls are judged, and what should be said about it.
+pub fn judging(typed: &Typed, environment: &Environment) -> Result<permissions::Judging, Refusal> {
+    let places = places(environment);
+    let (bare, safe) = minimal(typed, environment);
+    let loaded = settings(typed, &places, sources(typed)?, bare || safe)?;
+    permissions::judging(typed, loaded, places, environment)
+}
+
+/// What keeps requests from being sent at all, for `doctor`.
+pub fn endpoint_problem(environment: &Environment) -> Option<String> {
+    access::client(environment).err().map(|refusal| refusal.text)
+}
+
 pub fn places(environment: &Environment) -> Places {
     let custom = environment.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     Places::new(environment.cwd.clone(), environment.home.clone(), custom)
@@ -271,31 +288,4 @@ fn text_or_file(typed: &Typed, text: &str, file: &str) -> Result<Option<String>,
             .map_err(|error| Refusal::new(format!("Error: --{file} {path} cannot be read: {error}"))),
         (None, None) => Ok(None),
     }
-}
-
-fn folder(
-    typed: &Typed,
-    places: &Places,
-    sources: Sources,
-    roots: &[PathBuf],
-) -> Result<(Vec<config::AgentDef>, Vec<config::Skill>), Refusal> {
-    let agents = config::agents(places, sources, typed.value("agents"))
-        .map_err(|error| Refusal::new(format!("Error: {error}")))?;
-    Ok((agents, config::skills(places, sources, roots)))
-}
-
-fn chosen_agent(
-    typed: &Typed,
-    settings: &config::Settings,
-    agents: &[config::AgentDef],
-) -> Result<Option<String>, Refusal> {
-    let Some(name) = typed.value("agent").or(settings.agent.as_deref()).filter(|name| !name.is_empty()) else {
-        return Ok(None);
-    };
-    let builtin = ["general-purpose", "Explore", "Plan"];
-    if builtin.contains(&name) || agents.iter().any(|agent| agent.name == name) {
-        return Ok(Some(name.to_owned()));
-    }
-    let known: Vec<&str> = builtin.into_iter().chain(agents.iter().map(|agent| agent.name.as_str())).collect();
-    Err(Refusal::new(format!("Error: there is no agent '{name}'. Known: {}", known.join(", "))))
 }

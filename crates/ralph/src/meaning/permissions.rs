@@ -5,7 +5,7 @@ use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Permissions, Prompter};
 use config::{Settings, SourceKind, Sourced};
-use policy::{Rule, RuleSet, Source};
+use policy::{Policy, Rule, RuleSet, Source};
 use std::path::PathBuf;
 use wire::PermissionMode;
 
@@ -19,7 +19,7 @@ pub fn resolve(
         return Err(one_of("permission-prompts", other, "none"));
     }
     let mode = mode(typed, settings, warnings)?;
-    let rules = rules(typed, settings, environment, warnings);
+    let rules = rules(typed, settings, environment, kind_of, warnings);
     Ok(Permissions { mode, rules, prompter: prompter(typed), may_bypass: may_bypass(typed, settings, mode) })
 }
 
@@ -67,37 +67,78 @@ fn from_settings(settings: &Settings, warnings: &mut Vec<String>) -> PermissionM
     })
 }
 
-fn rules(typed: &Typed, settings: &Settings, environment: &Environment, warnings: &mut Vec<String>) -> RuleSet {
+/// How calls are judged here, for whoever asks before one is made.
+pub struct Judging {
+    pub policy: Policy,
+    pub workspace: tools::Workspace,
+    pub warnings: Vec<String>,
+    /// Hooks may still refuse or change a call.
+    pub has_hooks: bool,
+}
+
+/// The same rules as a run would have, each knowing the file it stands in.
+pub fn judging(
+    typed: &Typed,
+    loaded: config::Loaded,
+    places: config::Places,
+    environment: &Environment,
+) -> Result<Judging, Refusal> {
+    let (settings, mut warnings) = (loaded.settings, loaded.warnings);
+    let mode = mode(typed, &settings, &mut warnings)?;
+    let rules = rules(typed, &settings, environment, place_of, &mut warnings);
+    let roots = extra_roots(typed, &settings, environment)?;
+    let workspace = tools::Workspace::new(places.cwd.clone(), roots, places.home.clone());
+    let policy = Policy { mode, rules, roots: workspace.roots().to_vec(), cwd: workspace.cwd(), home: places.home };
+    let has_hooks = settings.merged["hooks"]["PreToolUse"].as_array().is_some_and(|hooks| !hooks.is_empty());
+    Ok(Judging { policy, workspace, warnings, has_hooks })
+}
+
+fn rules(
+    typed: &Typed,
+    settings: &Settings,
+    environment: &Environment,
+    name_of: fn(&Sourced<String>) -> String,
+    warnings: &mut Vec<String>,
+) -> RuleSet {
     let mut rules = RuleSet::default();
     let cli = Source { name: "cliArg".into(), anchor: environment.cwd.clone() };
     let listed = |flag: &str| typed.values(flag).iter().flat_map(|list| policy::split_list(list)).collect::<Vec<_>>();
     read(&listed("allowedTools"), &cli, "--allowedTools", &mut rules.allow, warnings);
     read(&listed("disallowedTools"), &cli, "--disallowedTools", &mut rules.deny, warnings);
     let permissions = &settings.permissions;
-    read_settings(&permissions.allow, &mut rules.allow, warnings);
-    read_settings(&permissions.ask, &mut rules.ask, warnings);
-    read_settings(&permissions.deny, &mut rules.deny, warnings);
+    read_settings(&permissions.allow, name_of, &mut rules.allow, warnings);
+    read_settings(&permissions.ask, name_of, &mut rules.ask, warnings);
+    read_settings(&permissions.deny, name_of, &mut rules.deny, warnings);
     warnings.extend(rules.warnings().into_iter().map(|warning| format!("warning: {warning}")));
     rules
 }
 
-fn read_settings(texts: &[Sourced<String>], into: &mut Vec<Rule>, warnings: &mut Vec<String>) {
+fn read_settings(
+    texts: &[Sourced<String>],
+    name_of: fn(&Sourced<String>) -> String,
+    into: &mut Vec<Rule>,
+    warnings: &mut Vec<String>,
+) {
     for text in texts {
-        let place =
-            text.file.as_ref().map_or_else(|| text.source.as_str().to_owned(), |file| file.display().to_string());
-        let source = Source { name: source_name(text.source).into(), anchor: text.anchor.clone() };
-        read(std::slice::from_ref(&text.value), &source, &place, into, warnings);
+        let source = Source { name: name_of(text), anchor: text.anchor.clone() };
+        read(std::slice::from_ref(&text.value), &source, &place_of(text), into, warnings);
     }
 }
 
-fn source_name(kind: SourceKind) -> &'static str {
-    match kind {
+fn place_of(text: &Sourced<String>) -> String {
+    text.file.as_ref().map_or_else(|| format!("{} settings", text.source.as_str()), |file| file.display().to_string())
+}
+
+/// As clients of the reference know it.
+fn kind_of(text: &Sourced<String>) -> String {
+    let kind = match text.source {
         SourceKind::Managed => "policySettings",
         SourceKind::Flag => "flagSettings",
         SourceKind::Local => "localSettings",
         SourceKind::Project => "projectSettings",
         SourceKind::User => "userSettings",
-    }
+    };
+    kind.to_owned()
 }
 
 /// A rule that cannot be read grants nothing and is said.

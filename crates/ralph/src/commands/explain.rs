@@ -1,0 +1,159 @@
+//! `ralph explain CALL…`: what would become of a tool call, by which rule of which file, and why.
+//!
+//! The same rules, mode and folders as a run with the same flags. Deliberately absent: asking hooks or
+//! people, because neither should be bothered for a question.
+
+use crate::argv::{self, Typed};
+use crate::environment::Environment;
+use crate::meaning::{self, Judging};
+use crate::say;
+use policy::{Call, Decision, PathFact, Verdict};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use wire::ExitCode;
+
+const USAGE: &str = "usage: ralph explain [agent's flags] [--] 'Bash(git push)' 'Read(~/.ssh/id_rsa)' …";
+
+pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+    let typed = match argv::parse(words.iter().cloned()) {
+        Ok(typed) => typed,
+        Err(error) => return fail(&error.to_string()),
+    };
+    if typed.has("help") {
+        say::out(&format!("{USAGE}\n"));
+        return ExitCode::Success;
+    }
+    if typed.positionals.is_empty() {
+        return fail(&format!("{USAGE}\nFlags that take lists need -- before the calls."));
+    }
+    match report(&typed, environment) {
+        Ok(text) => {
+            say::out(&text);
+            ExitCode::Success
+        }
+        Err(problem) => fail(&problem),
+    }
+}
+
+fn fail(line: &str) -> ExitCode {
+    say::err(line);
+    ExitCode::Failure
+}
+
+fn report(typed: &Typed, environment: &Environment) -> Result<String, String> {
+    let judging = meaning::judging(typed, environment).map_err(|refusal| refusal.text)?;
+    for warning in &judging.warnings {
+        say::err(warning);
+    }
+    let mut text = format!("mode: {}\n", judging.policy.mode.as_str());
+    for written in &typed.positionals {
+        let decided = decide(&judging, written)?;
+        text.push_str(&format!("\n{written}\n"));
+        for line in lines(&judging, written, &decided) {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    if judging.has_hooks {
+        text.push_str(
+            "\nPreToolUse hooks are set up here; they may still refuse a call, change it, or answer for you.\n",
+        );
+    }
+    Ok(text)
+}
+
+fn lines(judging: &Judging, written: &str, decision: &Decision) -> Vec<String> {
+    let verdict = match decision.verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask => "ask",
+        Verdict::Deny => "deny",
+    };
+    let mut lines = vec![format!("{verdict}: {}", decision.reason)];
+    if decision.verdict == Verdict::Ask {
+        lines.push("Where nobody can be asked, that means no.".to_owned());
+    }
+    if judging.policy.rules.removes(split(written).0) {
+        lines.push("The tool is not even offered to the model.".to_owned());
+    }
+    lines
+}
+
+/// `Tool(what)` as rules are written.
+fn split(written: &str) -> (&str, &str) {
+    match written.trim().split_once('(') {
+        Some((tool, rest)) => (tool.trim(), rest.strip_suffix(')').unwrap_or(rest)),
+        None => (written.trim(), ""),
+    }
+}
+
+fn decide(judging: &Judging, written: &str) -> Result<Decision, String> {
+    let (tool, what) = split(written);
+    if tool.is_empty() {
+        return Err(format!("error: '{written}' names no tool. {USAGE}"));
+    }
+    let input = input(tool, what);
+    // A call that names no file is judged all the same: that is an answer too.
+    let targets = tools::targets(tool, &input, &judging.workspace).unwrap_or_default();
+    let paths: Vec<PathFact> = targets
+        .into_iter()
+        .map(|target| PathFact { given: target.given, real: target.real, write: target.write })
+        .collect();
+    Ok(policy::decide(&judging.policy, &Call { tool, input: &input, paths: &paths }, &Disk))
+}
+
+/// The input that a call written like a rule would have; a JSON object is taken as it is.
+fn input(tool: &str, what: &str) -> Value {
+    if let Ok(value @ Value::Object(_)) = serde_json::from_str(what) {
+        return value;
+    }
+    let field = match tool {
+        _ if what.is_empty() => return json!({}),
+        "Bash" | "Monitor" | "PowerShell" => "command",
+        "Read" | "Edit" | "Write" | "MultiEdit" => "file_path",
+        "NotebookEdit" => "notebook_path",
+        "Glob" | "Grep" | "LS" => "path",
+        "WebFetch" => {
+            let url = what.strip_prefix("domain:").map_or_else(|| what.to_owned(), |host| format!("https://{host}/"));
+            return json!({"url": url});
+        }
+        "WebSearch" => "query",
+        "Agent" | "Task" => "subagent_type",
+        "Skill" => {
+            let (skill, args) = what.split_once(' ').unwrap_or((what, ""));
+            return json!({"skill": skill, "args": args});
+        }
+        _ => return json!({}),
+    };
+    let mut input = json!({"pattern": "*"});
+    input[field] = json!(what);
+    input
+}
+
+/// The real file system, for paths that stand inside shell commands.
+struct Disk;
+
+impl policy::Resolve for Disk {
+    fn real(&self, path: &Path) -> PathBuf {
+        tools::real_path(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_the_way_rules_are_written() {
+        for (written, tool, expected) in [
+            ("Bash(git push (x))", "Bash", json!({"pattern": "*", "command": "git push (x)"})),
+            ("Read(~/.ssh/id)", "Read", json!({"pattern": "*", "file_path": "~/.ssh/id"})),
+            ("WebFetch(domain:a.b)", "WebFetch", json!({"url": "https://a.b/"})),
+            ("WebFetch(http://a.b/c)", "WebFetch", json!({"url": "http://a.b/c"})),
+            ("Skill(fix 42 now)", "Skill", json!({"skill": "fix", "args": "42 now"})),
+            ("mcp__db__query", "mcp__db__query", json!({})),
+            (r#"Bash({"command":"ls","timeout":3})"#, "Bash", json!({"command": "ls", "timeout": 3})),
+        ] {
+            let (name, what) = split(written);
+            assert_eq!((name, input(name, what)), (tool, expected), "{written}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What the folder, the user and the plugins bring: agents, skills, and what hangs on them.
+
+use super::Refusal;
+use crate::argv::Typed;
+use crate::environment::Environment;
+use config::{AgentDef, Places, PluginDir, Plugins, Skill, Sources};
+use std::path::PathBuf;
+
+pub struct Folder {
+    pub agents: Vec<AgentDef>,
+    pub skills: Vec<Skill>,
+    pub plugins: Plugins,
+}
+
+/// The folder's and the user's first, so that a plugin never takes the place of their own.
+pub fn read(
+    typed: &Typed,
+    places: &Places,
+    sources: Sources,
+    roots: &[PathBuf],
+    environment: &mut Environment,
+) -> Result<Folder, Refusal> {
+    let mut agents = config::agents(places, sources, typed.value("agents"))
+        .map_err(|error| Refusal::new(format!("Error: {error}")))?;
+    let mut skills = config::skills(places, sources, roots);
+    let plugins = config::plugins(places, &plugin_dirs(typed, environment));
+    for plugin in &plugins.loaded {
+        agents.extend(plugin.agents.iter().cloned());
+        skills.extend(plugin.skills.iter().cloned());
+    }
+    add_programs(&plugins, environment);
+    Ok(Folder { agents, skills, plugins })
+}
+
+fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
+    let named = |flag: &str, with_mcp: bool| {
+        let paths = typed.values(flag).iter().filter(|path| !path.is_empty());
+        paths.map(move |path| PluginDir { path: environment.cwd.join(path), with_mcp }).collect::<Vec<_>>()
+    };
+    let mut dirs = named("plugin-dir", true);
+    dirs.extend(named("plugin-dir-no-mcp", false));
+    dirs
+}
+
+/// The plugins' `bin` folders after everything on the search path: they add programs and replace none.
+fn add_programs(plugins: &Plugins, environment: &mut Environment) {
+    let folders = plugins.loaded.iter().map(|plugin| plugin.folders.root.join("bin")).filter(|bin| bin.is_dir());
+    let folders: Vec<String> = folders.map(|bin| bin.display().to_string()).collect();
+    if folders.is_empty() {
+        return;
+    }
+    let known = environment.get("PATH").map(str::to_owned);
+    let path = known.into_iter().chain(folders).collect::<Vec<_>>().join(":");
+    environment.overlay(&[("PATH".to_owned(), path)]);
+}
+
+pub fn chosen_agent(
+    typed: &Typed,
+    settings: &config::Settings,
+    agents: &[AgentDef],
+) -> Result<Option<String>, Refusal> {
+    let Some(name) = typed.value("agent").or(settings.agent.as_deref()).filter(|name| !name.is_empty()) else {
+        return Ok(None);
+    };
+    let builtin = ["general-purpose", "Explore", "Plan"];
+    if builtin.contains(&name) || agents.iter().any(|agent| agent.name == name) {
+        return Ok(Some(name.to_owned()));
+    }
+    let known: Vec<&str> = builtin.into_iter().chain(agents.iter().map(|agent| agent.name.as_str())).collect();
+    Err(Refusal::new(format!("Error: there is no agent '{name}'. Known: {}", known.join(", "))))
+}
