@@ -12,15 +12,19 @@ mod failures;
 mod sizes;
 
 use common::claude;
+use std::time::Duration;
 use testkit::{Run, World};
 
 /// The official Python SDK gives up on a longer line.
 const LINE_MAX: usize = 1024 * 1024;
 
+/// Megabytes through a debug build take their time on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_mins(3);
+
 /// A run that reads one prompt from its arguments and streams events, with everything allowed.
 fn streaming(world: &World, prompt: &str) -> Run {
     let arguments = ["-p", prompt, "--verbose", "--output-format", "stream-json", "--dangerously-skip-permissions"];
-    claude(world).args(arguments).close()
+    claude(world).args(arguments).deadline(PATIENCE).close()
 }
 
 /// The same with a model whose window is 200,000 tokens.

@@ -1,12 +1,11 @@
-//! The recorded conversations, one test each, and those that belong to features not built yet.
+//! The recorded conversations, one test each.
 
 use crate::binary;
 use testkit::captures::{dir, load, load_dir, run};
 
 macro_rules! captures {
-    (pass: $($name:ident)*; later: $($later:ident)*;) => {
-        const PASS: &[&str] = &[$(stringify!($name)),*];
-        const LATER: &[&str] = &[$(stringify!($later)),*];
+    ($($name:ident)*) => {
+        const LISTED: &[&str] = &[$(stringify!($name)),*];
 
         $(
             #[test]
@@ -14,28 +13,15 @@ macro_rules! captures {
                 play(stringify!($name)).unwrap_or_else(|difference| panic!("{difference}"));
             }
         )*
-
-        mod expected_failures {
-            $(
-                /// Fails the day the feature works, so that the list stays honest.
-                #[test]
-                fn $later() {
-                    assert!(super::play(stringify!($later)).is_err(), "it passes now: move it to the others");
-                }
-            )*
-        }
     };
 }
 
 captures! {
-    pass:
-        accept_edits allow_rule bad_flag bad_input bash_background bash_basic bash_loop_text budget cut_stream
-        deny_default_bash edit_ok fork glob hooks_pre_deny hooks_stop_block grep_modes ink_partial json max_turns no_prompt orchestrator_stream
-        overloaded_then_ok parallel_tools plan_mode read_lines resume runs_basic runs_no_tool_call
-        control_can_use_tool control_init runs_schema_violation session_id skill slash_command stream_needs_verbose subagent text tools_restricted
-        two_messages write_unread;
-    later:
-        mcp_stdio;
+    accept_edits allow_rule bad_flag bad_input bash_background bash_basic bash_loop_text budget control_can_use_tool
+    control_init cut_stream deny_default_bash edit_ok fork glob grep_modes hooks_pre_deny hooks_stop_block ink_partial
+    json max_turns mcp_stdio no_prompt orchestrator_stream overloaded_then_ok parallel_tools plan_mode read_lines resume
+    runs_basic runs_no_tool_call runs_schema_violation session_id skill slash_command stream_needs_verbose subagent text
+    tools_restricted two_messages write_unread
 }
 
 fn play(name: &str) -> Result<(), String> {
@@ -45,7 +31,7 @@ fn play(name: &str) -> Result<(), String> {
 
 #[test]
 fn every_capture_is_listed() {
-    let mut listed: Vec<&str> = PASS.iter().chain(LATER).copied().collect();
+    let mut listed: Vec<&str> = LISTED.to_vec();
     listed.sort_unstable();
     let mut there: Vec<String> =
         load_dir(&dir()).expect("the captures").into_iter().map(|capture| capture.name).collect();

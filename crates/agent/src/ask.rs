@@ -75,7 +75,7 @@ async fn ask_model(
     let client = access::client(shared).await.map_err(NoReply::Failed)?;
     let request = request(shared, lane, model, has_fallback);
     if shared.options.partial && lane.role.is_main() {
-        let status = System::Status { status: Some("requesting"), permission_mode: None };
+        let status = System::Status { status: Some("requesting"), permission_mode: None, compact_result: None };
         shared.emitter.send(Event::System(status)).await;
     }
     turn.asking();
@@ -137,6 +137,7 @@ impl Gathered {
             });
         }
         let visible = lane.role.is_main() || shared.setup().subagent_text || block["type"] == "tool_use";
+        let tool_use_meta = crate::outside::meta(shared, &block);
         let message = one_block(&self.head, block);
         lane.transcript.assistant(&entry, &message, self.request_id.as_deref());
         Shared::report_transcript(lane);
@@ -146,6 +147,7 @@ impl Gathered {
                 parent_tool_use_id: lane.role.parent_tool_use_id(),
                 error: None,
                 request_id: self.request_id.clone(),
+                tool_use_meta,
             };
             shared.emitter.send_as(Event::Assistant(Box::new(event)), &entry).await;
         }

@@ -5,6 +5,7 @@
 
 use crate::after;
 use crate::ask::ToolCall;
+use crate::outside;
 use crate::own;
 use crate::permit::{Refused, permit};
 use crate::shared::{Lane, Shared};
@@ -36,11 +37,13 @@ pub struct Done {
     pub contexts: Vec<String>,
     /// A hook wants the run to stop.
     pub stop: Option<String>,
+    /// The tool says that its success ends the turn.
+    pub ends_turn: bool,
 }
 
 impl From<Outcome> for Done {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, follow_up: None, structured: None, cancelled: false, contexts: Vec::new(), stop: None }
+        Self { outcome, follow_up: None, structured: None, cancelled: false, contexts: Vec::new(), stop: None, ends_turn: false }
     }
 }
 
@@ -58,6 +61,7 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
     let mut interrupted = false;
     let mut contexts = Vec::new();
     let mut stop = None;
+    let mut ends_turn = false;
     for group in groups(&calls, |call| runs_beside_others(lane, call), shared.options.tools.concurrency) {
         let done = join_all(group.iter().map(|call| run_one(shared, lane, call, interrupted))).await;
         for task in shared.kit.tasks.take_started() {
@@ -73,6 +77,7 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
             follow_ups.extend(done.follow_up);
             contexts.extend(done.contexts);
             stop = stop.or(done.stop);
+            ends_turn |= done.ends_turn;
             let outcome = shared.secrets.hide(done.outcome);
             results.push(report(shared, lane, turn, call, &outcome).await);
         }
@@ -86,7 +91,7 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
     }
     match stop {
         Some(reason) if !interrupted => Some(End::HookStopped(reason)),
-        _ => end_after(shared, turn, interrupted),
+        _ => end_after(shared, turn, interrupted).or(ends_turn.then_some(End::Done)),
     }
 }
 
@@ -157,6 +162,12 @@ async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
             "The input of {name} was not valid JSON (it began: {start}). Call it again with a complete JSON object."
         ))
         .into();
+    }
+    if outside::is_outside(name) {
+        return outside::run(shared, lane, call).await;
+    }
+    if outside::SPECS.iter().any(|spec| spec.name == name) {
+        return outside::resources::run(shared, call).await;
     }
     if own::is_own(name) {
         return own::run(shared, lane, call).await;

@@ -47,7 +47,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
     let summary = match summarise(shared, lane).await {
         Ok(summary) => summary,
         Err(end) => {
-            status(shared, lane, None).await;
+            done(shared, lane, "failed").await;
             return Err(end);
         }
     };
@@ -66,7 +66,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
         let extra = UserExtra { is_meta: true, ..UserExtra::default() };
         lane.transcript.user(&shared.emitter.ids().next(), &message, extra);
     }
-    status(shared, lane, None).await;
+    done(shared, lane, "success").await;
     moments::compacted(shared, lane, trigger, &summary).await;
     Ok(())
 }
@@ -142,8 +142,17 @@ async fn write(shared: &Shared, lane: &mut Lane, text: &str, metadata: &CompactM
 }
 
 async fn status(shared: &Shared, lane: &Lane, status: Option<&'static str>) {
+    tell_status(shared, lane, status, None).await;
+}
+
+async fn done(shared: &Shared, lane: &Lane, result: &'static str) {
+    tell_status(shared, lane, None, Some(result)).await;
+}
+
+async fn tell_status(shared: &Shared, lane: &Lane, status: Option<&'static str>, compact_result: Option<&'static str>) {
     if lane.role.is_main() {
-        shared.emitter.send(Event::System(System::Status { status, permission_mode: None })).await;
+        let status = System::Status { status, permission_mode: None, compact_result };
+        shared.emitter.send(Event::System(status)).await;
     }
 }
 

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::rc::Rc;
 use wire::{Event, Outcome};
 
 pub struct Emitter {
@@ -65,6 +66,14 @@ impl Emitter {
     /// Later lines carry another session's id.
     pub fn rename_session(&self, id: String) {
         *self.session_id.borrow_mut() = id;
+    }
+
+    /// Shows transcript entries on the stream, for clients that keep a copy of their own.
+    pub fn mirror(&self) -> Option<session::Mirror> {
+        let (writer, ascii) = (self.writer.clone(), self.ascii);
+        let show =
+            move |path: &Path, line: &[u8]| writer.line_now(wire::encode_mirror(&path.to_string_lossy(), line, ascii));
+        (self.format == OutputFormat::StreamJson).then(|| Rc::new(show) as session::Mirror)
     }
 
     pub fn writer(&self) -> &Writer {

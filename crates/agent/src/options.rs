@@ -75,6 +75,10 @@ pub struct Session {
     pub plan: SessionPlan,
     /// Resume only up to and including this entry.
     pub until: Option<String>,
+    /// Resume only if nothing but the turn of this prompt is lost by it.
+    pub drops_turn: Option<String>,
+    /// Show every transcript entry on stdout too.
+    pub mirror: bool,
     pub persist: bool,
     pub title: Option<String>,
     pub project_dir_name: Option<String>,
@@ -109,6 +113,19 @@ pub struct Prompting {
     pub append_subagent: Option<String>,
     /// Keep what differs per machine out of the system prompt.
     pub static_system: bool,
+}
+
+/// MCP servers and their limits.
+pub struct OutsideSetup {
+    pub servers: Vec<mcp::ServerConfig>,
+    /// Configurations that cannot be used.
+    pub problems: Vec<mcp::Problem>,
+    /// The whole environment of servers that are processes.
+    pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    pub start_timeout: Duration,
+    pub call_timeout: Duration,
+    pub idle_timeout: Option<Duration>,
+    pub max_output_tokens: u64,
 }
 
 /// Who answers when a permission is needed.
@@ -212,6 +229,7 @@ pub struct Options {
     pub asking: Asking,
     pub permissions: Permissions,
     pub tools: ToolSetup,
+    pub outside: OutsideSetup,
     pub limits: Limits,
     pub access: Access,
     pub mentions: bool,

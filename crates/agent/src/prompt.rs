@@ -28,6 +28,7 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
             texts.push(surroundings(shared));
         }
     }
+    texts.extend(crate::outside::instructions(shared));
     texts.extend(prompting.append.clone());
     blocks(&texts)
 }

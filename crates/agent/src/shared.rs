@@ -10,6 +10,7 @@ use crate::conversation::Conversation;
 use crate::emit::Emitter;
 use crate::hooks::Hooks;
 use crate::ledger::Ledger;
+use crate::outside::Outside;
 use crate::secrets::Secrets;
 use crate::state::Told;
 use crate::toolset::Toolset;
@@ -29,6 +30,7 @@ pub struct Shared {
     pub cancel: Cancel,
     pub kit: Kit,
     pub link: Link,
+    pub outside: Outside,
     pub checkpoints: Checkpoints,
     pub live: Live,
     pub access: access::Keeper,

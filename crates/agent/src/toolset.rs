@@ -1,6 +1,8 @@
 //! Which tools a lane has, under which names, and how they are told to the model.
 
+use crate::outside;
 use crate::own;
+use crate::shared::Shared;
 use crate::{Options, Setup, ToolChoice};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -33,7 +35,9 @@ pub fn canonical(name: &str) -> &str {
 
 impl Toolset {
     /// The main conversation's tools.
-    pub fn main(options: &Options, setup: &Setup, mode: PermissionMode) -> Self {
+    pub fn main(shared: &Shared, setup: &Setup) -> Self {
+        let (options, mode) = (&shared.options, shared.live.mode.get());
+        let has_servers = outside::any(shared);
         let wanted = |name: &str| match &options.tools.choice {
             _ if options.bare => matches!(name, "Bash" | "Read" | "Edit"),
             ToolChoice::Default => true,
@@ -43,13 +47,14 @@ impl Toolset {
             "TodoWrite" => options.tools.todo_write,
             "ExitPlanMode" => mode == PermissionMode::Plan,
             "Skill" => !setup.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
-            _ => true,
+            _ => !outside::SPECS.iter().any(|spec| spec.name == name) || has_servers,
         };
-        let specs = tools::specs().iter().chain(own::SPECS);
+        let specs = tools::specs().iter().chain(own::SPECS).chain(outside::SPECS);
         let mut tools: Vec<Tool> = specs
             .filter(|spec| wanted(spec.name) && available(spec.name))
             .map(|spec| Tool::from_spec(spec, setup))
             .collect();
+        tools.extend(outside::tools(shared));
         if let Some(schema) = &setup.schema {
             tools.push(own::structured_tool(&schema.source));
         }

@@ -45,6 +45,8 @@ pub struct Turn {
     pub user_messages: u64,
     pub tool_uses: u64,
     pub last_text: String,
+    /// The next answer goes on where the last one was cut.
+    continues: bool,
     pub stop_reason: Option<String>,
     pub structured: Option<Value>,
     pub schema_failures: u32,
@@ -66,6 +68,7 @@ impl Turn {
             user_messages: 0,
             tool_uses: 0,
             last_text: String::new(),
+            continues: false,
             stop_reason: None,
             structured: None,
             schema_failures: 0,
@@ -100,7 +103,11 @@ impl Turn {
         }
         let said = reply.blocks.iter().rev().filter_map(|block| block["text"].as_str());
         if let Some(text) = said.into_iter().find(|text| !text.trim().is_empty()) {
-            text.clone_into(&mut self.last_text);
+            // A continued answer is one answer.
+            if !std::mem::take(&mut self.continues) {
+                self.last_text.clear();
+            }
+            self.last_text.push_str(text);
         }
     }
 
@@ -192,6 +199,7 @@ async fn step(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, answer: Ans
 }
 
 async fn say(shared: &Shared, lane: &mut Lane, turn: &mut Turn, nudge: Nudge) {
+    turn.continues = matches!(nudge, Nudge::Cut | Nudge::Long);
     synthetic(shared, lane, turn, nudge.words()).await;
 }
 

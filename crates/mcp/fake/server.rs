@@ -41,7 +41,7 @@ fn main() {
         }
     }
     if server.mode == "stubborn" {
-        std::thread::sleep(Duration::from_secs(600));
+        std::thread::sleep(Duration::from_mins(10));
     }
 }
 
@@ -118,7 +118,7 @@ impl Server {
                 say(&json!({"method": "notifications/tools/list_changed"}));
             },
             "endless" => loop {
-                let _ = std::io::stdout().write_all(&[b'x'; 65_536]);
+                let _ = std::io::stdout().write_all(&[b'x'; 8192]);
             },
             "big" => text("word ".repeat(100_000)),
             "grow" => {

@@ -5,7 +5,7 @@ fn var(name: &str) -> Option<String> {
     (name == "TOKEN").then(|| "t0k".to_owned())
 }
 
-fn one(entry: Value) -> (Option<ServerConfig>, Vec<&'static str>) {
+fn one(entry: &Value) -> (Option<ServerConfig>, Vec<&'static str>) {
     let (mut servers, problems) = parse(&json!({"mcpServers": {"srv": entry}}), "project", &var);
     (servers.pop(), problems.iter().map(|problem| problem.kind).collect())
 }
@@ -38,7 +38,7 @@ fn each_kind_of_server_is_understood() {
         (json!({"type": "sse", "url": "https://x.test/mcp"}), Transport::Sse { url, headers: vec![] }),
         (json!({"type": "sdk", "name": "srv"}), Transport::Sdk),
     ] {
-        let (server, problems) = one(entry.clone());
+        let (server, problems) = one(&entry);
         assert_eq!(problems, Vec::<&str>::new(), "{entry}");
         let server = server.unwrap();
         assert_eq!(server.source.is_some(), expected == Transport::Sdk, "{entry}");
@@ -62,7 +62,7 @@ fn what_is_wrong_is_named() {
         (json!({"type": "ws", "url": "ws://x.test"}), "unsupported_type"),
         (json!({"type": 5}), "unsupported_type"),
     ] {
-        assert_eq!(one(entry.clone()), (None, vec![kind]), "{entry}");
+        assert_eq!(one(&entry), (None, vec![kind]), "{entry}");
     }
 }
 
@@ -73,10 +73,10 @@ fn a_warning_leaves_the_server_usable() {
         (json!({"command": "x", "timeout": 30}), "invalid_timeout"),
         (json!({"type": "http", "url": "https://x.test", "headersHelper": "h"}), "headers_helper_ignored"),
     ] {
-        let (server, problems) = one(entry.clone());
+        let (server, problems) = one(&entry);
         assert_eq!((server.is_some(), problems), (true, vec![kind]), "{entry}");
     }
-    let (server, _) = one(json!({"command": "${NOPE}/x", "timeout": 5000, "alwaysLoad": true}));
+    let (server, _) = one(&json!({"command": "${NOPE}/x", "timeout": 5000, "alwaysLoad": true}));
     let server = server.unwrap();
     assert_eq!((server.timeout, server.always_load), (Some(Duration::from_secs(5)), true));
     assert!(matches!(server.transport, Transport::Stdio { command, .. } if command == "${NOPE}/x"));

@@ -134,13 +134,10 @@ impl Attempt<'_> {
             Ok(connected) => Ok(Connected { process: Some(process), ..connected }),
             Err(cause) => {
                 // Our ends of the pipes are closed by now: a healthy process ends of itself.
-                let exit = match timeout(LAST_MOMENTS, process.wait()).await {
-                    Ok(exit) => Some(exit),
-                    Err(_) => {
-                        process.stop(GRACE).await;
-                        None
-                    }
-                };
+                let exit = timeout(LAST_MOMENTS, process.wait()).await.ok();
+                if exit.is_none() {
+                    process.stop(GRACE).await;
+                }
                 let words = last_words(&process, &notes);
                 Err(ConnectError::Process { cause: Box::new(cause), exit, words })
             }

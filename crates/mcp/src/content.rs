@@ -132,11 +132,11 @@ impl Shower<'_> {
         for part in parts {
             match part {
                 // One note, where the first of the texts stood, for all of them.
-                Part::Text(_) if too_much => content.extend(too_long.take().map(text_block)),
-                Part::Text(text) => content.push(text_block(text)),
+                Part::Text(_) if too_much => content.extend(too_long.take().as_deref().map(text_block)),
+                Part::Text(text) => content.push(text_block(&text)),
                 Part::Image { media, data } => content
                     .push(json!({"type": "image", "source": {"type": "base64", "media_type": media, "data": data}})),
-                Part::File { what, media, data } => content.push(text_block(self.saved_file(&what, &media, &data))),
+                Part::File { what, media, data } => content.push(text_block(&self.saved_file(&what, &media, &data))),
             }
         }
         Called {
@@ -176,7 +176,7 @@ impl Part {
     }
 }
 
-fn text_block(text: String) -> Value {
+fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 

@@ -22,15 +22,15 @@ fn blocks_are_what_the_api_takes() {
         (json!({"type": "resource", "resource": {"uri": "a:b", "blob": "AAAA", "mimeType": "image/png"}}), png),
         (
             json!({"type": "resource", "resource": {"uri": "a:b", "text": "body"}}),
-            text_block("[Resource of srv: a:b]\nbody".into()),
+            text_block("[Resource of srv: a:b]\nbody"),
         ),
         (
             json!({"type": "resource_link", "uri": "a:b", "name": "n", "description": "d"}),
-            text_block("[Resource link: n, a:b: d]".into()),
+            text_block("[Resource link: n, a:b: d]"),
         ),
-        (json!({"type": "new", "x": 1}), text_block(r#"{"type":"new","x":1}"#.into())),
-        (json!({"type": "text"}), text_block(r#"{"type":"text"}"#.into())),
-        (json!("loose"), text_block("\"loose\"".into())),
+        (json!({"type": "new", "x": 1}), text_block(r#"{"type":"new","x":1}"#)),
+        (json!({"type": "text"}), text_block(r#"{"type":"text"}"#)),
+        (json!("loose"), text_block("\"loose\"")),
     ] {
         let (called, _folder) = show(&json!({"content": [item]}), WIDE);
         assert_eq!(called, Called { content: vec![expected], is_error: false, structured: None }, "{item}");

@@ -9,7 +9,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Event {
-    pub(crate) event: Option<String>,
+    pub(crate) name: Option<String>,
     pub(crate) data: Option<String>,
     pub(crate) id: Option<String>,
     pub(crate) retry: Option<u64>,
@@ -106,7 +106,7 @@ impl Decoder {
                 }
                 none => *none = Some(value.to_owned()),
             },
-            "event" => self.event.event = Some(value.to_owned()),
+            "event" => self.event.name = Some(value.to_owned()),
             "id" => self.event.id = Some(value.to_owned()),
             "retry" => self.event.retry = value.parse().ok(),
             // A comment, or a field of the future.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_format_in_all_its_shapes() {
-        let endpoint = Event { event: Some("endpoint".into()), ..data("/m?x=1") };
+        let endpoint = Event { name: Some("endpoint".into()), ..data("/m?x=1") };
         let whole = Event { id: Some("7".into()), retry: Some(9), ..data("a\nb\n") };
         for (bytes, expected) in [
             ("event: endpoint\ndata: /m?x=1\n\n", vec![endpoint]),

@@ -11,12 +11,11 @@ pub(crate) fn expand(text: &str, var: &dyn Fn(&str) -> Option<String>) -> (Strin
             rest = &rest[start + 2..];
             continue;
         };
-        match var(reference.name).or_else(|| reference.default.map(str::to_owned)) {
-            Some(value) => filled.push_str(&value),
-            None => {
-                missing.push(reference.name.to_owned());
-                filled.push_str(&rest[start..start + length]);
-            }
+        if let Some(value) = var(reference.name).or_else(|| reference.default.map(str::to_owned)) {
+            filled.push_str(&value);
+        } else {
+            missing.push(reference.name.to_owned());
+            filled.push_str(&rest[start..start + length]);
         }
         rest = &rest[start + length..];
     }

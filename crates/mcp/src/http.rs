@@ -77,16 +77,7 @@ impl Backend {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Refused> {
-        web::send(request, self.patience).await.map_err(|error| self.failed(error))
-    }
-
-    fn failed(&self, error: WebError) -> Refused {
-        match error {
-            WebError::Unauthorized => {
-                StreamableHttpError::AuthRequired(AuthRequiredError::new("no challenge given".into()))
-            }
-            error => StreamableHttpError::Client(error),
-        }
+        web::send(request, self.patience).await.map_err(failed)
     }
 
     fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
@@ -96,7 +87,7 @@ impl Backend {
             loop {
                 let failed = match decoder.next() {
                     Ok(Some(event)) => {
-                        let sse = Sse { event: event.event, data: event.data, id: event.id, retry: event.retry };
+                        let sse = Sse { event: event.name, data: event.data, id: event.id, retry: event.retry };
                         return Some((Ok(sse), Some((response, decoder, notes))));
                     }
                     Ok(None) => match response.chunk().await {
@@ -137,14 +128,14 @@ impl Backend {
         if kind.starts_with(EVENTS) {
             return Ok(StreamableHttpPostResponse::Sse(self.events(response), new_session));
         }
-        let body = web::body(response, MESSAGE_MAX).await.map_err(|error| self.failed(error))?;
+        let body = web::body(response, MESSAGE_MAX).await.map_err(failed)?;
         match message::read(&body) {
             Some(message) => Ok(StreamableHttpPostResponse::Json(message, new_session)),
             None if !asked => Ok(StreamableHttpPostResponse::Accepted),
             None => {
                 self.notes.noise(&body);
                 let kind = if kind.is_empty() { "something without a type" } else { &kind };
-                Err(self.failed(WebError::Unclear(format!("it is {kind} instead of {JSON}"))))
+                Err(failed(WebError::Unclear(format!("it is {kind} instead of {JSON}"))))
             }
         }
     }
@@ -165,8 +156,17 @@ impl Backend {
             (_, Some(message @ ServerJsonRpcMessage::Error(_))) => {
                 Ok(StreamableHttpPostResponse::Json(message, session))
             }
-            (error, _) => Err(self.failed(error)),
+            (error, _) => Err(failed(error)),
         }
+    }
+}
+
+fn failed(error: WebError) -> Refused {
+    match error {
+        WebError::Unauthorized => {
+            StreamableHttpError::AuthRequired(AuthRequiredError::new("no challenge given".into()))
+        }
+        error => StreamableHttpError::Client(error),
     }
 }
 
@@ -200,7 +200,7 @@ impl StreamableHttpClient for Backend {
         protocol: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Refused> {
         let request = self.dressed(self.client.delete(&*uri), Some(&session), protocol);
-        web::send(request, GOODBYE).await.map(drop).map_err(|error| self.failed(error))
+        web::send(request, GOODBYE).await.map(drop).map_err(failed)
     }
 
     async fn get_stream(
@@ -223,7 +223,7 @@ impl StreamableHttpClient for Backend {
             status if status.is_success() || status.is_client_error() => {
                 Err(StreamableHttpError::ServerDoesNotSupportSse)
             }
-            _ => Err(self.failed(web::refusal(response).await.0)),
+            _ => Err(failed(web::refusal(response).await.0)),
         }
     }
 }

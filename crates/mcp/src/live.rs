@@ -113,12 +113,9 @@ async fn gone(process: Option<&mut Piped>) {
 /// Its pipes are closed: waits for the process to end, and ends it. Tells how it went.
 async fn end(process: Option<&mut Piped>, notes: &Notes, patience: Duration) -> String {
     let Some(process) = process else { return String::new() };
-    let exit = match timeout(patience, process.wait()).await {
-        Ok(exit) => ended(exit),
-        Err(_) => {
-            process.stop(GRACE).await;
-            String::new()
-        }
-    };
-    format!("{exit}{}", said(&last_words(process, notes)))
+    let exit = timeout(patience, process.wait()).await.ok();
+    if exit.is_none() {
+        process.stop(GRACE).await;
+    }
+    format!("{}{}", exit.map(ended).unwrap_or_default(), said(&last_words(process, notes)))
 }

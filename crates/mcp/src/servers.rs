@@ -18,10 +18,10 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// Without a word from a remote server during a call: its connection is likely dead.
-const IDLE_REMOTE: Duration = Duration::from_secs(5 * 60);
+const IDLE_REMOTE: Duration = Duration::from_mins(5);
 
 /// A process of ours tells by ending; silence is most likely work.
-const IDLE_PROCESS: Duration = Duration::from_secs(30 * 60);
+const IDLE_PROCESS: Duration = Duration::from_mins(30);
 
 /// For the reason of a broken connection to be known.
 const REASON: Duration = Duration::from_secs(1);

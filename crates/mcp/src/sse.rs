@@ -79,7 +79,7 @@ pub(crate) async fn open(
     let mut incoming = Incoming { response, decoder: Decoder::new(MESSAGE_MAX) };
     let endpoint = loop {
         let event = incoming.next().await.map_err(|broken| ConnectError::Closed(broken.to_string()))?;
-        if event.event.as_deref() == Some("endpoint") {
+        if event.name.as_deref() == Some("endpoint") {
             break endpoint(url, event.data.as_deref().unwrap_or_default())?;
         }
     };

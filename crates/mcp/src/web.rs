@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// Until a server's answer begins.
-pub(crate) const FIRST_BYTE: Duration = Duration::from_secs(60);
+pub(crate) const FIRST_BYTE: Duration = Duration::from_mins(1);
 
 /// Between two hosts, once the address is known.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -77,6 +77,10 @@ impl Appender {
         true
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.name
+    }
+
     /// The first failure, once.
     pub(crate) fn take_warning(&mut self) -> Option<String> {
         self.warning.take()

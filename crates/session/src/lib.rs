@@ -26,7 +26,7 @@ pub use fork::copy_for_fork;
 pub use load::{Loaded, load, load_until};
 pub use sidecar::write_agent_meta;
 pub use store::{Store, is_session_id, slug};
-pub use transcript::{Clock, Transcript, UserExtra};
+pub use transcript::{Clock, Mirror, Transcript, UserExtra};
 
 use std::path::PathBuf;
 

@@ -3,7 +3,11 @@
 use crate::append::Appender;
 use crate::entry::{Entry, Stamp, escaped, line, metadata};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Sees every line, newline included, once it has been given to the file.
+pub type Mirror = Rc<dyn Fn(&Path, &[u8])>;
 
 /// Where timestamps come from; tests bring their own.
 pub type Clock = fn() -> jiff::Timestamp;
@@ -25,6 +29,7 @@ pub struct UserExtra<'a> {
 /// A conversation being written. Entries form a chain by `parentUuid`; this keeps its end.
 pub struct Transcript {
     appender: Option<Appender>,
+    mirror: Option<(PathBuf, Mirror)>,
     stamp: Stamp,
     secrets: Vec<String>,
     clock: Clock,
@@ -53,13 +58,21 @@ impl Transcript {
 
     fn new(appender: Option<Appender>, stamp: Stamp, leaf: Option<String>) -> Self {
         let (secrets, clock) = (Vec::new(), jiff::Timestamp::now as Clock);
-        Self { appender, stamp, secrets, clock, leaf, last_block: None, lossy: false }
+        Self { appender, mirror: None, stamp, secrets, clock, leaf, last_block: None, lossy: false }
     }
 
     /// Values that never reach the file, such as the API key; each is replaced wherever it occurs.
     #[must_use]
     pub fn hiding(mut self, secrets: Vec<String>) -> Self {
         self.secrets = escaped(secrets);
+        self
+    }
+
+    /// Shows what is written to somebody else too. A conversation that is not kept is not shown either.
+    #[must_use]
+    pub fn mirrored(mut self, mirror: Option<Mirror>) -> Self {
+        let path = self.appender.as_ref().map(|appender| appender.path().to_owned());
+        self.mirror = path.zip(mirror);
         self
     }
 
@@ -114,9 +127,7 @@ impl Transcript {
     /// object with a `type` is not written: no reader could tell what it is.
     pub fn meta(&mut self, entry: &Value) {
         let line = metadata(entry, &self.stamp.session_id).and_then(|entry| line(&entry, &self.secrets));
-        if let (Some(appender), Some(line)) = (&mut self.appender, line) {
-            appender.append(line);
-        }
+        self.keep(line);
     }
 
     /// The last entry of the chain: what the next one follows.
@@ -130,16 +141,23 @@ impl Transcript {
     }
 
     fn append(&mut self, uuid: &str, line: Option<Vec<u8>>) {
-        let kept = match (&mut self.appender, line) {
-            (Some(appender), Some(line)) => appender.append(line),
-            (Some(_), None) => false,
-            (None, _) => true,
-        };
-        if kept {
+        if self.keep(line) {
             self.leaf = Some(uuid.to_owned());
         } else {
             self.lossy = true;
         }
+    }
+
+    /// `false` where a line that should have been written is lost.
+    fn keep(&mut self, line: Option<Vec<u8>>) -> bool {
+        let Some(appender) = &mut self.appender else { return true };
+        let Some(line) = line else { return false };
+        let shown = self.mirror.as_ref().map(|mirror| (mirror, line.clone()));
+        let kept = appender.append(line);
+        if let Some(((path, mirror), line)) = shown.filter(|_| kept) {
+            mirror(path, &line);
+        }
+        kept
     }
 
     fn now(&self) -> String {

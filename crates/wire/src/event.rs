@@ -50,6 +50,9 @@ pub enum System {
         status: Option<&'static str>,
         #[serde(skip_serializing_if = "Option::is_none", rename = "permissionMode")]
         permission_mode: Option<PermissionMode>,
+        /// After a compaction: `success` or `failed`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        compact_result: Option<&'static str>,
     },
     ApiRetry(Retry),
     PermissionDenied(ToolDenied),
@@ -117,6 +120,8 @@ pub struct Init {
     pub skills: Vec<String>,
     pub plugins: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mcp_server_errors: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plugin_errors: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub betas: Vec<String>,
@@ -136,6 +141,9 @@ pub struct Assistant {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'static str>,
     pub request_id: Option<String>,
+    /// How clients show a call of an outside tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_meta: Option<Value>,
 }
 
 /// A tool's result, or a message we put into the conversation ourselves.

@@ -16,6 +16,6 @@ pub use event::{
 };
 pub use exit::{ExitCode, table as exit_table};
 pub use input::{Input, InputError, UserInput, UserMessage};
-pub use line::{LINE_MAX, encode, encode_partial};
+pub use line::{LINE_MAX, encode, encode_mirror, encode_partial};
 pub use mode::PermissionMode;
 pub use usage::{CacheCreation, ModelUsage, ServerToolUse, Usage};

@@ -33,6 +33,33 @@ pub fn encode_partial(raw: &[u8], session_id: &str, uuid: &str, ttft_ms: Option<
     finish(line, session_id, uuid, ascii)
 }
 
+/// A `transcript_mirror` line for one entry of a transcript, given as the line that was written. It has
+/// neither id: it is for the client's library, not for its user.
+pub fn encode_mirror(file: &str, entry: &[u8], ascii: bool) -> Vec<u8> {
+    let line = mirror(file, entry.trim_ascii_end(), ascii);
+    if line.len() <= LINE_MAX {
+        return line;
+    }
+    let mut value = serde_json::from_slice(entry).unwrap_or_default();
+    let mut keep = FIRST_CUT;
+    loop {
+        cut_strings(&mut value, keep);
+        let line = mirror(file, &body(&value), ascii);
+        if line.len() <= LINE_MAX || keep == 0 {
+            return line;
+        }
+        keep /= 2;
+    }
+}
+
+fn mirror(file: &str, entry: &[u8], ascii: bool) -> Vec<u8> {
+    let mut line = Vec::with_capacity(entry.len() + file.len() + 64);
+    let _ = write!(line, r#"{{"type":"transcript_mirror","filePath":{},"entries":["#, Value::from(file));
+    line.extend_from_slice(entry);
+    line.extend_from_slice(b"]}\n");
+    escaped(&line, ascii)
+}
+
 fn body<T: serde::Serialize>(event: &T) -> Vec<u8> {
     // Our events hold only strings, numbers, lists and string-keyed maps, so this cannot fail; and if a
     // later field could, an empty object is still a line that a client can read past.
@@ -45,7 +72,11 @@ fn finish(mut line: Vec<u8>, session_id: &str, uuid: &str, ascii: bool) -> Vec<u
         line.push(b',');
     }
     let _ = writeln!(line, r#""session_id":"{session_id}","uuid":"{uuid}"}}"#);
-    if ascii { escape(&line, |c| !c.is_ascii()) } else { escape(&line, |c| matches!(c, '\u{2028}' | '\u{2029}')) }
+    escaped(&line, ascii)
+}
+
+fn escaped(line: &[u8], ascii: bool) -> Vec<u8> {
+    if ascii { escape(line, |c| !c.is_ascii()) } else { escape(line, |c| matches!(c, '\u{2028}' | '\u{2029}')) }
 }
 
 /// Escapes what `which` names. Only called on JSON, where such characters stand in strings alone.
@@ -145,5 +176,16 @@ mod tests {
                 assert!(serde_json::from_slice::<Value>(&bytes).is_ok());
             }
         }
+    }
+
+    #[test]
+    fn a_mirrored_entry_is_the_line_that_was_written_and_fits() {
+        let bytes = encode_mirror("/p/s.jsonl", b"{\"type\":\"user\",\"a\":\"<b>\"}\n", false);
+        let expected = "{\"type\":\"transcript_mirror\",\"filePath\":\"/p/s.jsonl\",\"entries\":[{\"type\":\"user\",\"a\":\"<b>\"}]}\n";
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+        let long = json!({"type": "user", "text": "x".repeat(3 << 20)}).to_string();
+        let bytes = encode_mirror("/p/s.jsonl", long.as_bytes(), false);
+        let value: Value = serde_json::from_slice(&bytes).unwrap();
+        assert!(bytes.len() <= LINE_MAX && value["entries"][0]["type"] == "user");
     }
 }

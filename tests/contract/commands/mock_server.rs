@@ -58,7 +58,7 @@ fn it_answers_counts_models_and_nothing_else() {
 
 #[test]
 fn several_clients_are_served_at_once() {
-    let server = Server::start(&json!([{"delayms": 30000}, {"content": [{"type": "text", "text": "second"}]}]));
+    let server = Server::start(&json!([{"delay_ms": 30000}, {"content": [{"type": "text", "text": "second"}]}]));
     let body = json!({"tools": [{"name": "Bash"}]}).to_string();
     let mut slow = server.connect();
     slow.write_all(format!("{}{body}", head("POST", "/v1/messages", &[], body.len())).as_bytes()).unwrap();

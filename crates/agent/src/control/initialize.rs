@@ -9,7 +9,7 @@ use std::rc::Rc;
 const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 
 /// Applies it. May come again; then everything it names is set anew.
-pub fn apply(shared: &Shared, request: &Value) -> Result<Value, String> {
+pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
     let schema = match &request["jsonSchema"] {
         Value::Null => None,
         schema => Some(

@@ -76,7 +76,7 @@ async fn set_mode(shared: &Shared, request: &Value) -> Result<Value, String> {
 pub async fn change_mode(shared: &Shared, mode: PermissionMode) {
     if shared.live.mode.replace(mode) != mode {
         shared.live.stale.set(true);
-        let status = System::Status { status: None, permission_mode: Some(mode) };
+        let status = System::Status { status: None, permission_mode: Some(mode), compact_result: None };
         shared.emitter.send(Event::System(status)).await;
     }
 }

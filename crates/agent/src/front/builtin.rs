@@ -54,7 +54,8 @@ async fn clear(shared: &Shared, lane: &mut Lane) {
         let options = &shared.options;
         let store = Store::new(&options.places.config_dir, &options.cwd, session.project_dir_name.as_deref());
         let stamp = super::opening::stamp(options, &new_id);
-        Transcript::create(&store.path(&new_id), stamp).hiding(shared.secrets.list())
+        let mirror = super::opening::mirror(options, &shared.emitter);
+        Transcript::create(&store.path(&new_id), stamp).hiding(shared.secrets.list()).mirrored(mirror)
     } else {
         Transcript::disabled()
     };
@@ -71,7 +72,8 @@ fn context(shared: &Shared) -> String {
 fn cost(shared: &Shared) -> String {
     let mut text = format!("${:.4} so far ({})\n", shared.ledger.total_usd(), clock::now_iso());
     for (name, usage) in shared.ledger.by_model() {
-        let line = json!({"in": usage.input_tokens, "out": usage.output_tokens, "cached": usage.cache_read_input_tokens});
+        let line =
+            json!({"in": usage.input_tokens, "out": usage.output_tokens, "cached": usage.cache_read_input_tokens});
         text.push_str(&format!("{name}: ${:.4} {line}\n", usage.cost_usd));
     }
     text.trim_end().to_owned()

@@ -11,14 +11,14 @@ mod stdin;
 mod user_turn;
 mod writer;
 
-pub use opening::failed_start;
+pub use opening::{failed_start, mirror};
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use writer::{Writer, warn};
 
 use crate::cancel::Why;
 use crate::shared::{Lane, Shared};
 use crate::state::{self, State};
-use crate::{InputFormat, Options, OutputFormat, hearing, moments, small};
+use crate::{InputFormat, Options, OutputFormat, hearing, moments, outside, small};
 use desk::{Desk, Outside, Work};
 use std::rc::Rc;
 use std::time::Duration;
@@ -30,7 +30,11 @@ const CHILD_GRACE: Duration = Duration::from_millis(300);
 
 /// Runs one agent process from its options to its exit code.
 pub async fn run(options: Options) -> ExitCode {
-    let prompt = match first_prompt(&options).await {
+    let first = tokio::select! {
+        first = first_prompt(&options) => first,
+        exit = early_signal() => return exit,
+    };
+    let prompt = match first {
         Ok(prompt) => prompt,
         Err(message) => {
             warn(&message);
@@ -61,6 +65,18 @@ pub async fn run(options: Options) -> ExitCode {
     let here = tokio::task::LocalSet::new();
     here.spawn_local(small::serve(Rc::downgrade(&shared), asked));
     here.run_until(Box::pin(serve(&shared, lane, desk))).await
+}
+
+/// A signal while we still wait for stdin.
+async fn early_signal() -> ExitCode {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => ExitCode::Interrupted,
+        _ = terminate.recv() => ExitCode::Terminated,
+    }
 }
 
 /// The prompt of the command line with what was piped in; `None` where prompts come as messages.
@@ -101,6 +117,7 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
 
 /// Turn after turn until there is nothing left to do.
 async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode {
+    outside::start(shared);
     let mut last = ExitCode::Success;
     let forced = loop {
         let work = match desk.next(shared).await {
@@ -120,6 +137,7 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
     };
     moments::session_ends(shared, &lane, "other").await;
     hearing::end(shared).await;
+    outside::end(shared).await;
     user_turn::keep(shared, &mut lane, desk.left_over());
     let exit = forced.unwrap_or(if desk.saw_bad_line() { ExitCode::Failure } else { last });
     shared.kit.tasks.stop_all(CHILD_GRACE).await;

@@ -11,8 +11,9 @@ use crate::small::{self, Question};
 use crate::toolset::Toolset;
 use crate::{Options, OutputFormat, SessionPlan, access, prompt};
 use serde_json::{Value, json};
-use session::{Stamp, Store, Transcript};
+use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
@@ -38,7 +39,7 @@ pub fn open(
     };
     add_builtin_agents(&mut options);
     let secrets = Secrets::of(&options);
-    let transcript = transcript(&options, loaded.leaf).hiding(secrets.list());
+    let transcript = transcript(&options, loaded.leaf, mirror(&options, &emitter)).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
     let lane = Lane {
@@ -60,7 +61,7 @@ pub fn equip(shared: &Shared, lane: &mut Lane) {
     }
     let setup = shared.setup();
     let chosen = setup.agent.as_ref().and_then(|name| setup.agents.iter().find(|agent| agent.name == *name));
-    lane.toolset = Toolset::main(&shared.options, &setup, shared.live.mode.get());
+    lane.toolset = Toolset::main(shared, &setup);
     if let Some(agent) = chosen {
         lane.toolset = lane.toolset.running_as(agent.tools.as_deref(), &agent.disallowed_tools);
     }
@@ -134,10 +135,22 @@ fn earlier(options: &Options) -> Result<Earlier, String> {
         None => session::load(from),
     };
     let loaded = loaded.map_err(|error| format!("Error: the session {} cannot be resumed: {error}", from.display()))?;
+    if let Some(turn) = &session.drops_turn
+        && let Some(other) = loaded.dropped_turns.iter().find(|dropped| *dropped != turn)
+    {
+        return Err(format!(
+            "Resume rejected by --resume-drops-turn: it would also drop the turn of the prompt {other}, not only that of {turn}."
+        ));
+    }
     Ok(Earlier { messages: loaded.messages, leaf: loaded.leaf })
 }
 
-fn transcript(options: &Options, leaf: Option<String>) -> Transcript {
+/// Who else sees the transcript.
+pub fn mirror(options: &Options, emitter: &Emitter) -> Option<Mirror> {
+    if options.session.mirror { emitter.mirror() } else { None }
+}
+
+fn transcript(options: &Options, leaf: Option<String>, mirror: Option<Mirror>) -> Transcript {
     let session = &options.session;
     if !session.persist {
         return Transcript::disabled();
@@ -150,7 +163,10 @@ fn transcript(options: &Options, leaf: Option<String>) -> Transcript {
         SessionPlan::Resume { from } => Transcript::open_append(from, stamp, leaf),
         SessionPlan::Fork { from } => {
             match session::copy_for_fork(from, &path, &session.id, session.until.as_deref()) {
-                Ok(()) => Transcript::open_append(&path, stamp, leaf),
+                Ok(()) => {
+                    show_all(&path, mirror.as_ref());
+                    Transcript::open_append(&path, stamp, leaf)
+                }
                 Err(error) => {
                     warn(&format!(
                         "warning: the fork of the session cannot be written ({error}); going on without a transcript"
@@ -159,11 +175,20 @@ fn transcript(options: &Options, leaf: Option<String>) -> Transcript {
                 }
             }
         }
-    };
+    }
+    .mirrored(mirror);
     if let Some(title) = &session.title {
         transcript.meta(&json!({"type": "custom-title", "customTitle": title, "sessionId": session.id}));
     }
     transcript
+}
+
+/// A fork's file is there before its first entry of its own.
+fn show_all(path: &Path, mirror: Option<&Mirror>) {
+    let Some(mirror) = mirror else { return };
+    for line in std::fs::read(path).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
+        mirror(path, line);
+    }
 }
 
 pub fn stamp(options: &Options, session_id: &str) -> Stamp {
@@ -214,6 +239,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
         ledger: crate::ledger::Ledger::default(),
         cancel: crate::cancel::Cancel::default(),
         kit,
+        outside: crate::outside::Outside::default(),
         link: crate::control::Link::new(options.input == crate::InputFormat::StreamJson),
         checkpoints: crate::checkpoints::Checkpoints::new(options.checkpoint_dir.clone()),
         access: access::Keeper::default(),

@@ -6,7 +6,7 @@ use super::{builtin, mention_denials, warn};
 use crate::conversation::{blocks_of, text_of};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
-use crate::{InputFormat, clock, hearing, mentions, moments, result};
+use crate::{InputFormat, clock, hearing, mentions, moments, outside, result};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use session::UserExtra;
@@ -42,6 +42,7 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -> End {
+    outside::settle(shared).await;
     super::opening::equip(shared, lane);
     if !shared.live.started.replace(true) {
         moments::session_starts(shared, lane, moments::start_source(shared)).await;
@@ -202,7 +203,7 @@ async fn synthetic_answer(shared: &Shared, lane: &mut Lane, words: &str, categor
     });
     let entry = ids.next();
     lane.transcript.assistant(&entry, &message, None);
-    let event = Assistant { message, parent_tool_use_id: None, error: Some(category), request_id: None };
+    let event = Assistant { message, parent_tool_use_id: None, error: Some(category), request_id: None, tool_use_meta: None };
     shared.emitter.send_as(Event::Assistant(Box::new(event)), &entry).await;
 }
 
@@ -223,7 +224,8 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
     Init {
         cwd: options.cwd.display().to_string(),
         tools: lane.toolset.names(),
-        mcp_servers: Vec::new(),
+        mcp_servers: outside::summary(shared),
+        mcp_server_errors: outside::errors(shared),
         model: shared.model(&lane.role),
         permission_mode: shared.mode(&lane.role),
         slash_commands: user_skills.collect(),

@@ -17,7 +17,8 @@ const QUEUE_BYTES: usize = 8 * wire::LINE_MAX;
 const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
 
 enum Job {
-    Line(Vec<u8>),
+    /// And how much of the room it took.
+    Line(Vec<u8>, usize),
     Flush(oneshot::Sender<()>),
 }
 
@@ -27,6 +28,7 @@ struct Reader {
     left: Notify,
 }
 
+#[derive(Clone)]
 pub struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
     room: Arc<Semaphore>,
@@ -53,7 +55,7 @@ impl Writer {
             permit = self.room.acquire_many(size) => {
                 if let Ok(permit) = permit {
                     permit.forget();
-                    let _ = self.jobs.send(Job::Line(line));
+                    let _ = self.jobs.send(Job::Line(line, size as usize));
                 }
             }
             () = self.reader_left() => {}
@@ -62,10 +64,12 @@ impl Writer {
 
     /// Queues one short line without waiting, for places that cannot wait.
     pub fn line_now(&self, line: Vec<u8>) {
-        if let Ok(permits) = self.room.try_acquire_many(u32::try_from(line.len()).unwrap_or(u32::MAX)) {
+        let size = u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX);
+        let taken = self.room.try_acquire_many(size).map_or(0, |permits| {
             permits.forget();
-        }
-        let _ = self.jobs.send(Job::Line(line));
+            size as usize
+        });
+        let _ = self.jobs.send(Job::Line(line, taken));
     }
 
     /// Resolves once nobody reads our stdout any more.
@@ -90,12 +94,12 @@ fn write_all(mut queue: mpsc::UnboundedReceiver<Job>, room: &Semaphore, reader: 
     let stdout = std::io::stdout();
     while let Some(job) = queue.blocking_recv() {
         match job {
-            Job::Line(line) => {
+            Job::Line(line, taken) => {
                 if !reader.gone.load(Ordering::Acquire) && write_line(&stdout, &line).is_err() {
                     reader.gone.store(true, Ordering::Release);
                     reader.left.notify_waiters();
                 }
-                room.add_permits(line.len().min(QUEUE_BYTES));
+                room.add_permits(taken);
             }
             Job::Flush(done) => {
                 let _ = done.send(());

@@ -16,7 +16,6 @@ const LONGEST_STREAM: usize = 64 * 1024;
 /// A background hook that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    pub event: HookEvent,
     pub news: HookNews,
     pub verdict: Verdict,
     /// It was configured to wake the conversation, and has something to say.

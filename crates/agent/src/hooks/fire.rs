@@ -148,7 +148,7 @@ impl Moment<'_> {
             let mut verdict = answer.verdict;
             spill::shorten(&mut verdict, &dir, &me.hook_id);
             let wakes = wakes && matches!(raw, Raw::Exit { code: 2, .. });
-            Finished { event, news: me.response(&streams(&raw), answer.outcome), verdict, wakes }
+            Finished { news: me.response(&streams(&raw), answer.outcome), verdict, wakes }
         };
         if hooks.background.start(who, work) {
             (self.world.observe)(started);

@@ -7,7 +7,7 @@ use crate::shared::{Lane, Role, Shared, Sub};
 use crate::turn::{End, Turn, drive};
 use crate::{Setup, prompt, words};
 use config::AgentDef;
-use serde_json::json;
+use serde_json::{Value, json};
 use session::{Stamp, Store, Transcript, UserExtra};
 use std::rc::Rc;
 use tools::{Outcome, ToolSpec};
@@ -215,10 +215,21 @@ fn transcript(shared: &Shared, sub: &Sub, description: &str) -> (Transcript, Str
     };
     let path = store.agent_path(&shared.emitter.session_id(), &sub.agent_id);
     let file = path.display().to_string();
-    if let Err(error) = session::write_agent_meta(&path, &meta) {
-        crate::front::warn(&format!("warning: {error}"));
+    let mirror = crate::front::mirror(&shared.options, &shared.emitter);
+    match session::write_agent_meta(&path, &meta) {
+        Ok(()) => mirror.iter().for_each(|show| show(&path, metadata(&meta).as_bytes())),
+        Err(error) => crate::front::warn(&format!("warning: {error}")),
     }
-    (Transcript::create(&path, stamp).hiding(shared.secrets.list()), file)
+    (Transcript::create(&path, stamp).hiding(shared.secrets.list()).mirrored(mirror), file)
+}
+
+/// The sidecar as an entry of the agent's own stream.
+fn metadata(meta: &Value) -> String {
+    let mut entry = json!({"type": "agent_metadata"});
+    for (key, value) in meta.as_object().into_iter().flatten() {
+        entry[key] = value.clone();
+    }
+    entry.to_string()
 }
 
 fn total_tokens(turn: &Turn) -> u64 {

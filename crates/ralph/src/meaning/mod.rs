@@ -4,6 +4,7 @@
 mod access;
 mod asking;
 mod folder;
+mod outside;
 mod permissions;
 mod sessions;
 mod tooling;
@@ -63,6 +64,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let asking = asking::resolve(typed, &settings, environment)?;
     let session = sessions::resolve(typed, &places, environment)?;
     let limits = tooling::limits(typed, environment)?;
+    let outside = outside::resolve(typed, &settings, &places, environment, bare || safe)?;
     let access = access::resolve(&settings, &places, environment, bare)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
@@ -108,6 +110,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         session,
         limits,
         tools,
+        outside,
         access,
         bare,
     };
@@ -213,7 +216,7 @@ pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Res
 }
 
 /// Only what `explain` needs: how calls are judged, and what should be said about it.
-pub fn judging(typed: &Typed, environment: &Environment) -> Result<permissions::Judging, Refusal> {
+pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refusal> {
     let places = places(environment);
     let (bare, safe) = minimal(typed, environment);
     let loaded = settings(typed, &places, sources(typed)?, bare || safe)?;

@@ -29,12 +29,24 @@ pub fn resolve(typed: &Typed, places: &Places, environment: &Environment) -> Res
         id,
         plan,
         until: typed.value("resume-session-at").filter(|entry| !entry.is_empty()).map(str::to_owned),
+        drops_turn: drops_turn(typed)?,
+        mirror: typed.has("session-mirror"),
         persist: persists(typed, environment),
         title: typed.value("name").filter(|name| !name.is_empty()).map(str::to_owned),
         project_dir_name,
         git_branch: git_branch(places),
         entrypoint: Some(environment.get("CLAUDE_CODE_ENTRYPOINT").unwrap_or("sdk-cli").to_owned()),
     })
+}
+
+/// A guard that names nothing guards nothing, so it lets nothing pass.
+fn drops_turn(typed: &Typed) -> Result<Option<String>, Refusal> {
+    match typed.value("resume-drops-turn") {
+        Some("") => Err(Refusal::with_result(
+            "Resume rejected by --resume-drops-turn: its value is empty; give the uuid of a prompt.",
+        )),
+        turn => Ok(turn.map(str::to_owned)),
+    }
 }
 
 fn wanted_id(typed: &Typed) -> Result<Option<String>, Refusal> {

@@ -1,12 +1,8 @@
 //! Servers in the client's own process.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
-
-mod kit;
-
+use crate::kit::{call, configs, deps, eventually, run, status, text, with_link};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
-use kit::{call, configs, deps, eventually, run, status, text, with_link};
 use ralph_mcp::{SdkLink, ServerConfig, Servers};
 use serde_json::{Value, json};
 use std::cell::RefCell;

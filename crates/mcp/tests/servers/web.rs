@@ -90,7 +90,7 @@ impl Web {
                 let _ = socket
                     .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
                     .await;
-                while socket.write_all(&[b' '; 65_536]).await.is_ok() {}
+                while socket.write_all(&[b' '; 8192]).await.is_ok() {}
             }
             ("tools/call", Some(_)) if !session => plain(socket, "400 Bad Request", "", "no session").await,
             ("tools/call", Some(answer)) => {

@@ -1,7 +1,5 @@
 //! What the suites share: a world with one thread, and servers in it.
 
-#![allow(dead_code, reason = "each suite uses its part")]
-
 use ralph_mcp::{Called, Deps, SdkLink, ServerConfig, Servers, Status};
 use serde_json::{Value, json};
 use std::future::Future;
@@ -10,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// Nothing here takes this long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Runs as the agent does: one thread, tasks that stay on it.
 pub fn run<T>(test: impl Future<Output = T>) -> T {

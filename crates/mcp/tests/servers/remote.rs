@@ -1,16 +1,10 @@
 //! Servers on the other end of HTTP, old and new.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
-
-mod kit;
-#[path = "kit/web.rs"]
-mod web;
-
-use kit::{deps, eventually, run, started, status, text};
+use crate::kit::{deps, eventually, run, started, status, text};
+use crate::web::Web;
 use ralph_mcp::{Deps, Servers};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use web::Web;
 
 fn world() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()

@@ -1,0 +1,75 @@
+//! A call of an outside tool: permitted like any other, answered in the server's own blocks.
+
+use crate::after;
+use crate::ask::ToolCall;
+use crate::calls::Done;
+use crate::permit::permit;
+use crate::shared::{Lane, Shared};
+use mcp::Called;
+use serde_json::{Value, json};
+use std::time::Instant;
+use tools::Outcome;
+
+pub fn is_outside(name: &str) -> bool {
+    name.starts_with("mcp__")
+}
+
+pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
+    if !call.input.is_object() {
+        return Outcome::misuse(format!("{} needs an object as its input.", call.name)).into();
+    }
+    let permitted = match permit(shared, lane, &call.id, &call.name, call.input.clone(), Vec::new()).await {
+        Ok(permitted) => permitted,
+        Err(refused) => return refused.into(),
+    };
+    let Some(servers) = shared.outside.servers.get() else {
+        return Outcome::misuse(format!("No such tool available: {}", call.name)).into();
+    };
+    let started = Instant::now();
+    let ends_turn = servers.tools().iter().any(|tool| tool.full_name == call.name && tool.end_turn);
+    let outcome = match servers.call(&call.name, permitted.input.clone()).await {
+        Ok(called) => outcome(called),
+        Err(problem) => Outcome::error(problem),
+    };
+    let ends_turn = ends_turn && !outcome.is_error();
+    let done = Done { contexts: permitted.contexts, ends_turn, ..Done::from(outcome) };
+    after::heard(shared, lane, call, &permitted.input, done, started.elapsed()).await
+}
+
+fn outcome(called: Called) -> Outcome {
+    if called.is_error {
+        return Outcome::error(text_of(&called.content));
+    }
+    let structured = Value::Array(called.content.clone());
+    Outcome::blocks(called.content, structured)
+}
+
+fn text_of(content: &[Value]) -> String {
+    let text: Vec<&str> = content.iter().filter_map(|block| block["text"].as_str()).collect();
+    if text.is_empty() { "the tool failed without saying why".into() } else { text.join("\n") }
+}
+
+/// One call beside the conversation, whose answer is text: a permission prompt.
+pub async fn call_for_text(shared: &Shared, tool: &str, arguments: Value) -> Result<String, String> {
+    let servers = shared.outside.servers.get();
+    let names: Vec<String> = servers.map(|servers| servers.tools().into_iter().map(|tool| tool.full_name).collect()).unwrap_or_default();
+    let Some(servers) = servers.filter(|_| names.iter().any(|name| name == tool)) else {
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(format!("MCP tool {tool} (passed via --permission-prompt-tool) not found. Available MCP tools: {known}"));
+    };
+    servers.call(tool, arguments).await.map(|called| text_of(&called.content))
+}
+
+/// What clients show for such a call: the names people know the tool and its server by.
+pub fn meta(shared: &Shared, block: &Value) -> Option<Value> {
+    let name = block["name"].as_str().filter(|name| is_outside(name))?;
+    let tools = shared.outside.servers.get()?.tools();
+    let tool = tools.iter().find(|tool| tool.full_name == name)?;
+    let title = tool.title.clone().unwrap_or_else(|| capitalised(&tool.name));
+    Some(json!([{"id": block["id"], "display_name": title, "server_display_name": tool.server}]))
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

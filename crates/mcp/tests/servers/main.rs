@@ -1,0 +1,9 @@
+//! Whole servers, driven the way the agent does it: processes, web servers, and the client's own.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+mod kit;
+mod remote;
+mod sdk;
+mod stdio;
+mod web;

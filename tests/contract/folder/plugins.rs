@@ -1,0 +1,80 @@
+//! Local plugins: every part of one arrives where the folder's own parts do.
+
+use super::{described, init, project, requests, said, streaming, system};
+use crate::common::{bash, call, finish, say, tool_results};
+use serde_json::json;
+
+#[test]
+fn init_tells_what_a_plugin_brought() {
+    let world = project(json!([say("ok")]));
+    let outcome = finish(streaming(&world, "hi").args(["--plugin-dir", "kit"]));
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
+    let init = init(&outcome);
+    let kit = world.wd().join("kit");
+    assert_eq!(init["plugins"], json!([{"name": "kit", "path": kit, "version": "1.0.0"}]));
+    assert!(init.get("plugin_errors").is_none());
+    for (list, name) in [("slash_commands", "kit:ship"), ("skills", "kit:lint"), ("agents", "kit:tester")] {
+        assert!(init[list].as_array().unwrap().contains(&json!(name)), "{name} is not in {list}: {init}");
+    }
+    let request = &requests(&world)[0];
+    assert!(described(request, "Skill").contains("- kit:lint: how we lint"));
+    assert!(described(request, "Agent").contains("- kit:tester: runs the tests"));
+    assert!(said(request).contains("Context of the plugin's hook"), "{}", said(request));
+}
+
+#[test]
+fn its_command_knows_where_the_plugin_is() {
+    let world = project(json!([say("shipped")]));
+    finish(streaming(&world, "/kit:ship 1.2").args(["--plugin-dir", "kit"]));
+    let expected = format!("Ship 1.2 with the script in {}/kit/bin.", world.wd().display());
+    assert!(said(&requests(&world)[0]).contains(&expected));
+}
+
+#[test]
+fn its_skill_agent_style_and_programs_work() {
+    let task = json!({"description": "test it", "prompt": "test", "subagent_type": "kit:tester"});
+    let world = project(json!([
+        call("Skill", &json!({"skill": "kit:lint"})),
+        call("Agent", &task),
+        say("tested"),
+        bash("kit-tool"),
+        say("done"),
+    ]));
+    let bin = world.wd().join("kit/bin/kit-tool");
+    std::fs::set_permissions(&bin, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let outcome = finish(streaming(&world, "hi").args([
+        "--plugin-dir=kit",
+        "--dangerously-skip-permissions",
+        "--settings",
+        r#"{"outputStyle":"kit:loud"}"#,
+    ]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let requests = requests(&world);
+    assert!(system(&requests[0]).contains("SPEAK UP."));
+    assert!(said(&requests[1]).contains("Lint twice."));
+    assert!(system(&requests[2]).contains("You run tests."));
+    assert_eq!(tool_results(&outcome).last().unwrap(), "from-the-kit");
+}
+
+#[test]
+fn a_plugin_that_cannot_be_loaded_is_told_and_stops_nothing() {
+    let world = project(json!([say("ok")]));
+    std::fs::write(world.wd().join("kit/.claude-plugin/plugin.json"), r#"{"name":"kit","version":2}"#).unwrap();
+    let outcome = finish(streaming(&world, "hi").args(["--plugin-dir", "kit", "--plugin-dir", "none"]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let init = init(&outcome);
+    assert_eq!(init["plugins"], json!([]));
+    let errors = init["plugin_errors"].as_array().unwrap();
+    let kinds: Vec<&str> = errors.iter().map(|error| error["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["manifest-error", "path-not-found"]);
+    assert_eq!(errors[0]["plugin"], "kit");
+    assert!(errors[0]["message"].as_str().unwrap().contains("`version` must be text"), "{errors:?}");
+}
+
+#[test]
+fn hooks_that_are_switched_off_are_off_for_plugins_too() {
+    let world = project(json!([say("ok")]));
+    let arguments = ["--plugin-dir", "kit", "--settings", r#"{"disableAllHooks":true}"#];
+    finish(streaming(&world, "hi").args(arguments));
+    assert!(!said(&requests(&world)[0]).contains("Context of the"));
+}
