@@ -2,6 +2,8 @@
 //! agents, styles and plugins of the project in `fixture/`.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
+#[path = "folder/agents.rs"]
+mod agents;
 mod common;
 #[path = "folder/explain.rs"]
 mod explain;
@@ -11,6 +13,10 @@ mod memory;
 mod plugins;
 #[path = "folder/sessions.rs"]
 mod sessions;
+#[path = "folder/skills.rs"]
+mod skills;
+#[path = "folder/speed.rs"]
+mod speed;
 #[path = "folder/styles.rs"]
 mod styles;
 

@@ -5,6 +5,9 @@ use proc::{Output, Spec, Stdin, Timed};
 use serde_json::Value;
 use std::path::Path;
 
+/// The line after which a session has needed all the memory it will need.
+const RESULT: &str = "{\"type\":\"result\"";
+
 /// A folder, a home and a model for a few runs of one binary.
 pub struct Stage {
     root: tempfile::TempDir,
@@ -26,7 +29,7 @@ impl Stage {
         let folder = self.root.path().join("wd");
         let script = self.script.clone().substitute("$WD", &folder.display().to_string());
         let mock = Mock::start(script).map_err(|error| error.to_string())?;
-        let done = proc::timed(&self.spec(binary, args, &mock.url())).map_err(|error| error.to_string())?;
+        let done = proc::timed(&self.spec(binary, args, &mock.url()), RESULT).map_err(|error| error.to_string())?;
         if done.exit.success() {
             return Ok(done);
         }

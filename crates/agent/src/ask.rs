@@ -84,7 +84,7 @@ async fn ask_model(
     drop(request);
     let mut answer = Gathered::default();
     loop {
-        match shared.cancel.guard(asking.next()).await? {
+        match lane.cancel.guard(asking.next()).await? {
             model::Event::Retry(retry) => shared.emitter.send(Event::System(System::ApiRetry(retry))).await,
             model::Event::MessageStart { message, request_id, ttft_ms } => {
                 answer.head = message;
@@ -202,7 +202,7 @@ fn request(shared: &Shared, lane: &Lane, model: &str, has_fallback: bool) -> Req
         effort: model::effort_beside(
             &info,
             thinking.as_ref(),
-            model::effort(&info, shared.live.effort.borrow().as_deref()),
+            model::effort(&info, shared.effort(&lane.role).as_deref()),
         ),
         thinking,
         betas,

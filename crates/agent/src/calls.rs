@@ -43,7 +43,15 @@ pub struct Done {
 
 impl From<Outcome> for Done {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, follow_up: None, structured: None, cancelled: false, contexts: Vec::new(), stop: None, ends_turn: false }
+        Self {
+            outcome,
+            follow_up: None,
+            structured: None,
+            cancelled: false,
+            contexts: Vec::new(),
+            stop: None,
+            ends_turn: false,
+        }
     }
 }
 
@@ -97,6 +105,10 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
 
 /// Tells the client of a background task; always before the result of the call that started it.
 pub async fn announce(shared: &Shared, task: TaskInfo) {
+    // An agent has been told of by whoever sent it, who knows more of it.
+    if task.kind == own::background::KIND {
+        return;
+    }
     let started = TaskStarted {
         task_id: task.id,
         tool_use_id: task.tool_use_id,
@@ -142,8 +154,8 @@ async fn run_one(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall, already_inte
     if already_interrupted {
         return cancelled();
     }
-    let work = alive(shared, lane, call, prepared(shared, lane, call));
-    shared.cancel.guard(work).await.unwrap_or_else(|_| cancelled())
+    let work = alive(shared, lane, call, Box::pin(prepared(shared, lane, call)));
+    lane.cancel.guard(Box::pin(work)).await.unwrap_or_else(|_| cancelled())
 }
 
 fn cancelled() -> Done {
@@ -190,8 +202,12 @@ async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     after::heard(shared, lane, call, &permitted.input, done, started.elapsed()).await
 }
 
-/// An input that the tool understands, and the paths it touches.
+/// An input that the tool understands, and the paths it touches. Tools of the conversation and from
+/// outside look at their input themselves and touch none.
 pub fn checked(lane: &Lane, name: &str, input: &Value) -> Result<(Value, Vec<Target>), Outcome> {
+    if tools::spec(name).is_none() {
+        return Ok((input.clone(), Vec::new()));
+    }
     let input = tools::check_input(name, input).map_err(Outcome::misuse)?;
     let targets = tools::targets(name, &input, &lane.tools.workspace).map_err(Outcome::error)?;
     Ok((input, targets))

@@ -3,8 +3,8 @@
 use crate::ask::{self, NoReply};
 use crate::conversation::blocks_of;
 use crate::judge::GiveUp;
-use crate::shared::{Lane, Shared};
 use crate::moments;
+use crate::shared::{Lane, Shared};
 use crate::turn::End;
 use crate::{AutoCompact, words};
 use serde_json::{Value, json};

@@ -116,6 +116,24 @@ pub fn text_of(content: &Value) -> String {
     }
 }
 
+/// What was typed: clients put context in blocks before it.
+pub fn last_text(content: &Value) -> &str {
+    match content {
+        Value::String(text) => text,
+        Value::Array(blocks) => blocks.iter().rev().find_map(|block| block["text"].as_str()).unwrap_or_default(),
+        _ => "",
+    }
+}
+
+/// What stands beside it.
+pub fn without_last_text(content: Value) -> Vec<Value> {
+    let mut blocks = blocks_of(content);
+    if let Some(last) = blocks.iter().rposition(|block| block["text"].is_string()) {
+        blocks.remove(last);
+    }
+    blocks
+}
+
 fn is_empty_text(block: &Value) -> bool {
     block["type"] == "text" && block["text"].as_str().is_none_or(|text| text.trim().is_empty())
 }
@@ -148,6 +166,15 @@ mod tests {
         conversation.push_assistant(&[json!({"type":"text","text":""})]);
         assert_eq!(conversation.messages().len(), 1);
         assert_eq!(text_of(&conversation.messages()[0]["content"]), "a\nb");
+    }
+
+    #[test]
+    fn what_was_typed_is_the_last_text() {
+        let blocks = json!([{"type":"text","text":"context"},{"type":"text","text":"/fix"},{"type":"image"}]);
+        assert_eq!(last_text(&blocks), "/fix");
+        assert_eq!(without_last_text(blocks), [json!({"type":"text","text":"context"}), json!({"type":"image"})]);
+        assert_eq!((last_text(&json!("/fix")), without_last_text(json!("/fix")).len()), ("/fix", 0));
+        assert_eq!((last_text(&json!([{"type":"image"}])), without_last_text(json!([])).len()), ("", 0));
     }
 
     #[test]

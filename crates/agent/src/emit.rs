@@ -97,8 +97,8 @@ impl Emitter {
     }
 
     /// Sends a small event from a place that cannot wait.
-    pub fn send_now(&self, event: Event) {
-        let line = self.encode(&event, &self.ids.next());
+    pub fn send_now(&self, event: &Event) {
+        let line = self.encode(event, &self.ids.next());
         self.log(&line);
         match self.format {
             OutputFormat::StreamJson => self.writer.line_now(line),

@@ -102,7 +102,7 @@ fn tell(shared: &Shared, news: HookNews) {
             }))
         }
     };
-    shared.emitter.send_now(Event::System(system));
+    shared.emitter.send_now(&Event::System(system));
 }
 
 /// What hooks in the background have come to since the last turn, for the model to know.

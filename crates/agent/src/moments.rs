@@ -36,7 +36,8 @@ pub fn start_source(shared: &Shared) -> &'static str {
 
 pub async fn session_ends(shared: &Shared, lane: &Lane, reason: &str) {
     let fields = fields([("reason", json!(reason))]);
-    let _ = tokio::time::timeout(SESSION_END, fire(shared, lane, HookEvent::SessionEnd, Some(reason), fields, None)).await;
+    let _ =
+        tokio::time::timeout(SESSION_END, fire(shared, lane, HookEvent::SessionEnd, Some(reason), fields, None)).await;
 }
 
 /// What hooks add to a prompt, or why they refuse it.
@@ -74,7 +75,10 @@ pub async fn turn_ends(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Opt
         return Some(End::Done);
     };
     if turn.stop_blocks >= shared.options.stop_block_cap {
-        front::warn(&format!("warning: Stop hooks blocked {} times in a row; the turn ends all the same", turn.stop_blocks));
+        front::warn(&format!(
+            "warning: Stop hooks blocked {} times in a row; the turn ends all the same",
+            turn.stop_blocks
+        ));
         return Some(End::Done);
     }
     turn.stop_blocks += 1;

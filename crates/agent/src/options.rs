@@ -89,6 +89,8 @@ pub struct Session {
 pub struct Asking {
     /// The id that is sent.
     pub model: String,
+    /// The caller chose it; an agent's own model stands back.
+    pub model_named: bool,
     pub small_model: String,
     /// Every sub-agent's, whatever it or its caller asks for.
     pub subagent_model: Option<String>,
@@ -237,6 +239,8 @@ pub struct Options {
     pub slash: bool,
     pub memory: bool,
     pub bare: bool,
+    /// Agents of ours beside those that are configured.
+    pub builtin_agents: bool,
     pub version: &'static str,
     pub debug_file: Option<PathBuf>,
 }

@@ -13,7 +13,9 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
     let setup = shared.setup();
     let prompting = &setup.prompting;
     let mut texts = Vec::new();
-    if let Some(own) = &prompting.system {
+    // Clients without a prompt of their own send an empty one; an agent's prompt is more than that.
+    let own = prompting.system.as_ref().filter(|own| agent_prompt.is_none() || !own.trim().is_empty());
+    if let Some(own) = own {
         texts.push(own.clone());
     } else {
         let style = style::chosen(&shared.options);

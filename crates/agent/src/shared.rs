@@ -27,7 +27,8 @@ pub struct Shared {
     pub options: Options,
     pub emitter: Emitter,
     pub ledger: Ledger,
-    pub cancel: Cancel,
+    /// Stops the turn: the main conversation and whoever it waits for.
+    pub cancel: Rc<Cancel>,
     pub kit: Kit,
     pub link: Link,
     pub outside: Outside,
@@ -77,6 +78,11 @@ pub struct Live {
     pub denials: RefCell<Vec<Value>>,
     /// Allow rules that hold for this turn only, from skills.
     pub grants: RefCell<Vec<policy::Rule>>,
+    /// Deny rules of the same kind.
+    pub bans: RefCell<Vec<policy::Rule>>,
+    /// What a skill of this turn wants instead of the session's.
+    pub turn_model: RefCell<Option<String>>,
+    pub turn_effort: RefCell<Option<String>>,
     pub rules: RefCell<policy::RuleSet>,
     pub extra_roots: RefCell<Vec<PathBuf>>,
     pub hooks: RefCell<Rc<Hooks>>,
@@ -100,6 +106,7 @@ pub struct Lane {
     pub system: Vec<Value>,
     pub role: Role,
     pub max_turns: Option<u32>,
+    pub cancel: Rc<Cancel>,
 }
 
 /// Main conversation or sub-agent; decides what reaches the client and how.
@@ -115,6 +122,7 @@ pub struct Sub {
     pub agent_type: String,
     pub model: String,
     pub mode: Option<PermissionMode>,
+    pub effort: Option<String>,
     pub depth: u32,
 }
 
@@ -165,9 +173,17 @@ impl Shared {
 
     pub fn model(&self, role: &Role) -> String {
         match role {
-            Role::Main => self.live.model.borrow().clone(),
+            Role::Main => self.live.turn_model.borrow().clone().unwrap_or_else(|| self.live.model.borrow().clone()),
             Role::Sub(sub) => sub.model.clone(),
         }
+    }
+
+    pub fn effort(&self, role: &Role) -> Option<String> {
+        let own = match role {
+            Role::Main => self.live.turn_effort.borrow().clone(),
+            Role::Sub(sub) => sub.effort.clone(),
+        };
+        own.or_else(|| self.live.effort.borrow().clone())
     }
 
     /// A transcript that cannot be written never fails a run; it is said once.

@@ -3,7 +3,7 @@
 use crate::outside;
 use crate::own;
 use crate::shared::Shared;
-use crate::{Options, Setup, ToolChoice};
+use crate::{Options, Prompter, Setup, ToolChoice};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tools::ToolSpec;
@@ -46,6 +46,7 @@ impl Toolset {
         let available = |name: &str| match name {
             "TodoWrite" => options.tools.todo_write,
             "ExitPlanMode" => mode == PermissionMode::Plan,
+            own::ASK_USER => options.permissions.prompter == Prompter::Client,
             "Skill" => !setup.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
             _ => !outside::SPECS.iter().any(|spec| spec.name == name) || has_servers,
         };
@@ -64,7 +65,9 @@ impl Toolset {
 
     /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
     pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
-        self.keeping(|name| listed(only, without, name) && !is_clients(name) && (may_nest || name != "Agent"))
+        self.keeping(|name| {
+            listed(only, without, name) && !is_clients(name) && name != own::ASK_USER && (may_nest || name != "Agent")
+        })
     }
 
     /// The main conversation's where it runs as an agent: that agent's, and what the client asked for.

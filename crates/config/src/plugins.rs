@@ -91,10 +91,8 @@ fn load(places: &Places, dir: &PluginDir) -> Result<Plugin, Box<PluginProblem>> 
     let parts = Parts { manifest: &manifest, folders: &folders, shelf: Shelf { dir: root, source: "plugin" } };
     let reach = Reach::new(places, &[]);
     let hooks = parts.hooks().map_err(|why| fail("hook-load-failed", why))?;
-    let mcp_servers = match dir.with_mcp {
-        true => parts.mcp_servers().map_err(|why| fail("mcp-config-invalid", why))?,
-        false => Map::new(),
-    };
+    let mcp_servers =
+        if dir.with_mcp { parts.mcp_servers().map_err(|why| fail("mcp-config-invalid", why))? } else { Map::new() };
     Ok(Plugin {
         skills: parts.skills(&reach),
         agents: parts.agents(&reach),

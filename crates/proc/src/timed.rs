@@ -12,14 +12,16 @@ pub struct Timed {
     pub wall: Duration,
     /// User and system time of the process and its reaped children.
     pub cpu: Duration,
+    /// Read while it still ran: what the kernel tells afterwards includes the parent's memory at the fork.
     pub peak_rss_kib: u64,
     /// Each line of stdout with the time it was read, from the start.
     pub lines: Vec<(Duration, String)>,
 }
 
-/// Runs to the end, blocking. Standard input is empty, standard error goes nowhere.
+/// Runs to the end, blocking. Standard input is empty, standard error goes nowhere. Memory is looked at
+/// whenever a line begins with `landmark`.
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
-pub fn timed(spec: &Spec) -> Result<Timed, SpawnError> {
+pub fn timed(spec: &Spec, landmark: &str) -> Result<Timed, SpawnError> {
     let started = Instant::now();
     let mut command = Command::new(&spec.program);
     if let Some(name) = &spec.arg0 {
@@ -36,17 +38,29 @@ pub fn timed(spec: &Spec) -> Result<Timed, SpawnError> {
         .spawn();
     let mut child = child.map_err(|cause| SpawnError::new(spec.program.clone(), spec.cwd.clone(), cause))?;
     let mut lines = Vec::new();
+    let mut peak_rss_kib = 0;
     if let Some(stdout) = child.stdout.take() {
         for line in std::io::BufReader::new(stdout).lines().map_while(Result::ok) {
-            lines.push((started.elapsed(), line));
+            let at = started.elapsed();
+            if line.starts_with(landmark) {
+                peak_rss_kib = peak(child.id()).unwrap_or(peak_rss_kib);
+            }
+            lines.push((at, line));
         }
     }
-    let (exit, cpu, peak_rss_kib) = wait(child.id());
+    let (exit, cpu) = wait(child.id());
     Ok(Timed { exit, wall: started.elapsed(), cpu, peak_rss_kib, lines })
 }
 
+/// The most memory it has had so far, in KiB.
+fn peak(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").trim().parse().ok()
+}
+
 #[expect(unsafe_code, reason = "only wait4 tells what one child used")]
-fn wait(pid: u32) -> (Exit, Duration, u64) {
+fn wait(pid: u32) -> (Exit, Duration) {
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid value of that plain C struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -55,5 +69,5 @@ fn wait(pid: u32) -> (Exit, Duration, u64) {
     let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
     let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
     let time = |at: libc::timeval| Duration::from_micros(at.tv_sec as u64 * 1_000_000 + at.tv_usec as u64);
-    (Exit { code, signal }, time(usage.ru_utime) + time(usage.ru_stime), usage.ru_maxrss as u64)
+    (Exit { code, signal }, time(usage.ru_utime) + time(usage.ru_stime))
 }

@@ -156,16 +156,18 @@ fn a_file_that_cannot_be_written_costs_one_warning_and_keeps_the_chain_whole() {
 fn a_mirror_sees_the_lines_of_the_file_and_nothing_of_a_conversation_that_is_not_kept() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
-    let seen: std::rc::Rc<std::cell::RefCell<Vec<(PathBuf, Vec<u8>)>>> = std::rc::Rc::default();
-    let sink = std::rc::Rc::clone(&seen);
-    let mirror: Mirror = Rc::new(move |path, line| sink.borrow_mut().push((path.to_owned(), line.to_vec())));
+    let seen: Rc<std::cell::RefCell<Vec<Vec<u8>>>> = Rc::default();
+    let (sink, expected) = (Rc::clone(&seen), path.clone());
+    let mirror: Mirror = Rc::new(move |path, line| {
+        assert_eq!(path, expected);
+        sink.borrow_mut().push(line.to_vec());
+    });
     let mut transcript = Transcript::create(&path, Stamp::default()).hiding(vec!["hush-hush".into()]);
     transcript = transcript.mirrored(Some(Rc::clone(&mirror)));
     transcript.user("u1", &serde_json::json!({"role": "user", "content": "hush-hush"}), UserExtra::default());
     transcript.meta(&serde_json::json!({"type": "tag", "tag": "t"}));
-    let lines: Vec<u8> = seen.borrow().iter().flat_map(|(_, line)| line.clone()).collect();
-    assert_eq!(lines, std::fs::read(&path).unwrap());
-    assert!(seen.borrow().iter().all(|(seen, _)| *seen == path) && seen.borrow().len() == 2);
+    assert_eq!(seen.borrow().concat(), std::fs::read(&path).unwrap());
+    assert_eq!(seen.borrow().len(), 2);
     let mut nowhere = Transcript::disabled().mirrored(Some(mirror));
     nowhere.user("u2", &serde_json::json!({"role": "user", "content": "x"}), UserExtra::default());
     assert_eq!(seen.borrow().len(), 2);

@@ -162,7 +162,8 @@ impl Tasks {
     /// Takes the news of starts out of the queue, so that they can be told before the call's result.
     pub fn take_started(&self) -> Vec<TaskInfo> {
         let mut state = self.lock();
-        let (started, rest) = std::mem::take(&mut state.news).into_iter().partition(|news| matches!(news, TaskEvent::Started(_)));
+        let (started, rest) =
+            std::mem::take(&mut state.news).into_iter().partition(|news| matches!(news, TaskEvent::Started(_)));
         state.news = rest;
         let started: VecDeque<TaskEvent> = started;
         started

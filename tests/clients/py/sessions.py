@@ -16,11 +16,12 @@ from claude_agent_sdk import (
     get_subagent_messages,
     list_sessions,
     list_subagents,
+    project_key_for_directory,
     rename_session,
     tag_session,
 )
 
-from world import HERE, HOME, ask, call, fails, init, model, of, options, result, say, sent_text, texts, tool_results
+from world import HERE, HOME, ask, call, fails, model, of, options, result, say, sent_text, texts, tool_results
 
 FOLDER = str(HERE)
 
@@ -166,17 +167,11 @@ async def store():
     first = await ask("remember plum", api, session_store=kept)
     session = result(first).session_id
     assert not [message for message in first if "mirror" in getattr(message, "subtype", "")], first
-    listed = await kept.list_sessions(HERE_KEY())
+    listed = await kept.list_sessions(project_key_for_directory(FOLDER))
     assert [entry["session_id"] for entry in listed] == [session], listed
     transcript(session).unlink()
     second = await ask("what word?", api, resume=session, session_store=kept)
     assert result(second).session_id == session and "plum" in sent_text(api.requests()[1])
-
-
-def HERE_KEY():
-    from claude_agent_sdk import project_key_for_directory
-
-    return project_key_for_directory(FOLDER)
 
 
 async def rewind():
@@ -202,4 +197,3 @@ async def rewind():
                 assert "No file checkpoint found" in str(error), error
         await client.rewind_files(prompt.uuid)
     assert (original.read_text(), (HERE / "made.txt").exists()) == ("before\n", False)
-    assert init(messages)["session_id"]

@@ -1,9 +1,11 @@
 """Prompts and answers: one query, a client of several rounds, resume, partial messages, limits, failures."""
 
+from pathlib import Path
+
 import anyio
 from claude_agent_sdk import AssistantMessage, ClaudeSDKClient, ResultError, ResultMessage, StreamEvent, SystemMessage
 
-from world import ask, call, fails, init, model, of, options, result, say, sent_text, system, texts, tool_results
+from world import HERE, ask, call, fails, init, model, of, options, result, say, sent_text, system, texts, tool_results
 
 
 async def one_query():
@@ -100,19 +102,27 @@ async def overload_is_retried():
 
 async def interrupt():
     slow = say("never heard in full, because it stalls on its way", stall_after_events=4)
-    api = model(slow, call("Bash", command="sleep 300"), say("still here"))
+    api = model(slow, call("Bash", command="echo $$ > pid; exec sleep 300"), say("still here"))
     async with ClaudeSDKClient(options(api, include_partial_messages=True, permission_mode="bypassPermissions")) as client:
         await client.query("talk")
         await interrupted_after(client, lambda message: isinstance(message, StreamEvent))
         await client.query("work")
         during = await interrupted_after(client, lambda message: bool(tool_uses_of(message)))
         assert tool_results(during)[-1].is_error, during
+        pid = (HERE / "pid").read_text().strip()
+        assert not Path(f"/proc/{pid}").exists(), "the command must be gone with the result"
         await client.query("are you there?")
         assert result([message async for message in client.receive_response()]).result == "still here"
 
 
 def tool_uses_of(message):
     return isinstance(message, AssistantMessage) and any(hasattr(block, "input") for block in message.content)
+
+
+async def until_it_runs(messages):
+    """A command that was called writes its id; no event tells when it has."""
+    while any(tool_uses_of(message) for message in messages) and not (HERE / "pid").exists():
+        await anyio.sleep(0.01)
 
 
 async def interrupted_after(client, moment):
@@ -123,6 +133,7 @@ async def interrupted_after(client, moment):
             messages.append(message)
             if moment(message):
                 break
+        await until_it_runs(messages)
         await client.interrupt()
         async for message in client.receive_response():
             messages.append(message)
@@ -140,7 +151,7 @@ async def clean_run_is_silent():
     assert result(messages).result == "hello" and said, said
 
 
-async def background_results_only():
+async def late_answer():
     """A result arrives although stdin was closed before the turn began."""
     messages = await ask("hi", model(say("late", delay_ms=300)))
     assert [type(message) for message in messages[-2:]] == [AssistantMessage, ResultMessage]

@@ -1,16 +1,10 @@
-"""What every Python scenario uses: a scripted model, options that point at our binary, and short readers.
+"""What the scenarios of today's Python SDK use: options that point at our binary, and short readers.
 
-A scenario is an async function; `run.py MODULE FUNCTION` runs it and prints its verdict. The folder it
-starts in, HOME and the binary come from the test that starts it. Deliberately absent: retries and pauses.
+A scenario is an async function; `run.py MODULE FUNCTION` runs it and prints its verdict. Deliberately
+absent: retries and pauses.
 """
 
-import atexit
 import json
-import os
-import subprocess
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
 
 from claude_agent_sdk import (
     AssistantMessage,
@@ -24,46 +18,9 @@ from claude_agent_sdk import (
     query,
 )
 
-CLAUDE = os.environ["CLAUDE"]
-RALPH = os.environ["RALPH"]
-HOME = Path(os.environ["HOME"])
-HERE = Path.cwd()
+from scripted import CLAUDE, HERE, HOME, call, model, say
 
-
-@dataclass
-class Model:
-    """A model that says what it was told to say."""
-
-    url: str
-    log: Path
-
-    def requests(self):
-        """Bodies of the requests that offered tools, in order."""
-        return [body for body in self.all_requests() if body.get("tools")]
-
-    def all_requests(self):
-        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return [line["body"] for line in lines if line["path"].startswith("/v1/messages") and line["body"]]
-
-    def headers(self):
-        return [json.loads(line)["headers"] for line in self.log.read_text().splitlines()]
-
-
-def model(*turns, untooled=()):
-    folder = Path(tempfile.mkdtemp(prefix="model-"))
-    script, log = folder / "script.json", folder / "log.ndjson"
-    script.write_text(json.dumps({"turns": list(turns), "untooled": list(untooled)}))
-    server = subprocess.Popen([RALPH, "mock", str(script), "--log", str(log)], stdout=subprocess.PIPE, text=True)
-    atexit.register(server.kill)
-    return Model(server.stdout.readline().strip(), log)
-
-
-def say(text, **more):
-    return {"content": [{"type": "text", "text": text}], **more}
-
-
-def call(tool, _also=(), **tool_input):
-    return {"content": [*_also, {"type": "tool_use", "name": tool, "input": tool_input}]}
+__all__ = ["CLAUDE", "HERE", "HOME", "call", "model", "say"]
 
 
 def options(api, /, **more):

@@ -44,7 +44,11 @@ fn the_agents_flags_count() {
             "Write(a.txt)",
             "  allow: acceptEdits allows edits in the workspace.",
         ),
-        (&["--allowedTools=Bash(make *)"], "Bash(make all)", "  allow: The rule Bash(make *) from cliArg allows this."),
+        (
+            &["--allowedTools=Bash(make *)"],
+            "Bash(make all)",
+            "  allow: The rule Bash(make *) from the command line allows this.",
+        ),
         (
             &["--settings", r#"{"permissions":{"ask":["Bash(ls *)"]}}"#],
             "Bash(ls -l)",

@@ -78,3 +78,18 @@ fn hooks_that_are_switched_off_are_off_for_plugins_too() {
     finish(streaming(&world, "hi").args(arguments));
     assert!(!said(&requests(&world)[0]).contains("Context of the"));
 }
+
+#[test]
+fn its_servers_bring_their_tools_unless_they_are_left_out() {
+    let tool = "mcp__plugin_kit_db__look";
+    let world = project(json!([call(tool, &json!({})), say("ok"), say("ok"), say("ok")]));
+    let outcome = finish(streaming(&world, "hi").args(["--plugin-dir", "kit", "--allowedTools", tool]));
+    assert!(described(&requests(&world)[0], tool).contains("looks into the database of the kit"));
+    assert!(tool_results(&outcome)[0].contains("a row of the kit"), "{:?}", tool_results(&outcome));
+    for flags in [&["--plugin-dir-no-mcp", "kit"][..], &["--plugin-dir", "kit", "--strict-mcp-config"]] {
+        let outcome = finish(streaming(&world, "hi").args(flags.iter().copied()));
+        let init = init(&outcome);
+        assert!(!init["tools"].to_string().contains("plugin_kit_db"), "{init}");
+        assert_eq!(init["plugins"][0]["name"], "kit");
+    }
+}

@@ -45,12 +45,23 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
             setup.skills.retain(|skill| names.iter().any(|name| name == skill.name.as_str()));
         }
     });
+    follow_agent(shared);
     let hooks_applied = request["hooks"].is_object();
     if hooks_applied {
         Rc::make_mut(&mut shared.live.hooks.borrow_mut()).set_callbacks(&request["hooks"]);
     }
     crate::outside::add_sdk_servers(shared, &request["sdkMcpServers"]);
     Ok(describe(shared, hooks_applied))
+}
+
+/// The agent that the session runs as may only just have come, with a model of its own.
+fn follow_agent(shared: &Shared) {
+    let setup = shared.setup();
+    let agent = setup.agents.iter().find(|agent| Some(&agent.name) == setup.agent.as_ref());
+    let own = agent.and_then(|agent| agent.model.as_deref()).filter(|model| *model != "inherit");
+    if let (false, Some(own)) = (shared.options.asking.model_named, own) {
+        *shared.live.model.borrow_mut() = model::resolve(own, &shared.options.asking.model_env);
+    }
 }
 
 /// A string or a list of parts. Newer clients send `[""]` for "no prompt of ours".
@@ -103,6 +114,7 @@ fn describe(shared: &Shared, hooks_applied: bool) -> Value {
     });
     if hooks_applied {
         payload["hooks_applied"] = json!(true);
+        payload["hook_on_failure_supported"] = json!(true);
     }
     payload
 }

@@ -76,7 +76,7 @@ struct Withdrawal<'a> {
 impl Drop for Withdrawal<'_> {
     fn drop(&mut self) {
         if self.link.pending.borrow_mut().remove(self.request_id).is_some() {
-            self.emitter.send_now(Event::ControlCancelRequest { request_id: self.request_id.to_owned() });
+            self.emitter.send_now(&Event::ControlCancelRequest { request_id: self.request_id.to_owned() });
         }
     }
 }

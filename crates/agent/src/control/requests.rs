@@ -11,8 +11,9 @@ use wire::{Event, PermissionMode, System};
 /// A stopped task gets this long to be gone before the client is answered.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// Answers one request. Exactly one response goes out for it, at once or when the work is done.
-pub async fn handle(shared: &Rc<Shared>, request_id: String, request: Value) {
+/// Answers one request. Exactly one response goes out for it, at once or when the work is done. `waiting` is
+/// what the queue of prompts has to say to it.
+pub async fn handle(shared: &Rc<Shared>, request_id: String, request: Value, waiting: Value) {
     let subtype = request["subtype"].as_str().unwrap_or_default();
     // What talks to servers may take long and must not hold up the lines behind it.
     if subtype.starts_with("mcp_") && subtype != "mcp_status" {
@@ -23,7 +24,7 @@ pub async fn handle(shared: &Rc<Shared>, request_id: String, request: Value) {
         });
         return;
     }
-    let answer = answer(shared, subtype, &request).await;
+    let answer = answer(shared, subtype, &request, waiting).await;
     respond(shared, &request_id, answer).await;
 }
 
@@ -38,13 +39,14 @@ async fn respond(shared: &Shared, request_id: &str, answer: Result<Value, String
     shared.emitter.send(Event::ControlResponse { response }).await;
 }
 
-async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value) -> Result<Value, String> {
+async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value, waiting: Value) -> Result<Value, String> {
     match subtype {
         "initialize" => initialize::apply(shared, request),
         "interrupt" => {
             shared.cancel.cancel(Why::Client);
-            Ok(json!({"still_queued": []}))
+            Ok(waiting)
         }
+        "cancel_async_message" => Ok(waiting),
         "set_permission_mode" => set_mode(shared, request).await,
         "set_model" => set_model(shared, request),
         "set_max_thinking_tokens" => set_thinking(shared, request),

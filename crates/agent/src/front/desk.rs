@@ -1,12 +1,15 @@
 //! What is waiting to be done, and everything that may happen outside a turn.
 
 use super::stdin::{self, Line};
-use super::warn;
+use super::{recall, warn};
 use crate::control;
+use crate::own::background;
 use crate::shared::Shared;
+use crate::state::{self, State};
 use crate::{InputFormat, StdinKind};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -53,7 +56,7 @@ pub struct Desk {
     terminate: Signal,
     hangup: Option<Signal>,
     bad_lines: u32,
-    /// Since when only background shells keep us here.
+    /// Since when only background tasks keep us here.
     lingering_since: Option<Instant>,
     /// Context that a client added without asking for an answer; goes with the next prompt.
     held: Vec<Value>,
@@ -78,11 +81,6 @@ impl Desk {
         })
     }
 
-    /// Nothing waits to be done.
-    pub fn is_idle(&self) -> bool {
-        self.queue.is_empty()
-    }
-
     pub fn saw_bad_line(&self) -> bool {
         self.bad_lines > 0
     }
@@ -99,6 +97,7 @@ impl Desk {
                 self.lingering_since = None;
                 return Outside::Work(work);
             }
+            self.rest(shared).await;
             let Some(until) = self.stays_until(shared) else {
                 return Outside::Over;
             };
@@ -112,6 +111,22 @@ impl Desk {
         }
     }
 
+    /// At the end: what was stopped with us is told, because clients wait for every task that started.
+    pub async fn settle(&mut self, shared: &Shared) {
+        while let Some(event) = shared.kit.tasks.try_next_event() {
+            self.task(shared, event).await;
+        }
+        self.queue.clear();
+        self.rest(shared).await;
+    }
+
+    /// Tells the client that nothing is being done, unless agents still work in the background.
+    pub async fn rest(&self, shared: &Shared) {
+        if self.queue.is_empty() && !background::any_running(shared) && !shared.kit.tasks.has_news() {
+            state::tell(shared, State::Idle).await;
+        }
+    }
+
     /// Until when we stay although nothing is queued; `None` where there is nothing to stay for.
     fn stays_until(&mut self, shared: &Shared) -> Option<Instant> {
         let now = Instant::now();
@@ -122,7 +137,9 @@ impl Desk {
             return None;
         }
         let since = *self.lingering_since.get_or_insert(now);
-        let until = since + shared.options.limits.linger.shells;
+        let linger = &shared.options.limits.linger;
+        let limit = if background::any_running(shared) { linger.agents.unwrap_or(FOR_EVER) } else { linger.shells };
+        let until = since + limit;
         (until > now).then_some(until)
     }
 
@@ -171,7 +188,10 @@ impl Desk {
                 prompt.message.content = with_held(std::mem::take(&mut self.held), prompt.message.content);
                 self.queue.push_back(Work::Prompt(prompt));
             }
-            Input::ControlRequest { request_id, request } => control::handle(shared, request_id, request).await,
+            Input::ControlRequest { request_id, request } => {
+                let waiting = recall::answer(&mut self.queue, &request);
+                control::handle(shared, request_id, request, waiting).await;
+            }
             Input::ControlResponse(line) => shared.link.answer(&line),
             Input::ControlCancel { .. } | Input::KeepAlive | Input::Unknown(_) => {}
         }
@@ -190,7 +210,8 @@ impl Desk {
             json!({"status": if status == "stopped" { "killed" } else { status }, "end_time": crate::clock::now_ms()});
         shared.emitter.send(Event::System(System::TaskUpdated { task_id: task.id.clone(), patch })).await;
         let output_file = task.output_file.display().to_string();
-        let words = notice(&task.id, status, &summary, &output_file);
+        let answer = if task.kind == background::KIND { answer_in(&task.output_file, shared) } else { String::new() };
+        let words = notice(&task.id, status, &summary, &output_file, &answer);
         let notification = TaskNotification {
             task_id: task.id,
             tool_use_id: Some(task.tool_use_id),
@@ -242,8 +263,15 @@ fn with_held(held: Vec<Value>, content: Value) -> Value {
 }
 
 /// The model is told what a person watching the terminal would see.
-fn notice(id: &str, status: &str, summary: &str, output_file: &str) -> String {
+fn notice(id: &str, status: &str, summary: &str, output_file: &str, answer: &str) -> String {
+    let result = if answer.is_empty() { String::new() } else { format!("<result>{answer}</result>\n") };
     format!(
-        "<task-notification>\n<task-id>{id}</task-id>\n<status>{status}</status>\n<summary>{summary}</summary>\n<output-file>{output_file}</output-file>\n</task-notification>"
+        "<task-notification>\n<task-id>{id}</task-id>\n<status>{status}</status>\n<summary>{summary}</summary>\n<output-file>{output_file}</output-file>\n{result}</task-notification>"
     )
+}
+
+/// What an agent in the background has answered; it was bounded when it was written.
+fn answer_in(file: &Path, shared: &Shared) -> String {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.chars().take(shared.options.limits.agent_output.saturating_mul(2)).collect()
 }

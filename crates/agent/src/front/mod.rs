@@ -6,13 +6,14 @@
 mod builtin;
 mod desk;
 mod opening;
+mod recall;
 mod slash;
 mod stdin;
 mod user_turn;
 mod writer;
 
-pub use opening::{failed_start, mirror};
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
+pub use opening::{failed_start, mirror};
 pub use writer::{Writer, warn};
 
 use crate::cancel::Why;
@@ -70,7 +71,8 @@ pub async fn run(options: Options) -> ExitCode {
 /// A signal while we still wait for stdin.
 async fn early_signal() -> ExitCode {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
         return std::future::pending().await;
     };
     tokio::select! {
@@ -127,9 +129,7 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
         };
         state::tell(shared, State::Running).await;
         let ended = turn(shared, &mut lane, &mut desk, work).await;
-        if desk.is_idle() {
-            state::tell(shared, State::Idle).await;
-        }
+        desk.rest(shared).await;
         match ended {
             Ok(is_error) => last = if is_error { ExitCode::Failure } else { ExitCode::Success },
             Err(exit) => break Some(exit),
@@ -141,6 +141,7 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
     user_turn::keep(shared, &mut lane, desk.left_over());
     let exit = forced.unwrap_or(if desk.saw_bad_line() { ExitCode::Failure } else { last });
     shared.kit.tasks.stop_all(CHILD_GRACE).await;
+    desk.settle(shared).await;
     proc::end_all(CHILD_GRACE).await;
     for task in shared.kit.tasks.list() {
         shared.secrets.hide_in_file(&task.output_file);

@@ -50,6 +50,7 @@ pub fn open(
         system: Vec::new(),
         role: Role::Main,
         max_turns,
+        cancel: Rc::clone(&shared.cancel),
     };
     Ok((shared, lane))
 }
@@ -71,6 +72,14 @@ pub fn equip(shared: &Shared, lane: &mut Lane) {
         .system_chars
         .set(lane.system.iter().map(|block| block["text"].as_str().unwrap_or_default().len()).sum());
     shared.live.tools_chars.set(lane.toolset.definitions().iter().map(|tool| tool.to_string().len()).sum());
+}
+
+/// Why the session cannot run as the agent that was asked for.
+pub fn missing_agent(shared: &Shared) -> Option<String> {
+    let setup = shared.setup();
+    let name = setup.agent.as_ref().filter(|name| !setup.agents.iter().any(|agent| agent.name == **name))?;
+    let known: Vec<&str> = setup.agents.iter().map(|agent| agent.name.as_str()).collect();
+    Some(format!("Error: there is no agent '{name}'. Known: {}", known.join(", ")))
 }
 
 /// A start that failed before there were options: the same ending, from a message alone.
@@ -204,7 +213,7 @@ pub fn stamp(options: &Options, session_id: &str) -> Stamp {
 }
 
 fn add_builtin_agents(options: &mut Options) {
-    if options.bare {
+    if options.bare || !options.builtin_agents {
         return;
     }
     for agent in own::builtin_agents() {
@@ -224,6 +233,9 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
             stale: Cell::new(true),
             denials: RefCell::default(),
             grants: RefCell::default(),
+            bans: RefCell::default(),
+            turn_model: RefCell::default(),
+            turn_effort: RefCell::default(),
             rules: RefCell::new(options.permissions.rules.clone()),
             extra_roots: RefCell::default(),
             hooks: RefCell::new(Rc::new(hooks(&options))),
@@ -237,7 +249,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
         },
         emitter,
         ledger: crate::ledger::Ledger::default(),
-        cancel: crate::cancel::Cancel::default(),
+        cancel: Rc::default(),
         kit,
         outside: crate::outside::Outside::default(),
         link: crate::control::Link::new(options.input == crate::InputFormat::StreamJson),

@@ -1,8 +1,9 @@
 //! Prompts that begin with a slash: commands and skills, by name.
 
 use super::builtin;
-use crate::own::skill_body;
+use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
+use std::rc::Rc;
 
 /// What a prompt turned out to be.
 pub enum Slash {
@@ -15,7 +16,7 @@ pub enum Slash {
 }
 
 /// An unknown command is an error: sent on as a prompt it would look like success.
-pub async fn read(shared: &Shared, lane: &Lane, text: &str, client_composed: bool) -> Result<Slash, String> {
+pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed: bool) -> Result<Slash, String> {
     if client_composed || !shared.options.slash {
         return Ok(Slash::Prompt);
     }
@@ -24,7 +25,14 @@ pub async fn read(shared: &Shared, lane: &Lane, text: &str, client_composed: boo
     };
     let setup = shared.setup();
     if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
-        return skill_body(shared, lane, skill, args, "").await.map(Slash::Text);
+        let id = shared.emitter.ids().short('s');
+        return match call_skill(shared, lane, skill, args, &id).await? {
+            Called::Body(text) => Ok(Slash::Text(text)),
+            Called::Answer(done) => {
+                let answer = crate::after::text_of(&shared.secrets.hide(done.outcome));
+                Ok(Slash::Text(format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")))
+            }
+        };
     }
     if builtin::is_builtin(name) {
         return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });

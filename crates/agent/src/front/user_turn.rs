@@ -3,7 +3,7 @@
 use super::desk::Work;
 use super::slash::{self, Slash};
 use super::{builtin, mention_denials, warn};
-use crate::conversation::{blocks_of, text_of};
+use crate::conversation::{blocks_of, last_text, text_of, without_last_text};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
 use crate::{InputFormat, clock, hearing, mentions, moments, outside, result};
@@ -18,6 +18,9 @@ use wire::{Assistant, Event, Init, System, User, UserInput};
 pub async fn run(shared: &Rc<Shared>, lane: &mut Lane, work: Work) -> bool {
     shared.live.denials.borrow_mut().clear();
     shared.live.grants.borrow_mut().clear();
+    shared.live.bans.borrow_mut().clear();
+    shared.live.turn_model.borrow_mut().take();
+    shared.live.turn_effort.borrow_mut().take();
     let mut turn = Turn::begin();
     let origin = match &work {
         Work::Prompt(prompt) => prompt.origin.clone().filter(|origin| origin["kind"] == "human"),
@@ -49,6 +52,9 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
     }
     shared.emitter.send(Event::System(System::Init(Box::new(init(shared, lane))))).await;
     crate::failpoint::hit(&shared.options);
+    if let Some(problem) = super::opening::missing_agent(shared) {
+        return End::BadCommand(problem);
+    }
     match work {
         Work::Prompt(prompt) => {
             if is_blank(&prompt.message.content) {
@@ -57,7 +63,8 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
                 return End::Done;
             }
             let text = text_of(&prompt.message.content);
-            let command = match slash::read(shared, lane, &text, prompt.client_composed).await {
+            let last = last_text(&prompt.message.content);
+            let command = match slash::read(shared, lane, last, prompt.client_composed).await {
                 Ok(Slash::Prompt) => None,
                 Ok(Slash::Text(text)) => Some(text),
                 Ok(Slash::Builtin { name, args }) => return local(shared, lane, turn, &name, &args).await,
@@ -124,6 +131,10 @@ async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, comman
         shared.emitter.send_as(Event::User(Box::new(replay)), &entry).await;
     }
     if let Some(body) = command {
+        let beside = without_last_text(content);
+        if !beside.is_empty() {
+            lane.conversation.push_user(usable(Value::Array(beside)));
+        }
         add_meta(shared, lane, json!([{"type": "text", "text": body}]));
         return;
     }
@@ -203,7 +214,8 @@ async fn synthetic_answer(shared: &Shared, lane: &mut Lane, words: &str, categor
     });
     let entry = ids.next();
     lane.transcript.assistant(&entry, &message, None);
-    let event = Assistant { message, parent_tool_use_id: None, error: Some(category), request_id: None, tool_use_meta: None };
+    let event =
+        Assistant { message, parent_tool_use_id: None, error: Some(category), request_id: None, tool_use_meta: None };
     shared.emitter.send_as(Event::Assistant(Box::new(event)), &entry).await;
 }
 

@@ -6,7 +6,7 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
@@ -26,6 +26,8 @@ enum Job {
 struct Reader {
     gone: AtomicBool,
     left: Notify,
+    /// Lines that are queued and not yet written.
+    waiting: AtomicUsize,
 }
 
 #[derive(Clone)]
@@ -33,7 +35,12 @@ pub struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
     room: Arc<Semaphore>,
     reader: Arc<Reader>,
+    /// stdout is a pipe: short lines need no thread.
+    is_pipe: bool,
 }
+
+/// What a pipe with room takes whole and at once (POSIX: at least 512, Linux: 4096).
+const PIPE_BUF: usize = 4096;
 
 impl Writer {
     pub fn start() -> std::io::Result<Self> {
@@ -45,21 +52,46 @@ impl Writer {
             .name("stdout".into())
             .stack_size(128 * 1024)
             .spawn(move || write_all(queue, &thread_room, &thread_reader))?;
-        Ok(Self { jobs, room, reader })
+        let stat = rustix::fs::fstat(rustix::stdio::stdout());
+        let is_pipe = stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_fifo());
+        Ok(Self { jobs, room, reader, is_pipe })
     }
 
     /// Queues one line, waiting while the queue is full. Lines for a reader that left are dropped.
     pub async fn line(&self, line: Vec<u8>) {
+        if self.write_at_once(&line) {
+            return;
+        }
         let size = u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX);
         tokio::select! {
             permit = self.room.acquire_many(size) => {
                 if let Ok(permit) = permit {
                     permit.forget();
-                    let _ = self.jobs.send(Job::Line(line, size as usize));
+                    self.queue(line, size as usize);
                 }
             }
             () = self.reader_left() => {}
         }
+    }
+
+    /// A short line for a pipe that has room is written right here: waking the thread costs more than the
+    /// write. It never blocks, and never overtakes a line that waits.
+    fn write_at_once(&self, line: &[u8]) -> bool {
+        if !self.is_pipe || line.len() > PIPE_BUF || self.reader.waiting.load(Ordering::Acquire) > 0 {
+            return false;
+        }
+        let stdout = rustix::stdio::stdout();
+        let mut wanted = [rustix::event::PollFd::new(&stdout, rustix::event::PollFlags::OUT)];
+        let at_once = rustix::event::Timespec::default();
+        let ready = rustix::event::poll(&mut wanted, Some(&at_once)).is_ok_and(|ready| ready == 1)
+            && wanted[0].revents() == rustix::event::PollFlags::OUT;
+        // Anything unusual is the thread's business, which knows how to wait and whom to tell.
+        ready && rustix::io::write(stdout, line) == Ok(line.len())
+    }
+
+    fn queue(&self, line: Vec<u8>, taken: usize) {
+        self.reader.waiting.fetch_add(1, Ordering::AcqRel);
+        let _ = self.jobs.send(Job::Line(line, taken));
     }
 
     /// Queues one short line without waiting, for places that cannot wait.
@@ -69,7 +101,7 @@ impl Writer {
             permits.forget();
             size as usize
         });
-        let _ = self.jobs.send(Job::Line(line, taken));
+        self.queue(line, taken);
     }
 
     /// Resolves once nobody reads our stdout any more.
@@ -100,6 +132,7 @@ fn write_all(mut queue: mpsc::UnboundedReceiver<Job>, room: &Semaphore, reader: 
                     reader.left.notify_waiters();
                 }
                 room.add_permits(taken);
+                reader.waiting.fetch_sub(1, Ordering::AcqRel);
             }
             Job::Flush(done) => {
                 let _ = done.send(());

@@ -18,8 +18,6 @@ const LONGEST_STREAM: usize = 64 * 1024;
 pub struct Finished {
     pub news: HookNews,
     pub verdict: Verdict,
-    /// It was configured to wake the conversation, and has something to say.
-    pub wakes: bool,
 }
 
 /// Who a background hook is, for its last word.

@@ -87,8 +87,8 @@ fn ending(chosen: &[&Handler], world: &World<'_>) -> Duration {
 impl Moment<'_> {
     async fn run(&self, handler: &Handler, limit: Duration, hooks: &Hooks) -> Verdict {
         let who = Open { hook_id: (self.world.ids)(), name: self.name.clone(), event: self.event };
-        if let Action::Command { program, mode: Mode::Background { wakes } } = &handler.action {
-            return self.leave(handler, program, *wakes, limit, hooks, who);
+        if let Action::Command { program, mode: Mode::Background } = &handler.action {
+            return self.leave(handler, program, limit, hooks, who);
         }
         let mut watched = Watched::start(&who, self.world.observe);
         let raw = self.ask(handler, limit).await;
@@ -130,15 +130,7 @@ impl Moment<'_> {
     }
 
     /// Starts a hook that nobody waits for.
-    fn leave(
-        &self,
-        handler: &Handler,
-        program: &Program,
-        wakes: bool,
-        limit: Duration,
-        hooks: &Hooks,
-        who: Open,
-    ) -> Verdict {
+    fn leave(&self, handler: &Handler, program: &Program, limit: Duration, hooks: &Hooks, who: Open) -> Verdict {
         let spec = command::prepare(program, handler.plugin.as_ref(), self.event, self.bytes(), self.scene, self.world);
         let (event, label, dir) = (self.event, handler.label(), self.world.spill_dir.to_owned());
         let (started, name, me) = (who.started(), handler.label(), who.clone());
@@ -147,8 +139,7 @@ impl Moment<'_> {
             let answer = answer::read(event, &label, OnFailure::Continue, &raw);
             let mut verdict = answer.verdict;
             spill::shorten(&mut verdict, &dir, &me.hook_id);
-            let wakes = wakes && matches!(raw, Raw::Exit { code: 2, .. });
-            Finished { news: me.response(&streams(&raw), answer.outcome), verdict, wakes }
+            Finished { news: me.response(&streams(&raw), answer.outcome), verdict }
         };
         if hooks.background.start(who, work) {
             (self.world.observe)(started);

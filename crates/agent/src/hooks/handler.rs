@@ -77,10 +77,7 @@ pub(super) enum Shell {
 pub(super) enum Mode {
     Awaited,
     /// Started and left alone.
-    Background {
-        /// Exit code 2 is worth waking the conversation for.
-        wakes: bool,
-    },
+    Background,
 }
 
 impl Handler {
@@ -165,8 +162,8 @@ fn command(value: &Value) -> Result<Action, String> {
         };
         Program::Shell { shell, text: text_of }
     };
-    let wakes = flag(value, "asyncRewake")?;
-    let mode = if wakes || flag(value, "async")? { Mode::Background { wakes } } else { Mode::Awaited };
+    // What a hook that may wake us has to say waits for the next turn, like any other's.
+    let mode = if flag(value, "asyncRewake")? || flag(value, "async")? { Mode::Background } else { Mode::Awaited };
     Ok(Action::Command { program, mode })
 }
 

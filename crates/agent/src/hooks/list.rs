@@ -116,10 +116,6 @@ impl Hooks {
         self.handlers.iter().any(|handler| handler.event == event)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.handlers.is_empty()
-    }
-
     /// What hooks in the background have come to since the last look; for the next turn.
     pub fn take_finished(&self) -> Vec<Finished> {
         self.background.take_finished()

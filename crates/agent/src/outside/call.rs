@@ -52,10 +52,13 @@ fn text_of(content: &[Value]) -> String {
 /// One call beside the conversation, whose answer is text: a permission prompt.
 pub async fn call_for_text(shared: &Shared, tool: &str, arguments: Value) -> Result<String, String> {
     let servers = shared.outside.servers.get();
-    let names: Vec<String> = servers.map(|servers| servers.tools().into_iter().map(|tool| tool.full_name).collect()).unwrap_or_default();
+    let names: Vec<String> =
+        servers.map(|servers| servers.tools().into_iter().map(|tool| tool.full_name).collect()).unwrap_or_default();
     let Some(servers) = servers.filter(|_| names.iter().any(|name| name == tool)) else {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(format!("MCP tool {tool} (passed via --permission-prompt-tool) not found. Available MCP tools: {known}"));
+        return Err(format!(
+            "MCP tool {tool} (passed via --permission-prompt-tool) not found. Available MCP tools: {known}"
+        ));
     };
     servers.call(tool, arguments).await.map(|called| text_of(&called.content))
 }

@@ -3,10 +3,14 @@
 use crate::shared::Shared;
 use mcp::Servers;
 use serde_json::{Value, json};
+use std::rc::Rc;
 
-pub async fn control(shared: &Shared, request: &Value) -> Result<Value, String> {
+pub async fn control(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
     let subtype = request["subtype"].as_str().unwrap_or_default();
-    let Some(servers) = shared.outside.servers.get() else {
+    let first =
+        subtype == "mcp_set_servers" && request["servers"].as_object().is_some_and(|servers| !servers.is_empty());
+    let servers = if first { Some(super::servers(shared)) } else { shared.outside.servers.get() };
+    let Some(servers) = servers else {
         return none(subtype, request);
     };
     let name = || request["serverName"].as_str().ok_or_else(|| format!("{subtype} needs \"serverName\", a string"));
@@ -28,9 +32,7 @@ pub async fn control(shared: &Shared, request: &Value) -> Result<Value, String> 
 fn none(subtype: &str, request: &Value) -> Result<Value, String> {
     match subtype {
         "mcp_message" => Ok(json!({})),
-        "mcp_set_servers" if request["servers"].as_object().is_none_or(serde_json::Map::is_empty) => {
-            Ok(json!({"added": [], "removed": [], "errors": {}}))
-        }
+        "mcp_set_servers" => Ok(json!({"added": [], "removed": [], "errors": {}})),
         "mcp_reconnect" | "mcp_toggle" => {
             Err(format!("Server not found: {}", request["serverName"].as_str().unwrap_or_default()))
         }
@@ -45,7 +47,8 @@ async fn set(shared: &Shared, servers: &Servers, wanted: &Value) -> Value {
     };
     let (configs, problems) = mcp::parse(wanted, mcp::DYNAMIC, &variable);
     let result = servers.set(configs).await;
-    let mut errors: serde_json::Map<String, Value> = result.errors.into_iter().map(|(name, why)| (name, json!(why))).collect();
+    let mut errors: serde_json::Map<String, Value> =
+        result.errors.into_iter().map(|(name, why)| (name, json!(why))).collect();
     errors.extend(problems.into_iter().map(|problem| (problem.name, json!(problem.message))));
     json!({"added": result.added, "removed": result.removed, "errors": errors})
 }

@@ -57,7 +57,9 @@ pub fn add_sdk_servers(shared: &Rc<Shared>, names: &Value) {
 pub async fn settle(shared: &Shared) {
     let Some(servers) = shared.outside.servers.get() else { return };
     servers.ready().await;
-    let fingerprint = servers.tools().iter().fold(1, |sum: usize, tool| sum.wrapping_mul(31).wrapping_add(tool.full_name.len() + tool.schema.to_string().len()));
+    let fingerprint = servers.tools().iter().fold(1, |sum: usize, tool| {
+        sum.wrapping_mul(31).wrapping_add(tool.full_name.len() + tool.schema.to_string().len())
+    });
     if shared.outside.shown.replace(fingerprint) != fingerprint {
         shared.live.stale.set(true);
     }
@@ -108,7 +110,8 @@ pub fn errors(shared: &Shared) -> Vec<Value> {
         Some(json!({"name": server.name, "type": server.status, "message": error}))
     });
     let problems = shared.options.outside.problems.iter();
-    let problems = problems.map(|problem| json!({"name": problem.name, "type": problem.kind, "message": problem.message}));
+    let problems =
+        problems.map(|problem| json!({"name": problem.name, "type": problem.kind, "message": problem.message}));
     problems.chain(failed).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Resources of MCP servers: listing and reading them.
 
-use crate::calls::Done;
 use crate::ask::ToolCall;
+use crate::calls::Done;
 use crate::shared::Shared;
 use serde_json::{Value, json};
 use tools::{Outcome, ToolSpec};

@@ -1,7 +1,10 @@
 //! Tools that are parts of the conversation rather than of the machine: sub-agents, skills, the plan,
-//! the structured answer, and the search that another model call does.
+//! questions to a person, the structured answer, and the search that another model call does.
 
+pub mod background;
+mod errand;
 mod plan;
+mod question;
 mod search;
 mod skill;
 mod structured;
@@ -16,14 +19,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use tools::ToolSpec;
 
-pub use skill::body as skill_body;
+pub use question::ASK_USER;
+pub use skill::{Called, call as call_skill};
 pub use structured::{STRUCTURED_OUTPUT, structured_tool};
 pub use subagent::builtin as builtin_agents;
 
 /// Output limit of questions beside the conversation.
 pub const ASIDE_MAX_TOKENS: u64 = 16_000;
 
-pub const SPECS: &[ToolSpec] = &[subagent::SPEC, skill::SPEC, search::SPEC, plan::SPEC];
+pub const SPECS: &[ToolSpec] = &[subagent::SPEC, skill::SPEC, search::SPEC, plan::SPEC, question::SPEC];
 
 pub fn is_own(name: &str) -> bool {
     name == STRUCTURED_OUTPUT || SPECS.iter().any(|spec| spec.name == name)
@@ -45,7 +49,8 @@ pub fn run<'a>(shared: &'a Rc<Shared>, lane: &'a Lane, call: &'a ToolCall) -> Pi
             "Agent" => subagent::run(shared, lane, call).await,
             "Skill" => skill::run(shared, lane, call).await,
             "WebSearch" => search::run(shared, lane, call).await,
-            "ExitPlanMode" => plan::run(),
+            "ExitPlanMode" => plan::run(shared, lane, call).await,
+            ASK_USER => question::run(shared, lane, call).await,
             _ => structured::run(shared, call),
         }
     })

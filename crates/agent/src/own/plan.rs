@@ -1,7 +1,14 @@
 //! ExitPlanMode: the model has a plan and wants to carry it out.
 
+use crate::Prompter;
+use crate::ask::ToolCall;
 use crate::calls::Done;
+use crate::control::change_mode;
+use crate::permit::permit;
+use crate::shared::{Lane, Shared};
+use serde_json::json;
 use tools::{Outcome, ToolSpec};
+use wire::PermissionMode;
 
 pub const SPEC: ToolSpec = ToolSpec {
     name: "ExitPlanMode",
@@ -10,9 +17,27 @@ pub const SPEC: ToolSpec = ToolSpec {
     read_only: false,
 };
 
-/// Leaving plan mode is a person's decision, and headless nobody is there to take it. Not a denial of
-/// a permission, so it is not listed as one.
-pub fn run() -> Done {
-    Outcome::error("The plan cannot be approved: nobody is here to do it. Stay in plan mode and give the plan as your final answer.")
-        .into()
+/// Leaving plan mode is a person's decision. Where nobody is there to take it, that is not a denial of a
+/// permission, so it is not listed as one.
+pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
+    if shared.options.permissions.prompter == Prompter::Nobody {
+        return Outcome::error("The plan cannot be approved: nobody is here to do it. Stay in plan mode and give the plan as your final answer.")
+            .into();
+    }
+    let permitted = match permit(shared, lane, &call.id, "ExitPlanMode", call.input.clone(), Vec::new()).await {
+        Ok(permitted) => permitted,
+        Err(refused) => return refused.into(),
+    };
+    // Whoever approved may have chosen the mode to go on in.
+    if shared.live.mode.get() == PermissionMode::Plan {
+        change_mode(shared, after_plan(shared.options.permissions.mode)).await;
+    }
+    let structured = json!({"plan": permitted.input["plan"], "isAgent": !lane.role.is_main()});
+    let outcome = Outcome::text("The plan is approved. Carry it out now.", structured);
+    Done { contexts: permitted.contexts, ..Done::from(outcome) }
+}
+
+/// Where the session stood before it planned; a session that began with planning asks from here on.
+fn after_plan(started_in: PermissionMode) -> PermissionMode {
+    if started_in == PermissionMode::Plan { PermissionMode::Default } else { started_in }
 }

@@ -3,10 +3,13 @@
 use crate::Setup;
 use crate::ask::ToolCall;
 use crate::calls::Done;
+use crate::own::errand::{self, Errand};
+use crate::own::subagent;
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
 use config::{Segment, Skill};
 use serde_json::json;
+use std::rc::Rc;
 use tools::{Content, Invocation, Outcome, ToolSpec};
 
 pub const SPEC: ToolSpec = ToolSpec {
@@ -20,14 +23,10 @@ pub const SPEC: ToolSpec = ToolSpec {
 /// Room for the listing in the tool's description.
 const LISTING_CHARS: usize = 8_000;
 
-/// One description's share of it.
-const DESCRIPTION_CHARS: usize = 1_536;
-
 pub fn listing(setup: &Setup) -> String {
     let mut text = String::new();
     for skill in setup.skills.iter().filter(|skill| skill.model_invocable) {
-        let description: String = skill.description.chars().take(DESCRIPTION_CHARS).collect();
-        let line = format!("- {}: {description}\n", skill.name);
+        let line = format!("- {}: {}\n", skill.name, skill.listing());
         if text.len() + line.len() > LISTING_CHARS {
             text.push_str("- … more, by name\n");
             break;
@@ -37,7 +36,7 @@ pub fn listing(setup: &Setup) -> String {
     text
 }
 
-pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
+pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     let Some(name) = call.input["skill"].as_str().map(|name| name.trim().trim_start_matches('/')) else {
         return Outcome::misuse("Skill needs \"skill\", the name of a skill, as a string.").into();
     };
@@ -48,19 +47,79 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     if !skill.model_invocable {
         return Outcome::misuse(format!("The skill \"{name}\" is for people to start, not for you.")).into();
     }
-    if let Err(refused) = permit(shared, lane, &call.id, "Skill", call.input.clone(), Vec::new()).await {
-        return refused.into();
-    }
-    match body(shared, lane, skill, call.input["args"].as_str().unwrap_or_default(), &call.id).await {
-        Ok(body) => Done {
+    let input = match permit(shared, lane, &call.id, "Skill", call.input.clone(), Vec::new()).await {
+        Ok(permitted) => permitted.input,
+        Err(refused) => return refused.into(),
+    };
+    match self::call(shared, lane, skill, input["args"].as_str().unwrap_or_default(), &call.id).await {
+        Ok(Called::Body(body)) => Done {
             follow_up: Some(body),
             ..Done::from(Outcome::text(
                 format!("Loading the skill {name}"),
                 json!({"success": true, "commandName": name}),
             ))
         },
+        Ok(Called::Answer(done)) => *done,
         Err(problem) => Outcome::error(problem).into(),
     }
+}
+
+/// What calling a skill came to.
+pub enum Called {
+    /// Its text, for the conversation that called it.
+    Body(String),
+    /// What an agent of its own made of it.
+    Answer(Box<Done>),
+}
+
+/// Loads a skill, or has an agent carry it out where it says so.
+pub async fn call(
+    shared: &Rc<Shared>,
+    lane: &Lane,
+    skill: &Skill,
+    args: &str,
+    call_id: &str,
+) -> Result<Called, String> {
+    let task = body(shared, lane, skill, args, call_id).await?;
+    if !skill.fork {
+        if lane.role.is_main() {
+            choose_model(shared, skill);
+        }
+        return Ok(Called::Body(task));
+    }
+    errand::within_limits(shared, lane)?;
+    let setup = shared.setup();
+    let agent = subagent::named(&setup, skill.agent.as_deref())?;
+    let errand =
+        Errand { agent, task: &task, description: &skill.name, tool_use_id: call_id, model: skill.model.as_deref() };
+    Ok(Called::Answer(Box::new(errand::in_foreground(shared, lane, &errand).await)))
+}
+
+/// For the rest of the turn the skill may choose who answers and how hard they think.
+fn choose_model(shared: &Shared, skill: &Skill) {
+    if let Some(name) = skill.model.as_deref().filter(|name| *name != "inherit") {
+        *shared.live.turn_model.borrow_mut() = Some(model::resolve(name, &shared.options.asking.model_env));
+    }
+    if let Some(effort) = &skill.effort {
+        *shared.live.turn_effort.borrow_mut() = Some(effort.clone());
+    }
+}
+
+/// The texts of the skills that an agent starts with. One that cannot be loaded says so in its place.
+pub async fn preloaded(shared: &Shared, lane: &Lane, names: &[String]) -> Vec<String> {
+    let setup = shared.setup();
+    let mut texts = Vec::new();
+    for name in names {
+        let skill = config::find_skill(&setup.skills, name).filter(|skill| skill.model_invocable);
+        texts.push(match skill {
+            Some(skill) => match body(shared, lane, skill, "", "").await {
+                Ok(text) => text,
+                Err(problem) => format!("The skill {name} could not be loaded: {problem}"),
+            },
+            None => format!("The skill {name} could not be loaded: there is none of this name for you."),
+        });
+    }
+    texts
 }
 
 fn known(shared: &Shared) -> String {
@@ -70,7 +129,7 @@ fn known(shared: &Shared) -> String {
 }
 
 /// The skill's text as the model gets it; for a set of skills, each of them.
-pub async fn body(shared: &Shared, lane: &Lane, skill: &Skill, args: &str, call_id: &str) -> Result<String, String> {
+async fn body(shared: &Shared, lane: &Lane, skill: &Skill, args: &str, call_id: &str) -> Result<String, String> {
     grant(shared, skill);
     let mut texts = Vec::new();
     let setup = shared.setup();
@@ -81,14 +140,17 @@ pub async fn body(shared: &Shared, lane: &Lane, skill: &Skill, args: &str, call_
     Ok(texts.join("\n\n"))
 }
 
-/// What a skill says it may use is allowed for the rest of the turn, where its source may grant at all.
+/// What a skill says it may use is allowed for the rest of the turn, where its source may grant at all;
+/// what it says it must not use is denied.
 fn grant(shared: &Shared, skill: &Skill) {
-    if !skill.may_grant {
-        return;
-    }
     let source = policy::Source { name: format!("skill {}", skill.name), anchor: shared.options.cwd.clone() };
-    let rules = skill.allowed_tools.iter().filter_map(|rule| policy::parse_rule(rule, &source).ok());
-    shared.live.grants.borrow_mut().extend(rules);
+    let rules = |texts: &[String]| -> Vec<policy::Rule> {
+        texts.iter().filter_map(|rule| policy::parse_rule(rule, &source).ok()).collect()
+    };
+    shared.live.bans.borrow_mut().extend(rules(&skill.disallowed_tools));
+    if skill.may_grant {
+        shared.live.grants.borrow_mut().extend(rules(&skill.allowed_tools));
+    }
 }
 
 async fn expanded(
@@ -119,6 +181,9 @@ async fn expanded(
     for segment in config::expand(text, args, &skill.argument_names, &variables) {
         match segment {
             Segment::Text(text) => out.push_str(&text),
+            Segment::Shell { .. } if shared.options.settings.flag("disableSkillShellExecution") == Some(true) => {
+                out.push_str("[not run: commands in skills are switched off here]");
+            }
             Segment::Shell { command } => out.push_str(&run_line(shared, lane, &command, call_id).await?),
         }
     }

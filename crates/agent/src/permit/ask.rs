@@ -96,7 +96,7 @@ async fn settle(request: &Request<'_>, mut call: Permitted, answer: &Value) -> R
         request.record(&call.input);
         let interrupt = answer["interrupt"] == true;
         if interrupt {
-            request.shared.cancel.cancel(Why::Client);
+            request.lane.cancel.cancel(Why::Client);
         }
         let said = answer["message"].as_str().filter(|message| !message.is_empty());
         let words = said.unwrap_or("The user did not permit this call.").to_owned();

@@ -144,6 +144,7 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
     let workspace = &lane.tools.workspace;
     let mut rules = shared.live.rules.borrow().clone();
     rules.allow.extend(shared.live.grants.borrow().iter().cloned());
+    rules.deny.extend(shared.live.bans.borrow().iter().cloned());
     let mut roots = workspace.roots().to_vec();
     roots.extend(shared.live.extra_roots.borrow().iter().cloned());
     let policy = Policy {

@@ -130,6 +130,7 @@ pub const FLAGS: &[Flag] = &[
     works("autocompact", One, "auto, or the context size that triggers compaction"),
     short(works("debug", OptionalInline, "log to a file, never to stdout"), 'd'),
     works("debug-file", One, "log to this file"),
+    works("debug-to-stderr", No, "log to stderr"),
     short(works("version", No, "print the version"), 'v'),
     short(works("help", No, "print this help"), 'h'),
     // The next issues' features.
@@ -142,7 +143,6 @@ pub const FLAGS: &[Flag] = &[
     // Nothing to do for these headless, whatever they say.
     silent("prompt-suggestions", No),
     silent("mcp-debug", No),
-    silent("debug-to-stderr", No),
     silent("enable-auto-mode", No),
     silent("chrome", No),
     silent("no-chrome", No),

@@ -4,7 +4,7 @@ use super::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Asking, AutoCompact};
-use config::Settings;
+use config::{AgentDef, Settings};
 use model::{ModelEnv, Thinking, ThinkingAsk};
 
 /// Models tried after the first, as the contract allows.
@@ -14,13 +14,12 @@ const EFFORTS: [&str; 6] = ["low", "medium", "high", "xhigh", "max", "ultracode"
 
 pub fn resolve(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<Asking, Refusal> {
     let model_env = model_env(settings, environment);
-    let asked = non_empty(typed.value("model"))
-        .or(environment.get("ANTHROPIC_MODEL"))
-        .or(settings.model.as_deref())
-        .unwrap_or("default");
+    let named = non_empty(typed.value("model")).or(environment.get("ANTHROPIC_MODEL"));
+    let asked = named.or(settings.model.as_deref()).unwrap_or("default");
     let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or("haiku");
     Ok(Asking {
         model: model::resolve(asked, &model_env),
+        model_named: named.is_some(),
         small_model: model::resolve(small, &model_env),
         fallback: fallback(typed, settings, &model_env),
         thinking: thinking(typed, settings, environment)?,
@@ -35,6 +34,15 @@ pub fn resolve(typed: &Typed, settings: &Settings, environment: &Environment) ->
         subagent_model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         model_env,
     })
+}
+
+/// A session that runs as an agent asks that agent's model, unless the caller named one.
+pub fn follow_agent(asking: &mut Asking, agent: Option<&str>, agents: &[AgentDef]) {
+    let agent = agents.iter().find(|known| Some(known.name.as_str()) == agent);
+    let own = agent.and_then(|agent| agent.model.as_deref()).filter(|model| *model != "inherit");
+    if let (false, Some(own)) = (asking.model_named, own) {
+        asking.model = model::resolve(own, &asking.model_env);
+    }
 }
 
 fn non_empty(value: Option<&str>) -> Option<&str> {

@@ -3,6 +3,7 @@
 use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
+use agent::InputFormat;
 use config::{AgentDef, Places, PluginDir, Plugins, Skill, Sources};
 use std::path::PathBuf;
 
@@ -54,16 +55,18 @@ fn add_programs(plugins: &Plugins, environment: &mut Environment) {
     environment.overlay(&[("PATH".to_owned(), path)]);
 }
 
+/// A client that sends messages may still bring the agent; then the first turn looks for it.
 pub fn chosen_agent(
     typed: &Typed,
     settings: &config::Settings,
     agents: &[AgentDef],
+    input: InputFormat,
 ) -> Result<Option<String>, Refusal> {
     let Some(name) = typed.value("agent").or(settings.agent.as_deref()).filter(|name| !name.is_empty()) else {
         return Ok(None);
     };
     let builtin = ["general-purpose", "Explore", "Plan"];
-    if builtin.contains(&name) || agents.iter().any(|agent| agent.name == name) {
+    if input == InputFormat::StreamJson || builtin.contains(&name) || agents.iter().any(|agent| agent.name == name) {
         return Ok(Some(name.to_owned()));
     }
     let known: Vec<&str> = builtin.into_iter().chain(agents.iter().map(|agent| agent.name.as_str())).collect();

@@ -61,15 +61,16 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let schema = schema(typed)?;
     let extra_roots = permissions::extra_roots(typed, &settings, environment)?;
     let permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
-    let asking = asking::resolve(typed, &settings, environment)?;
+    let mut asking = asking::resolve(typed, &settings, environment)?;
     let session = sessions::resolve(typed, &places, environment)?;
     let limits = tooling::limits(typed, environment)?;
-    let outside = outside::resolve(typed, &settings, &places, environment, bare || safe)?;
     let access = access::resolve(&settings, &places, environment, bare)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
     let folder::Folder { agents, skills, plugins } = folder::read(typed, &places, shelves, &extra_roots, environment)?;
-    let agent = folder::chosen_agent(typed, &settings, &agents)?;
+    let outside = outside::resolve(typed, &settings, &places, &plugins, environment, bare || safe)?;
+    let agent = folder::chosen_agent(typed, &settings, &agents, input)?;
+    asking::follow_agent(&mut asking, agent.as_deref(), &agents);
     let tools = tooling::resolve(typed, environment, &places, &session);
     let setup = Setup {
         prompting: prompting(typed)?,
@@ -113,6 +114,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         outside,
         access,
         bare,
+        builtin_agents: !environment.is_on("CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"),
     };
     Ok(Meaning { options, warnings })
 }
@@ -188,10 +190,13 @@ fn checkpoint_dir(environment: &Environment, places: &Places, session: &agent::S
     wanted.then(|| places.config_dir.join("file-history").join(&session.id))
 }
 
-/// `--debug` logs beside the transcripts, `--debug-file` where it says.
+/// `--debug` logs beside the transcripts, `--debug-file` where it says, `--debug-to-stderr` for whoever started us.
 fn debug_file(typed: &Typed, places: &Places, session: &agent::Session) -> Option<PathBuf> {
     if let Some(file) = typed.value("debug-file").filter(|file| !file.is_empty()) {
         return Some(PathBuf::from(file));
+    }
+    if typed.has("debug-to-stderr") {
+        return Some(PathBuf::from("/dev/stderr"));
     }
     if !typed.has("debug") {
         return None;

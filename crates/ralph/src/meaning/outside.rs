@@ -4,7 +4,7 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::OutsideSetup;
-use config::{Places, Settings};
+use config::{Places, Plugins, Settings};
 use mcp::{Problem, ServerConfig};
 use serde_json::Value;
 use std::path::Path;
@@ -18,7 +18,14 @@ const OUTPUT_TOKENS: u64 = 25_000;
 /// A configuration file larger than this is a mistake.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
 
-pub fn resolve(typed: &Typed, settings: &Settings, places: &Places, environment: &Environment, isolated: bool) -> Result<OutsideSetup, Refusal> {
+pub fn resolve(
+    typed: &Typed,
+    settings: &Settings,
+    places: &Places,
+    plugins: &Plugins,
+    environment: &Environment,
+    isolated: bool,
+) -> Result<OutsideSetup, Refusal> {
     let mut found = Found::default();
     for given in typed.values("mcp-config").iter().filter(|given| !given.is_empty()) {
         found.take(&given_config(given, environment)?, "dynamic", environment);
@@ -27,10 +34,16 @@ pub fn resolve(typed: &Typed, settings: &Settings, places: &Places, environment:
         let global = read(&places.global_file()).unwrap_or_default();
         let here = &global["projects"][environment.cwd.display().to_string()];
         found.take(here, "local", environment);
-        if let Some(project) = read(&places.checkout_root().join(".mcp.json")).or_else(|| read(&environment.cwd.join(".mcp.json"))) {
+        if let Some(project) =
+            read(&places.checkout_root().join(".mcp.json")).or_else(|| read(&environment.cwd.join(".mcp.json")))
+        {
             found.take_project(&project, settings, environment);
         }
         found.take(&global, "user", environment);
+    }
+    // Named on the command line, so a minimal start has them too.
+    for plugin in plugins.loaded.iter().filter(|_| !typed.has("strict-mcp-config")) {
+        found.take(&serde_json::json!({"mcpServers": plugin.mcp_servers}), "plugin", environment);
     }
     let millis = |name: &str| environment.number(name).filter(|ms| *ms > 0).map(Duration::from_millis);
     Ok(OutsideSetup {
@@ -81,9 +94,11 @@ fn given_config(given: &str, environment: &Environment) -> Result<Value, Refusal
         given.to_owned()
     } else {
         let path = environment.cwd.join(given);
-        std::fs::read_to_string(&path).map_err(|error| Refusal::new(format!("Error: MCP config file not found: {} ({error})", path.display())))?
+        std::fs::read_to_string(&path)
+            .map_err(|error| Refusal::new(format!("Error: MCP config file not found: {} ({error})", path.display())))?
     };
-    let value: Value = serde_json::from_str(&text).map_err(|error| Refusal::new(format!("Error: --mcp-config is not JSON: {error}")))?;
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| Refusal::new(format!("Error: --mcp-config is not JSON: {error}")))?;
     let inner = value["mcpServers"].is_object();
     Ok(if inner { value } else { serde_json::json!({"mcpServers": value}) })
 }

@@ -19,7 +19,8 @@ pub fn resolve(
         return Err(one_of("permission-prompts", other, "none"));
     }
     let mode = mode(typed, settings, warnings)?;
-    let rules = rules(typed, settings, environment, kind_of, warnings);
+    let cli = Source { name: "cliArg".into(), anchor: environment.cwd.clone() };
+    let rules = rules(typed, settings, &cli, kind_of, warnings);
     Ok(Permissions { mode, rules, prompter: prompter(typed), may_bypass: may_bypass(typed, settings, mode) })
 }
 
@@ -85,7 +86,8 @@ pub fn judging(
 ) -> Result<Judging, Refusal> {
     let (settings, mut warnings) = (loaded.settings, loaded.warnings);
     let mode = mode(typed, &settings, &mut warnings)?;
-    let rules = rules(typed, &settings, environment, place_of, &mut warnings);
+    let cli = Source { name: "the command line".into(), anchor: environment.cwd.clone() };
+    let rules = rules(typed, &settings, &cli, place_of, &mut warnings);
     let roots = extra_roots(typed, &settings, environment)?;
     let workspace = tools::Workspace::new(places.cwd.clone(), roots, places.home.clone());
     let policy = Policy { mode, rules, roots: workspace.roots().to_vec(), cwd: workspace.cwd(), home: places.home };
@@ -96,15 +98,14 @@ pub fn judging(
 fn rules(
     typed: &Typed,
     settings: &Settings,
-    environment: &Environment,
+    cli: &Source,
     name_of: fn(&Sourced<String>) -> String,
     warnings: &mut Vec<String>,
 ) -> RuleSet {
     let mut rules = RuleSet::default();
-    let cli = Source { name: "cliArg".into(), anchor: environment.cwd.clone() };
     let listed = |flag: &str| typed.values(flag).iter().flat_map(|list| policy::split_list(list)).collect::<Vec<_>>();
-    read(&listed("allowedTools"), &cli, "--allowedTools", &mut rules.allow, warnings);
-    read(&listed("disallowedTools"), &cli, "--disallowedTools", &mut rules.deny, warnings);
+    read(&listed("allowedTools"), cli, "--allowedTools", &mut rules.allow, warnings);
+    read(&listed("disallowedTools"), cli, "--disallowedTools", &mut rules.deny, warnings);
     let permissions = &settings.permissions;
     read_settings(&permissions.allow, name_of, &mut rules.allow, warnings);
     read_settings(&permissions.ask, name_of, &mut rules.ask, warnings);

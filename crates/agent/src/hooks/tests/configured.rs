@@ -87,7 +87,7 @@ fn callbacks_replace_callbacks_and_leave_settings_alone() {
     assert!(!all.wants(HookEvent::PreToolUse) && all.wants(HookEvent::SessionEnd) && all.wants(HookEvent::Stop));
     all.set_callbacks(&Value::Null);
     assert_eq!(all.handlers.len(), 1);
-    assert!(!all.is_empty() && Hooks::default().is_empty());
+    assert!(all.wants(HookEvent::PreToolUse) || all.wants(HookEvent::Stop));
 }
 
 #[test]

@@ -1,0 +1,301 @@
+//! What to do next: the whole loop as one function from what happened to what is to be done.
+
+use crate::judge::summary_of;
+use crate::state::{Cut, Phase, Working};
+use crate::{
+    Answer, CheckFinished, EventKind, IterationStarted, Progress, Report, SessionMode, Spent, Start, State, Tokens,
+    VerdictKind,
+};
+
+mod ending;
+mod iteration;
+
+/// Corrections on one pipe before an iteration counts as failed.
+const CORRECTIONS_MAX: u32 = 3;
+const CORRECTION: &str = "Your result is missing or has the wrong form. Call the StructuredOutput tool with \
+    {\"summary\": \"what you did\"}. Only if the whole goal is reached, make the summary exactly \"DONE\".";
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    Start,
+    /// What the running agent has used so far.
+    Spending {
+        tokens: Tokens,
+        usd: f64,
+    },
+    /// The running agent ended a turn.
+    TurnEnded(Answer),
+    AgentEnded(Box<Report>),
+    ChecksEnded(Vec<CheckFinished>),
+    /// `None`: it failed; the loop goes on with what it has.
+    Summarised {
+        through: u32,
+        summary: Option<String>,
+        usd: f64,
+        tokens: Tokens,
+    },
+    /// Time passed.
+    Tick,
+    Steer(String),
+    Answer(String),
+    Pause,
+    Resume,
+    /// Finish the iteration, then end.
+    Stop,
+    StopNow,
+    Terminate,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    Emit(EventKind),
+    StartAgent(Box<Start>),
+    /// A message to the running agent.
+    Say(String),
+    /// No more messages: the agent may leave.
+    CloseInput,
+    StopAgent,
+    RunChecks {
+        iteration: u32,
+    },
+    Summarise {
+        through: u32,
+        earlier: Option<String>,
+        entries: Vec<Progress>,
+    },
+    /// Commit what an iteration left.
+    Commit {
+        iteration: u32,
+        summary: String,
+    },
+    /// Send [`Input::Tick`] then, at the latest.
+    Wake(u64),
+    /// Over. The verdict was emitted before.
+    End(VerdictKind),
+}
+
+/// Takes what happened at `now` and says what is to be done. After [`Effect::End`] nothing is.
+pub fn decide(state: &mut State, input: Input, now: u64) -> Vec<Effect> {
+    state.pass_time(now);
+    let mut effects = Vec::new();
+    if state.is_over() {
+        return effects;
+    }
+    match input {
+        Input::Start => next(state, &mut effects),
+        Input::Spending { tokens, usd } => spending(state, tokens, usd, &mut effects),
+        Input::TurnEnded(answer) => turn_ended(state, &answer, &mut effects),
+        Input::AgentEnded(report) => iteration::ended(state, *report, &mut effects),
+        Input::ChecksEnded(checks) => iteration::checked(state, &checks, &mut effects),
+        Input::Summarised { through, summary, usd, tokens } => {
+            summarised(state, through, summary, usd, tokens, &mut effects);
+        }
+        Input::Tick => tick(state, &mut effects),
+        Input::Steer(text) => steer(state, text, &mut effects),
+        Input::Answer(text) => answer(state, text, &mut effects),
+        Input::Pause => state.pausing = true,
+        Input::Resume => resume(state, &mut effects),
+        Input::Stop => stop(state, &mut effects),
+        Input::StopNow => stop_now(state, VerdictKind::Interrupted, &mut effects),
+        Input::Terminate => stop_now(state, VerdictKind::Terminated, &mut effects),
+    }
+    effects
+}
+
+/// Emits, and remembers what it emits.
+fn emit(state: &mut State, kind: EventKind, effects: &mut Vec<Effect>) {
+    state.memory.fold(&kind.clone().at(state.now));
+    effects.push(Effect::Emit(kind));
+}
+
+/// Between two iterations: end, pause, summarise, or start the next.
+fn next(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.stopping {
+        return ending::end(state, VerdictKind::Interrupted, "stopped after this iteration, as asked", effects);
+    }
+    let iterations = state.plan.limits.iterations;
+    if iterations > 0 && state.memory.iterations >= iterations {
+        let reason = format!("limit of the run: {iterations} iterations are used");
+        return ending::end(state, VerdictKind::Limit, &reason, effects);
+    }
+    if let Some(reason) = state.limit_reached() {
+        return ending::end(state, VerdictKind::Limit, &reason, effects);
+    }
+    if state.pausing {
+        state.phase = Phase::Paused;
+        return emit(state, EventKind::Paused, effects);
+    }
+    let unsummarised = state.memory.iterations.saturating_sub(state.memory.summarised);
+    let every = state.plan.summarise_every;
+    if every > 0 && unsummarised >= every && !state.memory.progress.is_empty() {
+        state.phase = Phase::Summarising;
+        let entries = state.memory.progress.iter().cloned().collect();
+        let earlier = state.memory.summary.clone();
+        return effects.push(Effect::Summarise { through: state.memory.iterations, earlier, entries });
+    }
+    start(state, effects);
+}
+
+fn start(state: &mut State, effects: &mut Vec<Effect>) {
+    let iteration = state.iteration();
+    let struggling = state.strategy.is_some();
+    let other = state.plan.other_model.clone().filter(|_| struggling);
+    let model = other.unwrap_or_else(|| state.plan.model.clone());
+    let session = match state.plan.session {
+        SessionMode::Clean => None,
+        SessionMode::Continue => state.memory.session.clone(),
+    };
+    let allowance = state.allowance();
+    let begin = Start {
+        iteration,
+        attempt: state.attempt,
+        model,
+        session,
+        strategy: state.strategy.clone(),
+        notes: state.memory.notes.clone(),
+        summary: state.memory.summary.clone(),
+        progress: state.memory.progress.iter().cloned().collect(),
+        allowance,
+    };
+    state.corrections = 0;
+    state.phase = Phase::Working(Working { since: state.now, ..Working::default() });
+    effects.push(Effect::StartAgent(Box::new(begin)));
+    if let Some(time) = allowance.time_ms {
+        effects.push(Effect::Wake(state.now.saturating_add(time)));
+    }
+}
+
+impl Start {
+    /// The event that says so, once the prompt is made.
+    pub fn event(&self, prompt_chars: u64) -> EventKind {
+        EventKind::IterationStarted(IterationStarted {
+            iteration: self.iteration,
+            attempt: self.attempt,
+            model: self.model.clone(),
+            session: self.session.clone(),
+            strategy: self.strategy.clone(),
+            prompt_chars,
+        })
+    }
+}
+
+fn spending(state: &mut State, tokens: Tokens, usd: f64, effects: &mut Vec<Effect>) {
+    if let Phase::Working(working) = &mut state.phase {
+        working.spent = Spent { time_ms: state.now.saturating_sub(working.since), usd, tokens };
+        hold_limits(state, effects);
+    }
+}
+
+/// Stops an agent that runs into a limit, once.
+fn hold_limits(state: &mut State, effects: &mut Vec<Effect>) {
+    let Phase::Working(working) = &state.phase else { return };
+    if working.cut.is_some() {
+        return;
+    }
+    let so_far = state.now.saturating_sub(working.since);
+    let spent = Spent { time_ms: so_far, ..working.spent };
+    let iteration = state.plan.limits.iteration.reached(spent).map(|words| format!("limit of the iteration: {words}"));
+    let cut = state.limit_reached().map(Cut::Run).or_else(|| iteration.map(Cut::Iteration));
+    if let (Some(cut), Phase::Working(working)) = (cut, &mut state.phase) {
+        working.cut = Some(cut);
+        effects.push(Effect::StopAgent);
+    }
+}
+
+fn turn_ended(state: &mut State, answer: &Answer, effects: &mut Vec<Effect>) {
+    if !matches!(state.phase, Phase::Working(_)) {
+        return;
+    }
+    let formless = state.plan.structured && !answer.is_error && summary_of(answer.structured.as_ref()).is_none();
+    if formless && state.corrections < CORRECTIONS_MAX {
+        state.corrections += 1;
+        effects.push(Effect::Say(CORRECTION.to_owned()));
+    } else {
+        effects.push(Effect::CloseInput);
+    }
+}
+
+fn summarised(
+    state: &mut State,
+    through: u32,
+    summary: Option<String>,
+    usd: f64,
+    tokens: Tokens,
+    effects: &mut Vec<Effect>,
+) {
+    if state.phase != Phase::Summarising {
+        return;
+    }
+    let failed = summary.is_none();
+    let summary = summary.or_else(|| state.memory.summary.clone()).unwrap_or_default();
+    if failed {
+        let text = "the older iterations could not be summarised; the prompt goes without".to_owned();
+        emit(state, EventKind::Warning { iteration: None, text }, effects);
+    }
+    let cost_usd = if usd.is_finite() { usd.max(0.0) } else { 0.0 };
+    emit(state, EventKind::Summarised { through, summary, cost_usd, tokens }, effects);
+    // A failed one is not tried again before the next turn comes.
+    next(state, effects);
+}
+
+fn tick(state: &mut State, effects: &mut Vec<Effect>) {
+    match &state.phase {
+        Phase::Working(_) => hold_limits(state, effects),
+        Phase::Waiting(until) if state.now >= *until => next(state, effects),
+        Phase::Waiting(until) => effects.push(Effect::Wake(*until)),
+        _ => {}
+    }
+}
+
+fn steer(state: &mut State, text: String, effects: &mut Vec<Effect>) {
+    let running = matches!(&state.phase, Phase::Working(_));
+    emit(state, EventKind::Steered { iteration: state.iteration(), text: text.clone() }, effects);
+    if running {
+        effects.push(Effect::Say(text));
+    }
+}
+
+fn answer(state: &mut State, text: String, effects: &mut Vec<Effect>) {
+    let Some(question) = state.memory.question.clone() else {
+        return steer(state, text, effects);
+    };
+    emit(state, EventKind::Answered { id: question.id, text }, effects);
+    if state.phase == Phase::Asking {
+        next(state, effects);
+    }
+}
+
+fn resume(state: &mut State, effects: &mut Vec<Effect>) {
+    state.pausing = false;
+    if state.phase == Phase::Paused {
+        emit(state, EventKind::Resumed, effects);
+        next(state, effects);
+    }
+}
+
+fn stop(state: &mut State, effects: &mut Vec<Effect>) {
+    if std::mem::replace(&mut state.stopping, true) {
+        return stop_now(state, VerdictKind::Interrupted, effects);
+    }
+    // Where no iteration is under way there is none to finish.
+    if !matches!(state.phase, Phase::Working(_) | Phase::Checking(_)) {
+        ending::end(state, VerdictKind::Interrupted, "stopped between iterations, as asked", effects);
+    }
+}
+
+fn stop_now(state: &mut State, verdict: VerdictKind, effects: &mut Vec<Effect>) {
+    state.stopping = true;
+    match &mut state.phase {
+        Phase::Working(working) => {
+            working.cut = Some(Cut::Person(verdict));
+            effects.push(Effect::StopAgent);
+        }
+        _ => ending::end(state, verdict, "stopped, as asked", effects),
+    }
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

@@ -1,0 +1,48 @@
+//! The end of a run, and the waits between its iterations.
+
+use super::{Effect, emit, next};
+use crate::state::{Phase, State};
+use crate::{EventKind, Question, Verdict, VerdictKind};
+
+pub(super) fn end(state: &mut State, verdict: VerdictKind, reason: &str, effects: &mut Vec<Effect>) {
+    end_with(state, verdict, reason, None, effects);
+}
+
+pub(super) fn end_with(
+    state: &mut State,
+    verdict: VerdictKind,
+    reason: &str,
+    question: Option<Question>,
+    effects: &mut Vec<Effect>,
+) {
+    state.phase = Phase::Over;
+    let spent = state.memory.spent;
+    let verdict = Verdict {
+        verdict,
+        reason: reason.to_owned(),
+        exit_code: verdict.exit().code(),
+        question,
+        iterations: state.memory.iterations,
+        cost_usd: spent.usd,
+        tokens: spent.tokens,
+        elapsed_ms: state.memory.time_at(state.now),
+    };
+    let kind = verdict.verdict;
+    emit(state, EventKind::Verdict(verdict), effects);
+    effects.push(Effect::End(kind));
+}
+
+/// Before the next iteration; at once where there is nothing to wait for.
+pub(super) fn wait(state: &mut State, ms: u64, reason: &str, effects: &mut Vec<Effect>) {
+    if ms == 0 || state.stopping {
+        return next(state, effects);
+    }
+    wait_until(state, state.now.saturating_add(ms), reason, effects);
+}
+
+pub(super) fn wait_until(state: &mut State, until: u64, reason: &str, effects: &mut Vec<Effect>) {
+    let iteration = state.iteration();
+    emit(state, EventKind::Waiting { iteration, until, reason: reason.to_owned() }, effects);
+    state.phase = Phase::Waiting(until);
+    effects.push(Effect::Wake(until));
+}

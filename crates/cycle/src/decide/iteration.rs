@@ -1,0 +1,249 @@
+//! An iteration is over: what was it, and what follows?
+
+use super::ending::{end, end_with, wait, wait_until};
+use super::{Effect, emit, next};
+use crate::state::{Cut, Phase, State};
+use crate::stuck::{Sign, Standing};
+use crate::text::{bounded, ending, fingerprint};
+use crate::{
+    CheckFinished, Claim, EventKind, Failure, LimitHit, OnFailure, Outcome, Question, Receipt, Report, VerdictKind,
+    questions,
+};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// Waits for a limit that names no end: a minute, then twice as long each time, at most this.
+const BLIND_WAIT_MS: u64 = 60_000;
+const BLIND_WAIT_MAX_MS: u64 = 60 * 60 * 1000;
+/// Waits in a row for one iteration: blind ones last about three days.
+const WAITS_MAX: u32 = 75;
+/// A reset a moment ago, or clocks that differ a little, must not make us knock without pause.
+const RESET_MARGIN_MS: u64 = 1_000;
+const FAILURE_PAUSE_MAX_MS: u64 = 5 * 60 * 1000;
+/// Of a failed check, in the next prompt.
+const CHECK_OUTPUT_MAX: usize = 4_000;
+const SUMMARY_MAX: usize = 4_000;
+
+const RETHINK: &str = "The last iterations changed nothing that lasts. Do not repeat what was tried. Look at the \
+    problem afresh: read the failing output again, question the assumption behind the last attempts, and take a \
+    different and smaller step. If only a person can help, say so with <blocked>your question</blocked>.";
+
+pub(super) fn ended(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
+    let Phase::Working(working) = std::mem::replace(&mut state.phase, Phase::New) else { return };
+    match working.cut {
+        Some(Cut::Person(verdict)) => {
+            finish(state, &report, Outcome::Interrupted, None, Vec::new(), effects);
+            return end(state, verdict, "stopped during an iteration, as asked", effects);
+        }
+        Some(Cut::Run(reason)) => {
+            finish(state, &report, Outcome::Cut, Some(reason.clone()), Vec::new(), effects);
+            return end(state, VerdictKind::Limit, &reason, effects);
+        }
+        Some(Cut::Iteration(reason)) => return failed(state, &report, Failure::Overrun, Some(reason), effects),
+        None => {}
+    }
+    match report.failure(&state.plan) {
+        Some(failure) => match report.limit().filter(|_| may_be_limit(failure)) {
+            Some(limit) => defer(state, &report, &limit, effects),
+            None => failed(state, &report, failure, None, effects),
+        },
+        None => worked(state, report, effects),
+    }
+}
+
+fn may_be_limit(failure: Failure) -> bool {
+    matches!(failure, Failure::ErrorResult | Failure::NoResult | Failure::ExitCode | Failure::Signal)
+}
+
+/// Not the agent's fault and no progress either: the same iteration starts again later.
+fn defer(state: &mut State, report: &Report, limit: &LimitHit, effects: &mut Vec<Effect>) {
+    finish(state, report, Outcome::Deferred, Some(limit.words.clone()), Vec::new(), effects);
+    state.attempt += 1;
+    if state.stopping {
+        return next(state, effects);
+    }
+    state.waits += 1;
+    if state.waits > WAITS_MAX {
+        let reason = format!("still limited after {WAITS_MAX} waits: {}", limit.words);
+        return end(state, VerdictKind::Failed, &reason, effects);
+    }
+    let doubled = BLIND_WAIT_MS.saturating_mul(1 << (state.waits - 1).min(16)).min(BLIND_WAIT_MAX_MS);
+    let known = report.limit_until.map(|until| until.max(state.now).saturating_add(RESET_MARGIN_MS));
+    let until = known.unwrap_or_else(|| state.now.saturating_add(doubled));
+    let ends = state.plan.limits.run.time_ms.map(|limit| {
+        let left = limit.saturating_sub(state.memory.time_at(state.now));
+        state.now.saturating_add(left)
+    });
+    if ends.is_some_and(|ends| until >= ends) {
+        let reason = format!("limit of the run: its time ends before the wait does ({})", limit.words);
+        return end(state, VerdictKind::Limit, &reason, effects);
+    }
+    wait_until(state, until, &limit.words, effects);
+}
+
+fn failed(state: &mut State, report: &Report, failure: Failure, why: Option<String>, effects: &mut Vec<Effect>) {
+    let blocking = why.unwrap_or_else(|| report.blocking(failure));
+    finish(state, report, Outcome::Failed { failure }, Some(blocking.clone()), Vec::new(), effects);
+    state.attempt = 1;
+    // An agent that was cut while it got somewhere is not a broken one.
+    state.failures = if failure == Failure::Overrun && report.changed.any() { 0 } else { state.failures + 1 };
+    let hopeless = matches!(failure, Failure::Start | Failure::Credentials);
+    if hopeless || state.plan.on_failure == OnFailure::Stop {
+        return end(state, VerdictKind::Failed, &blocking, effects);
+    }
+    if state.failures >= state.plan.failures_max.max(1) {
+        let reason = format!("{} iterations failed in a row; the last: {blocking}", state.failures);
+        return end(state, VerdictKind::Failed, &reason, effects);
+    }
+    let pause = state.plan.failure_pause_ms.saturating_mul(1 << state.failures.saturating_sub(1).min(16));
+    wait(state, pause.min(FAILURE_PAUSE_MAX_MS), "a pause after a failed iteration", effects);
+}
+
+fn worked(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
+    state.failures = 0;
+    state.waits = 0;
+    state.attempt = 1;
+    let iteration = state.iteration();
+    if let Some(question) = asked(iteration, &report) {
+        return blocked(state, &report, question, effects);
+    }
+    match report.claim(&state.plan) {
+        Claim::Made if state.plan.has_checks => {
+            state.phase = Phase::Checking(Box::new(report));
+            effects.push(Effect::RunChecks { iteration });
+        }
+        Claim::Made => {
+            finish(state, &report, Outcome::Done, None, vec!["claimed by the agent; no checks".into()], effects);
+            end(state, VerdictKind::Done, "the agent says that all is done", effects);
+        }
+        Claim::Mentioned => {
+            let hint = format!(
+                "Your last message had {:?} in it, but not as a promise. It counts only as the very last line, on its \
+                 own and not quoted, once everything is done.",
+                state.plan.promise
+            );
+            go_on(state, &report, Some(hint), None, effects);
+        }
+        Claim::None => go_on(state, &report, None, None, effects),
+    }
+}
+
+/// A question that nobody answered, unless the agent went on to finish.
+fn asked(iteration: u32, report: &Report) -> Option<Question> {
+    report.heard.question.clone().or_else(|| questions::in_words(iteration, report.heard.final_words()))
+}
+
+fn blocked(state: &mut State, report: &Report, question: Question, effects: &mut Vec<Effect>) {
+    emit(state, EventKind::Question(question.clone()), effects);
+    finish(state, report, Outcome::Blocked, Some(question.text.clone()), Vec::new(), effects);
+    if state.plan.attended && !state.stopping {
+        state.phase = Phase::Asking;
+        return;
+    }
+    end_with(state, VerdictKind::Blocked, "the agent needs an answer", Some(question), effects);
+}
+
+pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut Vec<Effect>) {
+    let Phase::Checking(report) = std::mem::replace(&mut state.phase, Phase::New) else { return };
+    let evidence: Vec<String> = checks
+        .iter()
+        .map(|check| format!("{} {}", if check.passed { "passed:" } else { "failed:" }, check.command))
+        .collect();
+    let broken: Vec<&CheckFinished> = checks.iter().filter(|check| !check.passed).collect();
+    // Empty is never "all passed".
+    if broken.is_empty() && !checks.is_empty() {
+        finish(state, &report, Outcome::Done, None, evidence, effects);
+        let reason = format!("the agent says so, and {} of {} checks agree", checks.len(), checks.len());
+        return end(state, VerdictKind::Done, &reason, effects);
+    }
+    let words: Vec<String> = broken
+        .iter()
+        .map(|check| {
+            let output = ending(check.output.trim(), CHECK_OUTPUT_MAX);
+            format!("`{}` failed with exit code {}:\n{output}", check.command, check.exit_code)
+        })
+        .collect();
+    let failure = fingerprint(&words.join("\n"));
+    let blocking = format!("You said that all is done, but a check disagrees. {}", words.join("\n"));
+    go_on(state, &report, Some(blocking), Some((failure, evidence)), effects);
+}
+
+/// No end yet: is there progress, and what comes next?
+fn go_on(
+    state: &mut State,
+    report: &Report,
+    blocking: Option<String>,
+    check: Option<(u64, Vec<String>)>,
+    effects: &mut Vec<Effect>,
+) {
+    let (failed_check, evidence) = check.map_or((None, Vec::new()), |(print, evidence)| (Some(print), evidence));
+    let sign = Sign { tree: report.tree, words: exact(&report.summary()), failed_check };
+    let standing = if state.plan.watch_for_stuck { state.stuck.observe(sign) } else { Standing::Progress };
+    let outcome = match (failed_check.is_some(), standing) {
+        (true, _) => Outcome::NotDone,
+        (false, Standing::Progress) => Outcome::Progress,
+        (false, _) => Outcome::NoProgress,
+    };
+    let iteration = state.iteration();
+    finish(state, report, outcome, blocking, evidence, effects);
+    match standing {
+        Standing::Progress => state.strategy = None,
+        Standing::NoProgress => {}
+        Standing::ChangeStrategy => change_strategy(state, iteration, effects),
+        Standing::Stop => {
+            let reason = "nothing changes any more, and a change of strategy did not help";
+            return end(state, VerdictKind::Stuck, reason, effects);
+        }
+    }
+    wait(state, state.plan.cooldown_ms, "a pause between iterations", effects);
+}
+
+fn change_strategy(state: &mut State, iteration: u32, effects: &mut Vec<Effect>) {
+    state.strategy = Some(RETHINK.to_owned());
+    let strategy = match &state.plan.other_model {
+        Some(model) => format!("another prompt section, and {model} instead of {}", state.plan.model),
+        None => "another prompt section".to_owned(),
+    };
+    let reason = "the last iterations changed nothing that lasts".to_owned();
+    emit(state, EventKind::StrategyChanged { iteration, strategy, reason }, effects);
+}
+
+/// Words that are the same to the letter; numbers may be all that tells two steps apart.
+fn exact(words: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    words.trim().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Writes the receipt.
+fn finish(
+    state: &mut State,
+    report: &Report,
+    outcome: Outcome,
+    blocking: Option<String>,
+    mut evidence: Vec<String>,
+    effects: &mut Vec<Effect>,
+) {
+    let iteration = state.iteration();
+    evidence.extend(report.changed.commits.iter().map(|commit| format!("commit {commit}")));
+    if report.heard.cost_doubtful && report.heard.answer.is_some() {
+        evidence.push("the agent did not say what it cost; the cost is a lower bound".into());
+    }
+    let deferred = matches!(outcome, Outcome::Deferred);
+    let receipt = Receipt {
+        outcome,
+        summary: if deferred { String::new() } else { bounded(&report.summary(), SUMMARY_MAX) },
+        changed: report.changed.clone(),
+        blocking,
+        evidence,
+        cost_usd: report.heard.cost_usd,
+        tokens: report.heard.tokens,
+        duration_ms: report.duration_ms,
+        tool_calls: report.heard.tool_calls,
+        session: report.heard.session.clone(),
+    };
+    let summary = receipt.summary.clone();
+    emit(state, EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }, effects);
+    if state.plan.commit && !deferred {
+        effects.push(Effect::Commit { iteration, summary });
+    }
+}

@@ -1,0 +1,129 @@
+//! What was heard of one agent, summed up as it came. Bounded, however long the agent speaks.
+
+use crate::{LimitHit, Question, Tokens};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// Windows are larger for some models; agents that say so are believed.
+pub(crate) const CONTEXT_WINDOW: u64 = 200_000;
+
+/// An agent's `result`: the end of one turn.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    pub is_error: bool,
+    pub subtype: String,
+    pub text: String,
+    pub structured: Option<Value>,
+    /// Of the API, where it was the reason.
+    pub status: Option<u16>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Heard {
+    pub session: Option<String>,
+    pub model: Option<String>,
+    /// The last words of the main agent.
+    pub last_text: String,
+    /// The last turn's end.
+    pub answer: Option<Answer>,
+    pub tokens: Tokens,
+    pub cost_usd: f64,
+    /// A cost was absent, negative, or less than before: what is known is a lower bound.
+    pub cost_doubtful: bool,
+    pub tool_calls: u64,
+    pub limit: Option<LimitHit>,
+    /// Asked by the main agent and not answered.
+    pub question: Option<Question>,
+    pub context_tokens: u64,
+    pub context_window: u64,
+    messages: VecDeque<(String, Tokens)>,
+    counted: Tokens,
+    reported: Tokens,
+}
+
+/// Several lines of one message share its id and come close together.
+const MESSAGES_KEPT: usize = 64;
+
+impl Heard {
+    /// The words to look for a promise in: the turn's answer, or the last thing said.
+    pub fn final_words(&self) -> &str {
+        match &self.answer {
+            Some(answer) if !answer.text.trim().is_empty() => &answer.text,
+            _ => &self.last_text,
+        }
+    }
+
+    /// A message's usage comes with each of its blocks, and grows: counted once, at its largest.
+    pub(crate) fn count_message(&mut self, id: &str, usage: Tokens) {
+        if let Some((_, before)) = self.messages.iter_mut().find(|(known, _)| known == id) {
+            let grown = most(*before, usage);
+            self.counted = self.counted.plus(grown.since(*before));
+            *before = grown;
+        } else {
+            self.counted = self.counted.plus(usage);
+            self.messages.push_back((id.to_owned(), usage));
+            if self.messages.len() > MESSAGES_KEPT {
+                self.messages.pop_front();
+            }
+        }
+        self.tokens = most(self.counted, self.reported);
+    }
+
+    /// What a result says of the whole process so far; sub-agents are in it.
+    pub(crate) fn count_reported(&mut self, usage: Tokens) {
+        self.reported = most(self.reported, usage);
+        self.tokens = most(self.counted, self.reported);
+    }
+
+    /// A process reports its cost as a sum that only grows. Anything else is not believed.
+    pub(crate) fn count_cost(&mut self, cost: Option<f64>) {
+        match cost {
+            Some(cost) if cost.is_finite() && cost >= self.cost_usd => self.cost_usd = cost,
+            _ => self.cost_doubtful = true,
+        }
+    }
+}
+
+fn most(one: Tokens, other: Tokens) -> Tokens {
+    Tokens {
+        input: one.input.max(other.input),
+        output: one.output.max(other.output),
+        cache_read: one.cache_read.max(other.cache_read),
+        cache_write: one.cache_write.max(other.cache_write),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adversary_51_strange_costs_never_lower_or_break_the_sum() {
+        for (costs, sum, doubtful) in [
+            (vec![Some(0.5), Some(0.75)], 0.75, false),
+            (vec![Some(0.5), None], 0.5, true),
+            (vec![Some(0.5), Some(-3.0)], 0.5, true),
+            (vec![Some(0.5), Some(0.25)], 0.5, true),
+            (vec![Some(f64::NAN)], 0.0, true),
+            (vec![Some(f64::INFINITY)], 0.0, true),
+        ] {
+            let mut heard = Heard::default();
+            for cost in &costs {
+                heard.count_cost(*cost);
+            }
+            assert!((heard.cost_usd - sum).abs() < 1e-9 && heard.cost_doubtful == doubtful, "{costs:?}: {heard:?}");
+        }
+    }
+
+    #[test]
+    fn a_message_of_several_lines_counts_once() {
+        let mut heard = Heard::default();
+        let usage = |input, output| Tokens { input, output, ..Tokens::default() };
+        heard.count_message("a", usage(100, 1));
+        heard.count_message("a", usage(100, 40));
+        heard.count_message("b", usage(50, 2));
+        assert_eq!(heard.tokens, usage(150, 42));
+        heard.count_reported(usage(150, 60));
+        assert_eq!(heard.tokens, usage(150, 60));
+    }
+}

@@ -1,0 +1,120 @@
+//! How did an agent end, and what does that mean?
+
+use crate::reset::limit_in;
+use crate::{Changes, Claim, Failure, Heard, LimitHit, Plan, claim};
+use serde_json::Value;
+
+/// How the process ended, as the body saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentEnd {
+    NotStarted(String),
+    Exited(i32),
+    Signalled(i32),
+    /// Stopped at the idle deadline.
+    Silent,
+    /// Stopped for writing without end.
+    Flooded,
+    /// Stopped because we were told to.
+    Stopped,
+    /// Gave its result and then did not leave; stopped.
+    Lingered,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    pub end: AgentEnd,
+    pub heard: Heard,
+    pub changed: Changes,
+    /// Of all files, where that can be told.
+    pub tree: Option<u64>,
+    /// The end of standard error.
+    pub last_words: String,
+    pub duration_ms: u64,
+    /// When a usage limit ends, in milliseconds since 1970.
+    pub limit_until: Option<u64>,
+}
+
+/// A failure's own words in a receipt.
+const DETAIL_MAX: usize = 600;
+
+impl Report {
+    pub(crate) fn failure(&self, plan: &Plan) -> Option<Failure> {
+        match &self.end {
+            AgentEnd::NotStarted(_) => return Some(Failure::Start),
+            AgentEnd::Silent => return Some(Failure::Silence),
+            AgentEnd::Flooded => return Some(Failure::Flood),
+            AgentEnd::Signalled(_) => return Some(Failure::Signal),
+            AgentEnd::Exited(_) | AgentEnd::Stopped | AgentEnd::Lingered => {}
+        }
+        let left_well = !matches!(self.end, AgentEnd::Exited(code) if code != 0);
+        let Some(answer) = &self.heard.answer else {
+            let refused = is_refusal(None, &self.last_words);
+            let silent_end = if left_well { Failure::NoResult } else { Failure::ExitCode };
+            return Some(if refused { Failure::Credentials } else { silent_end });
+        };
+        if answer.is_error {
+            let cut = matches!(answer.subtype.as_str(), "error_max_budget_usd" | "error_max_turns");
+            let refused = is_refusal(answer.status, &answer.text);
+            return Some(match (cut, refused) {
+                (true, _) => Failure::Overrun,
+                (_, true) => Failure::Credentials,
+                _ => Failure::ErrorResult,
+            });
+        }
+        if !left_well {
+            return Some(Failure::ExitCode);
+        }
+        (plan.structured && summary_of(answer.structured.as_ref()).is_none()).then_some(Failure::Unstructured)
+    }
+
+    /// A usage limit or an overload, where it is the reason that the agent failed.
+    pub(crate) fn limit(&self) -> Option<LimitHit> {
+        self.heard.limit.clone().or_else(|| limit_in(&self.last_words))
+    }
+
+    /// What the agent says it did.
+    pub(crate) fn summary(&self) -> String {
+        let structured = self.heard.answer.as_ref().and_then(|answer| answer.structured.as_ref());
+        summary_of(structured).map_or_else(|| self.heard.final_words().to_owned(), str::to_owned)
+    }
+
+    pub(crate) fn claim(&self, plan: &Plan) -> Claim {
+        let structured = self.heard.answer.as_ref().and_then(|answer| answer.structured.as_ref());
+        match summary_of(structured) {
+            Some(DONE) if plan.structured => Claim::Made,
+            // The answer is then the structure itself; words are what was said before it.
+            Some(_) => claim(&self.heard.last_text, &plan.promise),
+            None => claim(self.heard.final_words(), &plan.promise),
+        }
+    }
+
+    /// What went wrong, with what the agent said about it.
+    pub(crate) fn blocking(&self, failure: Failure) -> String {
+        let detail = match (&self.end, &self.heard.answer) {
+            (AgentEnd::NotStarted(why), _) => why.clone(),
+            (AgentEnd::Signalled(signal), _) => format!("signal {signal}. {}", self.last_words),
+            (_, Some(answer)) if answer.is_error => answer.text.clone(),
+            (AgentEnd::Exited(code), _) if *code != 0 => format!("exit {code}. {}", self.last_words),
+            _ => self.last_words.clone(),
+        };
+        let detail = crate::text::ending(detail.trim(), DETAIL_MAX);
+        if detail.is_empty() { failure.words().to_owned() } else { format!("{}: {detail}", failure.words()) }
+    }
+}
+
+/// The summary that ends a goal. Exactly this: "NOT DONE" and "done." are summaries like others.
+const DONE: &str = "DONE";
+
+/// A structured result's summary, where it has one that is text.
+pub(crate) fn summary_of(structured: Option<&Value>) -> Option<&str> {
+    structured?.get("summary")?.as_str().map(str::trim)
+}
+
+/// Sentences of agents whose key or login the API refuses.
+const REFUSALS: [&str; 5] =
+    ["invalid api key", "invalid x-api-key", "authentication_error", "please run /login", "oauth token has expired"];
+
+fn is_refusal(status: Option<u16>, text: &str) -> bool {
+    let text = text.to_lowercase();
+    matches!(status, Some(401 | 403)) || REFUSALS.iter().any(|words| text.contains(words))
+}

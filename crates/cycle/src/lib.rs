@@ -1,0 +1,41 @@
+//! The loop's mind: what happened in a run, and what to do next.
+//!
+//! Everything here is pure: lines, reports and the time come in, events and effects go out. `runner`
+//! does what the effects say. Deliberately absent: I/O, async, clocks, processes, and the wording of
+//! prompts beyond the notes that a decision gives to the next iteration.
+
+mod decide;
+mod event;
+mod heard;
+mod judge;
+mod limits;
+mod listen;
+mod memory;
+mod plan;
+mod promise;
+mod questions;
+mod receipt;
+mod reset;
+mod speak;
+mod state;
+mod stuck;
+mod text;
+mod todo;
+
+pub use decide::{Effect, Input, decide};
+pub use event::{
+    CheckFinished, EventKind, IterationStarted, LoopEvent, Question, QuestionAbout, Resumed, RunStarted, SCHEMA,
+    Speech, TodoItem, TodoState, ToolCall, ToolResult, UsageSoFar, Verbatim, Verdict, VerdictKind,
+};
+pub use heard::{Answer, Heard};
+pub use judge::{AgentEnd, Report};
+pub use limits::{Allowance, Limits, Spent};
+pub use listen::Listener;
+pub use memory::{Memory, Progress};
+pub use plan::{OnFailure, Plan, SessionMode};
+pub use promise::{Claim, claim};
+pub use receipt::{Changes, Failure, FileChange, Outcome, Receipt, Tokens};
+pub use reset::{LimitHit, Reset};
+pub use state::{Start, State};
+pub use text::bounded;
+pub use todo::todo_items;

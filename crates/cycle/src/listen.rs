@@ -1,0 +1,292 @@
+//! An agent's output, line by line, into universal events and a sum of what was heard.
+//!
+//! Agents that speak stream-json are read as they speak. One that answers with plain text or with one
+//! JSON object, over however many lines, is understood at its end. Unknown events are kept in the
+//! recording and otherwise left alone; a broken line between good ones is skipped with a warning.
+
+use crate::heard::{Answer, CONTEXT_WINDOW, Heard};
+use crate::reset::{LimitHit, Reset, limit_in, moment};
+use crate::text::bounded;
+use crate::{EventKind, Tokens, UsageSoFar, questions, speak};
+use serde_json::Value;
+
+/// What is kept of an answer that is no stream. Longer ones are cut; their end is what counts.
+const PLAIN_MAX: usize = 1024 * 1024;
+/// Final words: a promise stands at their end, so the end is kept.
+const WORDS_MAX: usize = 64 * 1024;
+/// What a warning shows of a broken line.
+const BROKEN_SHOWN: usize = 120;
+
+#[derive(Debug, Clone)]
+pub struct Listener {
+    iteration: u32,
+    heard: Heard,
+    /// Lines that may turn out to be a plain answer.
+    plain: String,
+    streaming: bool,
+}
+
+impl Listener {
+    pub fn new(iteration: u32) -> Self {
+        let mut heard = Heard::default();
+        heard.context_window = CONTEXT_WINDOW;
+        Self { iteration, heard, plain: String::new(), streaming: false }
+    }
+
+    pub fn heard(&self) -> &Heard {
+        &self.heard
+    }
+
+    pub fn into_heard(self) -> Heard {
+        self.heard
+    }
+
+    /// One line without its newline.
+    pub fn hear(&mut self, line: &str) -> Vec<EventKind> {
+        let line = line.trim().trim_start_matches('\u{feff}');
+        if line.is_empty() {
+            return Vec::new();
+        }
+        match serde_json::from_str::<Value>(line) {
+            Ok(event) if event["type"].is_string() => {
+                let mut events = self.start_streaming();
+                self.event(&event, &mut events);
+                events
+            }
+            Ok(Value::Array(list)) if list.iter().any(|event| event["type"].is_string()) => {
+                let mut events = self.start_streaming();
+                for event in &list {
+                    self.event(event, &mut events);
+                }
+                events
+            }
+            _ if self.streaming => vec![self.broken(line)],
+            _ => {
+                if self.plain.len() + line.len() < PLAIN_MAX {
+                    self.plain.push_str(line);
+                    self.plain.push('\n');
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// The output is closed: what was no stream is now taken as the answer.
+    pub fn end(&mut self) -> Vec<EventKind> {
+        let plain = std::mem::take(&mut self.plain);
+        let plain = plain.trim();
+        if self.streaming || plain.is_empty() {
+            return Vec::new();
+        }
+        let mut events = Vec::new();
+        match serde_json::from_str::<Value>(plain) {
+            Ok(Value::Object(object)) => self.result(&Value::Object(object), &mut events),
+            Ok(Value::String(text)) => self.plain_answer(&text, &mut events),
+            _ => self.plain_answer(plain, &mut events),
+        }
+        events
+    }
+
+    /// What was taken for plain text before the first event was noise.
+    fn start_streaming(&mut self) -> Vec<EventKind> {
+        if std::mem::replace(&mut self.streaming, true) {
+            return Vec::new();
+        }
+        let noise = std::mem::take(&mut self.plain);
+        noise.lines().map(|line| self.broken(line)).collect()
+    }
+
+    fn broken(&self, line: &str) -> EventKind {
+        let text = format!("skipped a line of the agent that is not an event: {}", bounded(line, BROKEN_SHOWN));
+        EventKind::Warning { iteration: Some(self.iteration), text }
+    }
+
+    fn plain_answer(&mut self, text: &str, events: &mut Vec<EventKind>) {
+        self.heard.last_text = crate::text::ending(text, WORDS_MAX);
+        self.heard.answer = Some(Answer { text: self.heard.last_text.clone(), ..Answer::default() });
+        self.heard.cost_doubtful = true;
+        events.push(speak::text(self.iteration, text, None));
+    }
+
+    fn event(&mut self, event: &Value, events: &mut Vec<EventKind>) {
+        if let Some(session) = event["session_id"].as_str().filter(|id| !id.is_empty()) {
+            self.heard.session = Some(session.to_owned());
+        }
+        let parent = event["parent_tool_use_id"].as_str();
+        match event["type"].as_str().unwrap_or_default() {
+            "system" => self.system(event, events),
+            "assistant" => self.assistant(event, parent, events),
+            "user" => self.user(event, parent, events),
+            "stream_event" => events.extend(speak::partial(self.iteration, &event["event"], parent)),
+            "result" => self.result(event, events),
+            "rate_limit_event" => self.rate_limit(&event["rate_limit_info"]),
+            "control_request" => events.extend(questions::permission(self.iteration, event)),
+            // The shape of older agents: calls and results as events of their own.
+            "tool_use" => self.tool_call(&event["tool_use"], parent, events),
+            "tool_result" => self.tool_result(event, parent, events),
+            _ => {}
+        }
+    }
+
+    fn system(&mut self, event: &Value, events: &mut Vec<EventKind>) {
+        match event["subtype"].as_str() {
+            Some("init") => {
+                self.heard.model = event["model"].as_str().map(str::to_owned);
+                if self.heard.model.as_ref().is_some_and(|model| model.contains("[1m]")) {
+                    self.heard.context_window = 1_000_000;
+                }
+            }
+            Some("permission_denied") => events.push(EventKind::PermissionDenied {
+                iteration: self.iteration,
+                tool: text_of(&event["tool_name"]),
+                id: text_of(&event["tool_use_id"]),
+                message: text_of(&event["message"]),
+            }),
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, event: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        let message = &event["message"];
+        for block in speak::blocks(&message["content"]) {
+            match block["type"].as_str() {
+                Some("text") => {
+                    let text = block["text"].as_str().unwrap_or_default();
+                    if parent.is_none() {
+                        self.heard.last_text = crate::text::ending(text, WORDS_MAX);
+                    }
+                    events.push(speak::text(self.iteration, text, parent));
+                }
+                Some("thinking") => events.extend(speak::thinking(self.iteration, &block, parent)),
+                Some("tool_use") => self.tool_call(&block, parent, events),
+                _ => {}
+            }
+        }
+        if event["error"].as_str().is_some_and(|error| error.contains("rate_limit") || error.contains("overloaded")) {
+            self.limited(limit_in(&self.heard.last_text), &self.heard.last_text.clone());
+        }
+        self.usage(message, parent, events);
+    }
+
+    fn usage(&mut self, message: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        let Some(usage) = read_usage(&message["usage"]) else { return };
+        self.heard.count_message(message["id"].as_str().unwrap_or_default(), usage);
+        if parent.is_none() {
+            self.heard.context_tokens = Tokens { output: 0, ..usage }.total();
+        }
+        events.push(self.usage_so_far());
+    }
+
+    fn usage_so_far(&self) -> EventKind {
+        EventKind::Usage(UsageSoFar {
+            iteration: self.iteration,
+            tokens: self.heard.tokens,
+            cost_usd: self.heard.answer.is_some().then_some(self.heard.cost_usd),
+            context_tokens: self.heard.context_tokens,
+            context_window: self.heard.context_window,
+        })
+    }
+
+    fn tool_call(&mut self, block: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        self.heard.tool_calls += 1;
+        let call = speak::tool_call(self.iteration, block, parent);
+        if parent.is_none() {
+            // Work after a question means that the agent found a way without the answer.
+            self.heard.question = questions::asked(&call);
+        }
+        events.extend(self.heard.question.clone().filter(|asked| asked.id == call.id).map(EventKind::Question));
+        events.extend(speak::todo(&call));
+        events.push(EventKind::ToolCall(call));
+    }
+
+    fn user(&mut self, event: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        for block in speak::blocks(&event["message"]["content"]) {
+            if block["type"] == "tool_result" {
+                self.tool_result(&block, parent, events);
+            }
+        }
+    }
+
+    fn tool_result(&mut self, block: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        let result = speak::tool_result(self.iteration, block, parent);
+        // An error is no answer: nobody was there to be asked.
+        self.heard.question.take_if(|asked| asked.id == result.id && !result.is_error);
+        events.push(EventKind::ToolResult(result));
+    }
+
+    fn result(&mut self, event: &Value, events: &mut Vec<EventKind>) {
+        let text = event["result"].as_str().map_or_else(|| errors(event), str::to_owned);
+        let answer = Answer {
+            is_error: event["is_error"].as_bool().unwrap_or(!event["error"].is_null()),
+            subtype: text_of(&event["subtype"]),
+            text: crate::text::ending(&text, WORDS_MAX),
+            structured: event.get("structured_output").filter(|value| !value.is_null()).cloned(),
+            status: event["api_error_status"].as_u64().and_then(|status| status.try_into().ok()),
+        };
+        if answer.is_error && self.heard.limit.is_none() {
+            let by_status = matches!(answer.status, Some(429 | 503 | 529));
+            if let Some(hit) = limit_in(&answer.text) {
+                self.heard.limit = Some(hit);
+            } else if by_status {
+                self.limited(None, &answer.text);
+            }
+        }
+        self.heard.answer = Some(answer);
+        self.heard.count_cost(event["total_cost_usd"].as_f64());
+        if let Some(usage) = model_usage(&event["modelUsage"]).or_else(|| read_usage(&event["usage"])) {
+            self.heard.count_reported(usage);
+        }
+        if let Some(session) = event["session_id"].as_str().filter(|id| !id.is_empty()) {
+            self.heard.session = Some(session.to_owned());
+        }
+        events.push(self.usage_so_far());
+    }
+
+    fn rate_limit(&mut self, info: &Value) {
+        if info["status"] == "rejected" {
+            let reset = info["resetsAt"].as_u64().map(|at| Reset::At(moment(at)));
+            let kind = info["rateLimitType"].as_str().unwrap_or("usage").replace('_', " ");
+            self.heard.limit = Some(LimitHit { reset, words: format!("the {kind} limit is reached") });
+        }
+    }
+
+    fn limited(&mut self, hit: Option<LimitHit>, words: &str) {
+        if self.heard.limit.is_none() {
+            self.heard.limit = hit.or_else(|| Some(LimitHit { reset: None, words: bounded(words, 200) }));
+        }
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn errors(event: &Value) -> String {
+    let listed = event["errors"].as_array().map(|list| list.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+    match listed {
+        Some(list) => list.join("\n"),
+        None => event["error"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+fn read_usage(value: &Value) -> Option<Tokens> {
+    let usage: wire::Usage = serde_json::from_value(value.clone()).ok()?;
+    Some(Tokens::from(&usage))
+}
+
+fn model_usage(value: &Value) -> Option<Tokens> {
+    let models = value.as_object().filter(|models| !models.is_empty())?;
+    let count = |model: &Value, name: &str| model[name].as_u64().unwrap_or(0);
+    Some(models.values().fold(Tokens::default(), |sum, model| {
+        sum.plus(Tokens {
+            input: count(model, "inputTokens"),
+            output: count(model, "outputTokens"),
+            cache_read: count(model, "cacheReadInputTokens"),
+            cache_write: count(model, "cacheCreationInputTokens"),
+        })
+    }))
+}
+
+#[cfg(test)]
+#[path = "listen_tests.rs"]
+mod tests;

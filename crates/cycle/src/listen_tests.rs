@@ -1,0 +1,124 @@
+//! Every way an agent can speak.
+
+use super::*;
+use crate::{QuestionAbout, TodoState};
+use serde_json::json;
+
+fn hear(lines: &[&str]) -> (Vec<EventKind>, Heard) {
+    let mut listener = Listener::new(1);
+    let mut events: Vec<EventKind> = lines.iter().flat_map(|line| listener.hear(line)).collect();
+    events.extend(listener.end());
+    (events, listener.into_heard())
+}
+
+fn warnings(events: &[EventKind]) -> usize {
+    events.iter().filter(|event| matches!(event, EventKind::Warning { .. })).count()
+}
+
+const STREAM: &[&str] = &[
+    r#"{"type":"system","subtype":"init","session_id":"s1","model":"m"}"#,
+    r#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"I look."}],"usage":{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":1}},"parent_tool_use_id":null}"#,
+    r#"{"type":"assistant","message":{"id":"a","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":7}}}"#,
+    r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"a b"},{"type":"image"}]}]}}"#,
+    r#"{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"s2","total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":9}}"#,
+];
+
+#[test]
+fn a_stream_is_summed_up_as_it_comes() {
+    let (events, heard) = hear(STREAM);
+    assert_eq!(warnings(&events), 0);
+    assert_eq!((heard.session.as_deref(), heard.final_words(), heard.tool_calls), (Some("s2"), "Done.", 1));
+    assert_eq!(heard.tokens, Tokens { input: 10, output: 9, cache_read: 5, cache_write: 0 });
+    assert_eq!(heard.context_tokens, 15);
+    assert!((heard.cost_usd - 0.5).abs() < 1e-9 && !heard.cost_doubtful);
+    let results = events.iter().filter_map(|event| match event {
+        EventKind::ToolResult(result) => Some(result.text.as_str()),
+        _ => None,
+    });
+    assert_eq!(results.collect::<Vec<_>>(), ["a b\n[image]"]);
+}
+
+#[test]
+fn seed_001_a_malformed_line_is_skipped_with_a_warning() {
+    let mut lines = STREAM.to_vec();
+    lines.insert(1, r#"{"type":"assistant","message":{"#);
+    lines.insert(3, "not json at all");
+    lines.insert(0, "a banner before the first event");
+    lines.push("null");
+    let (events, heard) = hear(&lines);
+    assert_eq!(warnings(&events), 4);
+    assert_eq!(heard.final_words(), "Done.");
+}
+
+#[test]
+fn events_of_a_future_version_are_no_problem() {
+    let (events, heard) = hear(&[r#"{"type":"hologram","depth":3}"#, STREAM[4]]);
+    assert_eq!((warnings(&events), heard.final_words()), (0, "Done."));
+}
+
+#[test]
+fn seed_003_plain_text_and_single_objects_are_answers() {
+    for (lines, words) in [
+        (vec!["All is well.", "<promise>COMPLETE</promise>"], "All is well.\n<promise>COMPLETE</promise>"),
+        (vec![r#"{"result":"Hi","session_id":"s","structured_output":{"summary":"x"}}"#], "Hi"),
+        (vec!["{", r#""result": "Hi","#, r#""session_id": "s""#, "}"], "Hi"),
+        (vec![r#"[{"type":"system"},{"type":"result","result":"Hi","is_error":false}]"#], "Hi"),
+        (vec![r#""a string""#], "a string"),
+    ] {
+        let (events, heard) = hear(&lines);
+        assert_eq!((warnings(&events), heard.final_words(), heard.answer.is_some()), (0, words, true), "{lines:?}");
+    }
+    let (_, heard) = hear(&[r#"{"error":"no such model"}"#]);
+    assert!(heard.answer.is_some_and(|answer| answer.is_error && answer.text == "no such model"));
+    assert!(hear(&["", "  "]).1.answer.is_none(), "silence is no answer");
+}
+
+#[test]
+fn partial_messages_stream_and_sub_agents_do_not_have_the_last_word() {
+    let delta =
+        r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"I lo"}}}"#;
+    let sub = r#"{"type":"assistant","message":{"id":"s","content":[{"type":"text","text":"<promise>"}]},"parent_tool_use_id":"t9"}"#;
+    let (events, heard) = hear(&[delta, STREAM[1], sub]);
+    assert!(matches!(&events[0], EventKind::AgentText(speech) if speech.partial && speech.text == "I lo"));
+    assert_eq!(heard.final_words(), "I look.");
+}
+
+#[test]
+fn questions_count_until_they_are_answered_or_worked_around() {
+    let ask =
+        json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "q", "name": "AskUserQuestion",
+        "input": {"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]}}]}})
+        .to_string();
+    let result = |error: bool| {
+        json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "q", "is_error": error, "content": "x"}]}})
+            .to_string()
+    };
+    let question = |lines: &[&str]| hear(lines).1.question;
+    let open = question(&[&ask, &result(true)]).expect("nobody answered");
+    assert_eq!((open.about, open.text.as_str(), open.options.len()), (QuestionAbout::Choice, "Which?", 2));
+    assert_eq!(question(&[&ask, &result(false)]), None);
+    assert_eq!(question(&[&ask, &result(true), STREAM[2]]), None, "it went on without");
+}
+
+#[test]
+fn usage_limits_are_heard_in_each_place() {
+    let typed = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1760000000,"rateLimitType":"five_hour"}}"#;
+    let allowed = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1760000000}}"#;
+    let words = r#"{"type":"result","is_error":true,"result":"You've hit your limit · resets 5pm"}"#;
+    let status = r#"{"type":"result","is_error":true,"result":"API Error","api_error_status":529}"#;
+    let fine = r#"{"type":"result","is_error":false,"result":"I wrote about the rate limit."}"#;
+    let limit = |line: &str| hear(&[line]).1.limit;
+    assert_eq!(limit(typed).and_then(|hit| hit.reset), Some(Reset::At(1_760_000_000_000)));
+    assert!(matches!(limit(words).and_then(|hit| hit.reset), Some(Reset::Clock { hour: 17, .. })));
+    assert!(limit(status).is_some_and(|hit| hit.reset.is_none()));
+    assert_eq!((limit(allowed), limit(fine)), (None, None));
+}
+
+#[test]
+fn the_agents_own_list_is_a_todo_list() {
+    let call = json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "t", "name": "TodoWrite",
+        "input": {"todos": [{"content": "one", "status": "in_progress"}]}}]}});
+    let (events, _) = hear(&[&call.to_string()]);
+    let item = crate::TodoItem { text: "one".into(), state: TodoState::Active };
+    assert!(events.contains(&EventKind::Todo { items: vec![item] }));
+}

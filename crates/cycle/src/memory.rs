@@ -1,0 +1,122 @@
+//! What a run remembers of itself: a fold over its own events. A run that goes on after `kill -9` folds
+//! its recording and knows what it knew.
+
+use crate::{EventKind, LoopEvent, Outcome, Question, Receipt, Spent, Tokens, Verdict};
+use std::collections::VecDeque;
+
+/// What the next prompt tells of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    pub iteration: u32,
+    pub text: String,
+}
+
+/// A summary longer than this is no summary (an agent gave a megabyte once).
+const ENTRY_MAX: usize = 2000;
+/// Entries kept where nobody summarises; older ones fall out of the prompt.
+const ENTRIES_MAX: usize = 40;
+/// Notes for the next prompt.
+const NOTES_MAX: usize = 20;
+const NOTE_MAX: usize = 8 * 1024;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Memory {
+    pub run: String,
+    /// Iterations that count.
+    pub iterations: u32,
+    /// Ended iterations and summaries; time is that of the run, waits included.
+    pub spent: Spent,
+    pub session: Option<String>,
+    pub progress: VecDeque<Progress>,
+    pub summary: Option<String>,
+    /// The last iteration that the summary covers.
+    pub summarised: u32,
+    /// For the next prompt: what was in the way, steering, answers.
+    pub notes: Vec<String>,
+    pub question: Option<Question>,
+    pub verdict: Option<Verdict>,
+    delivered: usize,
+    last_at: Option<u64>,
+}
+
+impl Memory {
+    pub fn fold(&mut self, event: &LoopEvent) {
+        self.pass_time(event);
+        match &event.kind {
+            EventKind::RunStarted(start) => {
+                self.run.clone_from(&start.run);
+                self.verdict = None;
+            }
+            EventKind::IterationStarted(_) => self.delivered = self.notes.len(),
+            EventKind::IterationEnded { iteration, receipt } => self.iteration_ended(*iteration, receipt),
+            EventKind::Summarised { through, summary, cost_usd, tokens } => {
+                self.spend(*cost_usd, *tokens);
+                self.summary = Some(summary.clone());
+                self.summarised = *through;
+                self.progress.retain(|entry| entry.iteration > *through);
+            }
+            EventKind::Question(question) => self.question = Some(question.clone()),
+            EventKind::Answered { text, .. } => {
+                let asked = self.question.take().map(|question| question.text).unwrap_or_default();
+                self.note(&format!("You asked: {asked}\nThe answer: {text}"));
+            }
+            EventKind::Steered { text, .. } => self.note(&format!("From the person in charge: {text}")),
+            EventKind::Verdict(verdict) => self.verdict = Some(verdict.clone()),
+            _ => {}
+        }
+    }
+
+    /// Time between two starts of one run is not the run's.
+    fn pass_time(&mut self, event: &LoopEvent) {
+        if let (Some(last), false) = (self.last_at, matches!(event.kind, EventKind::RunStarted(_))) {
+            self.spent.time_ms = self.spent.time_ms.saturating_add(event.at.saturating_sub(last));
+        }
+        self.last_at = Some(event.at);
+    }
+
+    /// The run's wall time at `now`.
+    pub fn time_at(&self, now: u64) -> u64 {
+        let since = self.last_at.map_or(0, |last| now.saturating_sub(last));
+        self.spent.time_ms.saturating_add(since)
+    }
+
+    fn iteration_ended(&mut self, iteration: u32, receipt: &Receipt) {
+        self.spend(receipt.cost_usd, receipt.tokens);
+        if receipt.session.is_some() {
+            self.session.clone_from(&receipt.session);
+        }
+        // Iterations that did not come to their end are given the same notes again.
+        if matches!(receipt.outcome, Outcome::Deferred | Outcome::Interrupted) {
+            return;
+        }
+        self.iterations = self.iterations.max(iteration);
+        self.notes.drain(..self.delivered.min(self.notes.len()));
+        self.delivered = 0;
+        if !matches!(receipt.outcome, Outcome::Blocked) {
+            self.question = None;
+        }
+        if let Some(blocking) = receipt.blocking.as_ref().filter(|_| !matches!(receipt.outcome, Outcome::Blocked)) {
+            self.note(blocking);
+        }
+        if !receipt.summary.trim().is_empty() {
+            let text = crate::bounded(receipt.summary.trim(), ENTRY_MAX);
+            self.progress.push_back(Progress { iteration, text });
+            if self.progress.len() > ENTRIES_MAX {
+                self.progress.pop_front();
+            }
+        }
+    }
+
+    fn spend(&mut self, usd: f64, tokens: Tokens) {
+        if usd.is_finite() && usd > 0.0 {
+            self.spent.usd += usd;
+        }
+        self.spent.tokens = self.spent.tokens.plus(tokens);
+    }
+
+    fn note(&mut self, text: &str) {
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(crate::bounded(text, NOTE_MAX));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! How a run is to go: decided before it starts, the same to its end.
+
+use crate::Limits;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub limits: Limits,
+    /// The words that claim completion.
+    pub promise: String,
+    /// A result `{"summary": …}` is required, and the summary `DONE` claims completion too.
+    pub structured: bool,
+    pub has_checks: bool,
+    pub session: SessionMode,
+    pub model: String,
+    /// Tried when the loop gets nowhere.
+    pub other_model: Option<String>,
+    /// Between iterations.
+    pub cooldown_ms: u64,
+    /// Before an iteration after a failed one; doubles with each.
+    pub failure_pause_ms: u64,
+    pub on_failure: OnFailure,
+    /// Failed iterations in a row that end the run.
+    pub failures_max: u32,
+    /// Iterations that a summary covers at a time; zero is never.
+    pub summarise_every: u32,
+    /// Whether getting nowhere changes the strategy and then ends the run.
+    pub watch_for_stuck: bool,
+    /// Somebody is there to answer: a question waits instead of ending the run.
+    pub attended: bool,
+    pub commit: bool,
+    /// What days are counted by: local midnight, as milliseconds east of UTC.
+    pub day_offset_ms: i64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SessionMode {
+    /// Each iteration starts with nothing but its prompt.
+    #[default]
+    Clean,
+    /// Each iteration goes on in the conversation of the last.
+    Continue,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    #[default]
+    GoOn,
+    Stop,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            limits: Limits { iterations: 30, ..Limits::default() },
+            promise: "<promise>COMPLETE</promise>".into(),
+            structured: false,
+            has_checks: false,
+            session: SessionMode::Clean,
+            model: "sonnet".into(),
+            other_model: None,
+            cooldown_ms: 0,
+            failure_pause_ms: 2_000,
+            on_failure: OnFailure::GoOn,
+            failures_max: 3,
+            summarise_every: 10,
+            watch_for_stuck: true,
+            attended: false,
+            commit: false,
+            day_offset_ms: 0,
+        }
+    }
+}

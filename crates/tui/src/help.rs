@@ -1,0 +1,45 @@
+//! The list of keys, over everything else.
+
+use crate::state::State;
+use crate::theme;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Paragraph};
+
+const RUN: &[(&str, &str)] = &[
+    ("p", "pause after this iteration, or go on"),
+    ("s", "steer: write to the running agent"),
+    ("a", "answer the question that waits"),
+    ("x x", "stop now"),
+    ("Ctrl-C", "end after this iteration; twice: now"),
+];
+const PLAY: &[(&str, &str)] = &[
+    ("space", "pause or play"),
+    ("← →", "10 seconds back or on"),
+    ("[ ]", "an iteration back or on"),
+    ("- +", "slower, faster"),
+    ("q", "leave"),
+];
+const READ: &[(&str, &str)] = &[
+    ("↑ ↓ PgUp PgDn", "scroll"),
+    ("Home End", "to the start, to the end"),
+    ("Tab Enter", "choose a call, unfold it"),
+    ("e", "unfold everything, or fold it"),
+    ("/ n N", "search, older, newer"),
+    ("f", "filter: all, words, tools, problems"),
+];
+
+pub fn show(state: &State, frame: &mut Frame) {
+    let mine = if state.playing.is_some() { PLAY } else { RUN };
+    let row = |(key, words): &(&'static str, &'static str)| {
+        Line::from(vec![Span::styled(format!(" {key:<14}"), theme::ACCENT), Span::raw(*words)])
+    };
+    let lines: Vec<Line<'_>> = mine.iter().chain(READ).map(row).collect();
+    let screen = frame.area();
+    let width = 56.min(screen.width);
+    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height);
+    let area = Rect::new((screen.width - width) / 2, (screen.height - height) / 2, width, height);
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" keys ").border_style(theme::DIM)), area);
+}

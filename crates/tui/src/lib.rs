@@ -1,0 +1,31 @@
+//! The run on a screen.
+//!
+//! A [`State`] is a fold over the run's events, [`view`] shows one and is pure, [`run`] puts both on a
+//! terminal and turns keys into [`Command`]s; [`replay`] feeds a recording to the same screen.
+//!
+//! Deliberately absent: starting agents, deciding anything, reading files or the environment, and output
+//! for anything but a terminal.
+
+mod amounts;
+mod clean;
+mod feed;
+mod header;
+mod help;
+mod keys;
+mod lines;
+mod markdown;
+mod reader;
+pub mod replay;
+mod screen;
+mod scroll;
+mod side;
+mod state;
+mod theme;
+mod tool;
+mod view;
+mod wrap;
+
+pub use keys::Command;
+pub use screen::{Options, play, restore, run};
+pub use state::State;
+pub use view::view;

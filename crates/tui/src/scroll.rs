@@ -1,0 +1,157 @@
+//! Which rows of the feed are visible, and moving among them.
+//!
+//! Only what is near the window is laid out: the length of the feed costs nothing.
+
+use crate::feed::Entry;
+use crate::lines::Look;
+use crate::reader::Scroll;
+use crate::state::State;
+use ratatui::text::Line;
+
+/// A place in the feed: an index among its entries and a row of that entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    index: usize,
+    row: usize,
+}
+
+/// The feed seen through a window of `width` by `height`.
+pub struct Window<'a> {
+    state: &'a State,
+    look: Look<'a>,
+    height: usize,
+}
+
+impl<'a> Window<'a> {
+    pub fn new(state: &'a State, width: u16, height: u16) -> Self {
+        Self { state, look: Look::new(state, usize::from(width)), height: usize::from(height).max(1) }
+    }
+
+    pub fn rows(&self) -> Vec<Line<'static>> {
+        let top = self.top();
+        let mut rows = Vec::with_capacity(self.height);
+        for (index, entry) in self.visible_from(top.index) {
+            let skip = if index == top.index { top.row } else { 0 };
+            rows.extend(self.look.rows(entry).into_iter().skip(skip));
+            if rows.len() >= self.height {
+                break;
+            }
+        }
+        rows.truncate(self.height);
+        rows
+    }
+
+    /// Is there anything under the window?
+    pub fn more_below(&self) -> bool {
+        self.top() != self.last_top()
+    }
+
+    /// Where the window is after it was moved by `rows`, downwards if positive.
+    pub fn moved(&self, rows: isize) -> Scroll {
+        let top = self.top();
+        let to = if rows < 0 { self.up(top, rows.unsigned_abs()) } else { self.down(top, rows.unsigned_abs()) };
+        self.scroll_to(to)
+    }
+
+    pub fn start(&self) -> Scroll {
+        self.scroll_to(Place { index: 0, row: 0 })
+    }
+
+    /// Shows the entry at the top.
+    pub fn at_entry(&self, id: u64) -> Scroll {
+        self.scroll_to(Place { index: self.state.feed.position(id), row: 0 })
+    }
+
+    pub fn shows(&self, id: u64) -> bool {
+        let top = self.top();
+        let index = self.state.feed.position(id);
+        let rows_before: usize =
+            self.visible_from(top.index).take_while(|(at, _)| *at < index).map(|(_, entry)| self.count(entry)).sum();
+        index >= top.index && rows_before < self.height + top.row
+    }
+
+    /// The entry at the top of the window.
+    pub fn top_entry(&self) -> Option<u64> {
+        self.state.feed.entries().get(self.top().index).map(|entry| entry.id)
+    }
+
+    fn top(&self) -> Place {
+        match self.state.reader.scroll {
+            Scroll::Follow => self.last_top(),
+            Scroll::At { entry, row } => {
+                let at = Place { index: self.state.feed.position(entry), row };
+                self.earlier(at, self.last_top())
+            }
+        }
+    }
+
+    /// A window never shows less than it could.
+    fn earlier(&self, one: Place, other: Place) -> Place {
+        if (one.index, one.row) <= (other.index, other.row) { one } else { other }
+    }
+
+    fn scroll_to(&self, place: Place) -> Scroll {
+        let last = self.last_top();
+        match self.state.feed.entries().get(place.index) {
+            Some(entry) if (place.index, place.row) < (last.index, last.row) => {
+                Scroll::At { entry: entry.id, row: place.row }
+            }
+            _ => Scroll::Follow,
+        }
+    }
+
+    /// The top of the window that shows the end.
+    fn last_top(&self) -> Place {
+        let end = Place { index: self.state.feed.entries().len(), row: 0 };
+        self.up(end, self.height)
+    }
+
+    fn up(&self, from: Place, rows: usize) -> Place {
+        if from.row >= rows {
+            return Place { row: from.row - rows, ..from };
+        }
+        let mut left = rows - from.row;
+        let mut place = Place { index: from.index, row: 0 };
+        for (index, entry) in self.visible_before(from.index) {
+            let count = self.count(entry);
+            if count >= left {
+                return Place { index, row: count - left };
+            }
+            left -= count;
+            place = Place { index, row: 0 };
+        }
+        place
+    }
+
+    fn down(&self, from: Place, rows: usize) -> Place {
+        let mut left = from.row + rows;
+        for (index, entry) in self.visible_from(from.index) {
+            let count = self.count(entry);
+            if count > left {
+                return Place { index, row: left };
+            }
+            left -= count;
+        }
+        Place { index: self.state.feed.entries().len(), row: 0 }
+    }
+
+    fn count(&self, entry: &Entry) -> usize {
+        self.look.rows(entry).len()
+    }
+
+    fn visible_from(&self, index: usize) -> impl Iterator<Item = (usize, &'a Entry)> {
+        let filter = self.state.reader.filter;
+        self.state.feed.entries().iter().enumerate().skip(index).filter(move |(_, entry)| filter.shows(entry))
+    }
+
+    fn visible_before(&self, index: usize) -> impl Iterator<Item = (usize, &'a Entry)> {
+        let filter = self.state.reader.filter;
+        let entries = self.state.feed.entries();
+        let rest = entries.len().saturating_sub(index);
+        entries.iter().enumerate().rev().skip(rest).filter(move |(_, entry)| filter.shows(entry))
+    }
+}
+
+#[cfg(test)]
+#[path = "scroll_tests.rs"]
+mod tests;

@@ -1,0 +1,214 @@
+//! The screen of a state. Pure: the same state and size give the same cells.
+//!
+//! Narrow terminals lose the side first, then durations, never the feed.
+
+use crate::reader::{Filter, Input, Mode, Purpose};
+use crate::scroll::Window;
+use crate::state::{Phase, State};
+use crate::{amounts, header, help, lines, side, theme, wrap};
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// With fewer columns the side would take the feed's.
+const SIDE_FROM: u16 = 80;
+/// A third of the screen, but no wider than lists need.
+const SIDE_MAX: u16 = 44;
+
+/// Where things are.
+#[derive(Debug, Clone, Copy)]
+pub struct Areas {
+    pub header: Rect,
+    pub feed: Rect,
+    pub side: Option<Rect>,
+    top_rule: Rect,
+    bottom_rule: Rect,
+    footer: Rect,
+}
+
+impl Areas {
+    pub fn of(state: &State, size: (u16, u16)) -> Self {
+        let (width, height) = size;
+        let row = |y: u16, rows: u16| Rect::new(0, y.min(height), width, rows.min(height.saturating_sub(y)));
+        let body = row(2, height.saturating_sub(4));
+        let side_width = (width / 4).min(SIDE_MAX);
+        let with_side = width >= SIDE_FROM && side::wanted(state);
+        let feed_width = if with_side { width - side_width - 1 } else { width };
+        Self {
+            header: row(0, 1),
+            top_rule: row(1, 1),
+            feed: Rect { width: feed_width, ..body },
+            side: with_side.then_some(Rect { x: feed_width + 1, width: side_width, ..body }),
+            bottom_rule: row(height.saturating_sub(2).max(2), 1),
+            footer: row(height.saturating_sub(1).max(1), 1),
+        }
+    }
+}
+
+/// Draws everything.
+pub fn view(state: &State, frame: &mut Frame) {
+    let screen = frame.area();
+    let areas = Areas::of(state, (screen.width, screen.height));
+    put(frame, areas.header, &header::line(state, usize::from(screen.width)));
+    rule(frame, areas.top_rule, &areas, "┬", Span::raw(""));
+    feed(state, frame, &areas);
+    if let Some(area) = areas.side {
+        for y in area.top()..area.bottom() {
+            put(frame, Rect::new(area.x - 1, y, 1, 1), &Line::styled("│", theme::DIM));
+        }
+        for (row, line) in side::lines(state, area).iter().enumerate() {
+            put(frame, row_of(area, row), line);
+        }
+    }
+    rule(frame, areas.bottom_rule, &areas, "┴", status(state, &areas));
+    footer(state, frame, areas.footer);
+    if state.reader.mode == Mode::Help {
+        help::show(state, frame);
+    }
+}
+
+fn feed(state: &State, frame: &mut Frame, areas: &Areas) {
+    if areas.feed.is_empty() {
+        return;
+    }
+    let rows = Window::new(state, areas.feed.width, areas.feed.height).rows();
+    for (row, line) in rows.iter().enumerate() {
+        put(frame, row_of(areas.feed, row), line);
+    }
+}
+
+fn row_of(area: Rect, row: usize) -> Rect {
+    let row = u16::try_from(row).unwrap_or(u16::MAX);
+    Rect { y: area.y.saturating_add(row), height: u16::from(row < area.height), ..area }
+}
+
+fn put(frame: &mut Frame, area: Rect, line: &Line<'_>) {
+    let area = area.intersection(frame.area());
+    if !area.is_empty() {
+        frame.render_widget(line, area);
+    }
+}
+
+/// A rule across the screen, joined to the side, with some words in it.
+fn rule(frame: &mut Frame, area: Rect, areas: &Areas, join: &str, words: Span<'static>) {
+    let width = usize::from(area.width);
+    let mut text = "─".repeat(width);
+    if let Some(side) = areas.side {
+        let before = usize::from(side.x - 1);
+        text = format!("{}{join}{}", "─".repeat(before), "─".repeat(width.saturating_sub(before + 1)));
+    }
+    put(frame, area, &Line::styled(text, theme::DIM));
+    if !words.content.is_empty() {
+        let words = Span::styled(wrap::cut(&format!(" {} ", words.content), width.saturating_sub(4)), words.style);
+        put(frame, Rect { x: area.x.saturating_add(2), ..area }, &Line::from(words));
+    }
+}
+
+/// What is special right now: the words in the lower rule.
+fn status(state: &State, areas: &Areas) -> Span<'static> {
+    if let Some(playing) = &state.playing {
+        return Span::styled(playing.words(), theme::ACCENT);
+    }
+    let (words, style) = match &state.phase {
+        Phase::Ended => ended(state),
+        _ if state.question.is_some() => ("a question waits for you: a answers".to_owned(), theme::ALARM),
+        Phase::Waiting { until, reason } => {
+            (format!("waits {}: {reason}", amounts::clock(until.saturating_sub(state.now))), theme::ACCENT)
+        }
+        Phase::Paused => ("paused: p goes on".to_owned(), theme::ACCENT),
+        _ if state.reader.finish_wanted => {
+            ("ends after this iteration; Ctrl-C again stops now".to_owned(), theme::ACCENT)
+        }
+        _ if state.reader.pause_wanted => ("pauses after this iteration; p takes it back".to_owned(), theme::ACCENT),
+        _ => reading(state, areas),
+    };
+    Span::styled(words, style)
+}
+
+fn ended(state: &State) -> (String, Style) {
+    let Some(verdict) = &state.verdict else { return (String::new(), theme::PLAIN) };
+    (format!("{}: q leaves", verdict.verdict.word()), lines::verdict_style(verdict.verdict))
+}
+
+fn reading(state: &State, areas: &Areas) -> (String, Style) {
+    let mut words = Vec::new();
+    if state.reader.filter != Filter::All {
+        words.push(format!("only {}", state.reader.filter.word()));
+    }
+    if !state.reader.search.is_empty() {
+        words.push(format!("/{}  n older, N newer", state.reader.search));
+    }
+    if Window::new(state, areas.feed.width, areas.feed.height).more_below() {
+        words.push("more below: End".to_owned());
+    }
+    if words.is_empty() && state.phase == Phase::Checking {
+        words.push("checks".to_owned());
+    }
+    (words.join("  ·  "), theme::ACCENT)
+}
+
+fn footer(state: &State, frame: &mut Frame, area: Rect) {
+    match &state.reader.mode {
+        Mode::Typing(purpose, input) => typing(frame, area, *purpose, input),
+        Mode::Stopping => put(frame, area, &Line::styled(" stop now? x stops, any other key goes on", theme::ALARM)),
+        Mode::Reading | Mode::Help => put(frame, area, &hints(state, usize::from(area.width))),
+    }
+}
+
+/// As many hints as fit, the most wanted first.
+fn hints(state: &State, width: usize) -> Line<'static> {
+    let keys: &[(&str, &str)] = if state.playing.is_some() {
+        &[("q", "leave"), ("space", "pause"), ("← →", "seek"), ("- +", "speed"), ("/", "search"), ("?", "help")]
+    } else if state.ended_run() {
+        &[("q", "leave"), ("↑ ↓", "scroll"), ("/", "search"), ("f", "filter"), ("?", "help")]
+    } else if state.question.is_some() {
+        &[("a", "answer"), ("s", "steer"), ("p", "pause"), ("x", "stop now"), ("?", "help")]
+    } else {
+        &[
+            ("p", "pause after this one"),
+            ("s", "steer"),
+            ("x", "stop now"),
+            ("/", "search"),
+            ("f", "filter"),
+            ("?", "help"),
+        ]
+    };
+    let mut spans = Vec::new();
+    let mut used = 0;
+    for (key, word) in keys {
+        let columns = wrap::columns(key) + wrap::columns(word) + 4;
+        if used + columns > width {
+            break;
+        }
+        used += columns;
+        spans.push(Span::styled(format!(" {key} "), theme::ACCENT));
+        spans.push(Span::styled(format!("{word}  "), theme::DIM));
+    }
+    Line::from(spans)
+}
+
+/// The line being typed; its beginning gives way so that the cursor stays visible.
+fn typing(frame: &mut Frame, area: Rect, purpose: Purpose, input: &Input) {
+    let label = match purpose {
+        Purpose::Steer => " steer ▸ ",
+        Purpose::Answer => " answer ▸ ",
+        Purpose::Search => " search ▸ ",
+    };
+    let room = usize::from(area.width).saturating_sub(wrap::columns(label) + 1);
+    let before = &input.text[..input.cursor];
+    let mut from = 0;
+    while wrap::columns(&before[from..]) > room {
+        from += before[from..].chars().next().map_or(1, char::len_utf8);
+    }
+    let cursor = wrap::columns(label) + wrap::columns(&before[from..]);
+    put(frame, area, &Line::from(vec![Span::styled(label, theme::TITLE), Span::raw(input.text[from..].to_owned())]));
+    if !area.is_empty() {
+        let x = area.x + u16::try_from(cursor).unwrap_or(u16::MAX).min(area.width - 1);
+        frame.set_cursor_position(Position { x, y: area.y });
+    }
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;
