@@ -1,6 +1,5 @@
 //! Clients that write the protocol by hand: shells, seeds, vibe-kanban, Cline, goose. Played line by line.
 
-use crate::scripts::find;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +41,10 @@ fn request(id: &str, request: &Value) -> Value {
 /// To the question that was asked last.
 fn answer(payload: &Value) -> Value {
     json!({"type": "control_response", "response": {"subtype": "success", "request_id": "$REQ", "response": payload}})
+}
+
+fn find(events: &[Value], fits: impl Fn(&Value) -> bool) -> &Value {
+    events.iter().find(|event| fits(event)).unwrap_or(&Value::Null)
 }
 
 fn sent(world: &World, index: usize) -> String {

@@ -9,13 +9,13 @@
 mod by_hand;
 mod scripts;
 
-use scripts::{both, js, py};
+use scripts::{js, play, py};
 
 macro_rules! scenarios {
     ($($name:ident: $($script:expr),+;)+) => {$(
         #[test]
         fn $name() {
-            both(&[$($script),+]);
+            play(&[$($script),+]);
         }
     )+};
 }

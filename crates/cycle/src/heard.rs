@@ -24,6 +24,8 @@ pub struct Heard {
     pub model: Option<String>,
     /// The last words of the main agent.
     pub last_text: String,
+    /// Turns that ended.
+    pub turns: u32,
     /// The last turn's end.
     pub answer: Option<Answer>,
     pub tokens: Tokens,

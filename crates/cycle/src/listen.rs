@@ -232,6 +232,7 @@ impl Listener {
             }
         }
         self.heard.answer = Some(answer);
+        self.heard.turns += 1;
         self.heard.count_cost(event["total_cost_usd"].as_f64());
         if let Some(usage) = model_usage(&event["modelUsage"]).or_else(|| read_usage(&event["usage"])) {
             self.heard.count_reported(usage);

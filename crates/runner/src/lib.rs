@@ -1,1 +1,40 @@
-//! The loop body.
+//! The loop's body: starts agents, listens to them, checks their claims, and writes down what happened.
+//!
+//! What to do is decided in `cycle`; here it is done. The environment, the clock's zone, credentials and
+//! where to print come in as values. Deliberately absent: any knowledge of the built-in agent beyond its
+//! command line, and screens (they are sinks).
+
+mod agent;
+mod backend;
+mod body;
+mod checks;
+mod command;
+mod direnv;
+mod files;
+mod folder;
+mod git;
+mod init;
+mod job;
+mod lock;
+mod plain;
+mod prompt;
+mod record;
+mod replay;
+mod resets;
+mod runs;
+mod settings;
+mod span;
+mod summary;
+mod thinking;
+
+pub use backend::{Backend, BackendError, choose};
+pub use body::{Command, RunError, run};
+pub use folder::Folder;
+pub use init::{Made, init};
+pub use job::{Auth, Job, Sink};
+pub use lock::{Lock, LockError};
+pub use plain::{JsonSink, PlainSink};
+pub use replay::{ReplayError, replay};
+pub use runs::{RunInfo, RunsError, answer, find, list, load};
+pub use settings::{OutputFormat, Reasoning, Settings, SettingsError};
+pub use span::span;

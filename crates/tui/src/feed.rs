@@ -161,6 +161,10 @@ impl Feed {
         &self.entries
     }
 
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut()
+    }
+
     /// Where the entry is, or the oldest that is left where it was dropped.
     pub fn position(&self, id: u64) -> usize {
         let first = self.entries.front().map_or(0, |entry| entry.id);

@@ -18,6 +18,7 @@ const PLAY: &[(&str, &str)] = &[
     ("space", "pause or play"),
     ("← →", "10 seconds back or on"),
     ("[ ]", "an iteration back or on"),
+    ("0 to 9", "to that tenth of the recording"),
     ("- +", "slower, faster"),
     ("q", "leave"),
 ];

@@ -38,7 +38,7 @@ pub enum Action {
 pub fn press(state: &mut State, key: KeyEvent) -> Option<Action> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        KeyCode::Char('c') if control => return interrupt(state),
+        KeyCode::Char('c') if control => return Some(interrupt(state)),
         KeyCode::Char('l') if control => return Some(Action::Redraw),
         _ => {}
     }
@@ -58,12 +58,12 @@ pub fn paste(state: &mut State, text: &str) {
     }
 }
 
-fn interrupt(state: &mut State) -> Option<Action> {
+fn interrupt(state: &mut State) -> Action {
     if state.playing.is_some() || state.ended_run() {
-        return Some(Action::Leave);
+        return Action::Leave;
     }
     let again = std::mem::replace(&mut state.reader.finish_wanted, true);
-    Some(Action::Tell(if again { Command::Stop } else { Command::Finish }))
+    Action::Tell(if again { Command::Stop } else { Command::Finish })
 }
 
 fn reading(state: &mut State, key: KeyEvent) -> Option<Action> {
@@ -76,12 +76,12 @@ fn reading(state: &mut State, key: KeyEvent) -> Option<Action> {
         KeyCode::Char('n') => find(state, true),
         KeyCode::Char('N') => find(state, false),
         KeyCode::Char('f') => set_filter(state),
-        KeyCode::Char('e') => state.reader.open_all = !state.reader.open_all,
+        KeyCode::Char('e') => unfold_all(state),
         KeyCode::Up | KeyCode::Char('k') => scroll(state, |window| window.moved(-1)),
         KeyCode::Down | KeyCode::Char('j') => scroll(state, |window| window.moved(1)),
         KeyCode::PageUp => page(state, -1),
         KeyCode::PageDown => page(state, 1),
-        KeyCode::Home | KeyCode::Char('g') => scroll(state, |window| window.start()),
+        KeyCode::Home | KeyCode::Char('g') => scroll(state, |window| window.at_entry(0)),
         KeyCode::End | KeyCode::Char('G') => state.reader.scroll = Scroll::Follow,
         KeyCode::Tab => select(state, true),
         KeyCode::BackTab => select(state, false),
@@ -125,6 +125,7 @@ fn playing(key: KeyEvent) -> Option<Action> {
         KeyCode::Right => Control::On,
         KeyCode::Char('[') => Control::PreviousIteration,
         KeyCode::Char(']') => Control::NextIteration,
+        KeyCode::Char(c) if c.is_ascii_digit() => Control::Tenth(c as u8 - b'0'),
         KeyCode::Char('-') => Control::Slower,
         KeyCode::Char('+' | '=') => Control::Faster,
         _ => return None,
@@ -231,6 +232,12 @@ fn jump(state: &mut State, older: bool, fits: impl Fn(&Entry) -> bool) {
     if !window(state).shows(id) {
         scroll(state, |window| window.at_entry(id));
     }
+}
+
+/// What was chosen one by one gives way.
+fn unfold_all(state: &mut State) {
+    state.reader.open_all = !state.reader.open_all;
+    state.feed.entries_mut().for_each(|entry| entry.open = None);
 }
 
 fn unfold(state: &mut State) {

@@ -9,6 +9,8 @@
 mod amounts;
 mod clean;
 mod feed;
+#[cfg(test)]
+mod fixture;
 mod header;
 mod help;
 mod keys;

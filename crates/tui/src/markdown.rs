@@ -115,13 +115,13 @@ impl Writer {
             }
             Tag::CodeBlock(kind) => {
                 self.gap();
-                self.in_code = true;
                 if let CodeBlockKind::Fenced(language) = kind
                     && !language.is_empty()
                 {
                     self.push(&language, theme::DIM);
                     self.end_row();
                 }
+                self.in_code = true;
             }
             Tag::List(first) => {
                 self.gap();

@@ -184,8 +184,10 @@ fn listen(shared: &Shared, driver: &mut dyn Driver, wait: Duration) -> io::Resul
         return Ok(Heard::Nothing);
     }
     for _ in 0..KEYS_PER_FRAME {
+        // Read first: the state must not be locked while a terminal makes up its mind.
+        let event = event::read()?;
         let mut state = shared.lock();
-        match event::read()? {
+        match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => match keys::press(&mut state, key) {
                 Some(Action::Leave) => return Ok(Heard::Leave),
                 Some(Action::Redraw) => return Ok(Heard::Redraw),

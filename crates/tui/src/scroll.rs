@@ -9,7 +9,7 @@ use crate::state::State;
 use ratatui::text::Line;
 
 /// A place in the feed: an index among its entries and a row of that entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     index: usize,
     row: usize,
@@ -53,10 +53,6 @@ impl<'a> Window<'a> {
         self.scroll_to(to)
     }
 
-    pub fn start(&self) -> Scroll {
-        self.scroll_to(Place { index: 0, row: 0 })
-    }
-
     /// Shows the entry at the top.
     pub fn at_entry(&self, id: u64) -> Scroll {
         self.scroll_to(Place { index: self.state.feed.position(id), row: 0 })
@@ -70,32 +66,21 @@ impl<'a> Window<'a> {
         index >= top.index && rows_before < self.height + top.row
     }
 
-    /// The entry at the top of the window.
-    pub fn top_entry(&self) -> Option<u64> {
-        self.state.feed.entries().get(self.top().index).map(|entry| entry.id)
-    }
-
     fn top(&self) -> Place {
         match self.state.reader.scroll {
             Scroll::Follow => self.last_top(),
             Scroll::At { entry, row } => {
                 let at = Place { index: self.state.feed.position(entry), row };
-                self.earlier(at, self.last_top())
+                // A window never shows less than it could.
+                at.min(self.last_top())
             }
         }
-    }
-
-    /// A window never shows less than it could.
-    fn earlier(&self, one: Place, other: Place) -> Place {
-        if (one.index, one.row) <= (other.index, other.row) { one } else { other }
     }
 
     fn scroll_to(&self, place: Place) -> Scroll {
         let last = self.last_top();
         match self.state.feed.entries().get(place.index) {
-            Some(entry) if (place.index, place.row) < (last.index, last.row) => {
-                Scroll::At { entry: entry.id, row: place.row }
-            }
+            Some(entry) if place < last => Scroll::At { entry: entry.id, row: place.row },
             _ => Scroll::Follow,
         }
     }

@@ -4,7 +4,7 @@
 //! which are told again in digests.
 
 use crate::feed::{Body, Check, CheckDone, Entry, Feed, Speech};
-use crate::reader::Reader;
+use crate::reader::{Reader, Scroll};
 use crate::tool::{Status, Tool};
 use crate::{clean, replay};
 use cycle::{
@@ -80,6 +80,14 @@ impl Spending {
 }
 
 impl State {
+    /// Knows nothing of the run any more, but still what its reader does.
+    pub(crate) fn forget_run(&mut self) {
+        let reader = std::mem::take(&mut self.reader);
+        *self = Self { reader, ..Self::default() };
+        self.reader.selected = None;
+        self.reader.scroll = Scroll::Follow;
+    }
+
     /// Time passes without an event. It never runs backwards on the screen.
     pub fn tick(&mut self, now: u64) {
         self.now = self.now.max(now);
@@ -187,7 +195,7 @@ impl State {
                     if said.partial {
                         speech.text.push_str(&text);
                     } else {
-                        speech.text = text.as_ref().to_owned();
+                        text.as_ref().clone_into(&mut speech.text);
                         speech.growing = false;
                     }
                 }

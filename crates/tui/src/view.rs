@@ -51,7 +51,7 @@ pub fn view(state: &State, frame: &mut Frame) {
     let screen = frame.area();
     let areas = Areas::of(state, (screen.width, screen.height));
     put(frame, areas.header, &header::line(state, usize::from(screen.width)));
-    rule(frame, areas.top_rule, &areas, "┬", Span::raw(""));
+    rule(frame, areas.top_rule, &areas, "┬", &Span::raw(""));
     feed(state, frame, &areas);
     if let Some(area) = areas.side {
         for y in area.top()..area.bottom() {
@@ -61,7 +61,7 @@ pub fn view(state: &State, frame: &mut Frame) {
             put(frame, row_of(area, row), line);
         }
     }
-    rule(frame, areas.bottom_rule, &areas, "┴", status(state, &areas));
+    rule(frame, areas.bottom_rule, &areas, "┴", &status(state, &areas));
     footer(state, frame, areas.footer);
     if state.reader.mode == Mode::Help {
         help::show(state, frame);
@@ -91,7 +91,7 @@ fn put(frame: &mut Frame, area: Rect, line: &Line<'_>) {
 }
 
 /// A rule across the screen, joined to the side, with some words in it.
-fn rule(frame: &mut Frame, area: Rect, areas: &Areas, join: &str, words: Span<'static>) {
+fn rule(frame: &mut Frame, area: Rect, areas: &Areas, join: &str, words: &Span<'static>) {
     let width = usize::from(area.width);
     let mut text = "─".repeat(width);
     if let Some(side) = areas.side {

@@ -110,9 +110,17 @@ async def interrupt():
         during = await interrupted_after(client, lambda message: bool(tool_uses_of(message)))
         assert tool_results(during)[-1].is_error, during
         pid = (HERE / "pid").read_text().strip()
-        assert not Path(f"/proc/{pid}").exists(), "the command must be gone with the result"
+        assert not runs(pid), "the command must be gone with the result"
         await client.query("are you there?")
         assert result([message async for message in client.receive_response()]).result == "still here"
+
+
+def runs(pid):
+    """A process that has ended and waits to be noticed does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def tool_uses_of(message):

@@ -9,6 +9,11 @@ fn review(background: bool) -> Value {
     call("Agent", &input)
 }
 
+/// A client that talks on.
+fn talking(world: &testkit::World) -> testkit::Run {
+    claude(world).args(["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"])
+}
+
 #[test]
 fn an_agent_of_a_file_works_with_its_prompt_tools_model_and_skills() {
     let world = project(json!([review(false), say("fine"), say("done")]));
@@ -31,7 +36,7 @@ fn an_agent_of_a_file_works_with_its_prompt_tools_model_and_skills() {
 #[test]
 fn an_agent_in_the_background_is_waited_for_at_the_end_and_its_answer_comes_back() {
     let world = project(json!([review(true), say("all good"), say("all good"), say("heard of it")]));
-    let outcome = finish(streaming(&world, "hi"));
+    let outcome = finish(talking(&world).prompt("hi").close());
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let events = outcome.events();
     let position = |wanted: &dyn Fn(&Value) -> bool| events.iter().position(wanted).expect("the event");
@@ -59,10 +64,8 @@ fn an_agent_in_the_background_is_waited_for_at_the_end_and_its_answer_comes_back
 fn an_interrupt_leaves_the_background_alone_and_every_agent_ends_on_the_wire() {
     let task = json!({"description": "wait", "prompt": "wait", "run_in_background": true});
     let world = project(json!([call("Agent", &task), bash("sleep 300"), bash("sleep 300")]));
-    let flags = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
     let sleeping = |parent: bool| json!({"type": "assistant", "message": {"content": [{"name": "Bash"}]}, "parent_tool_use_id": if parent { json!("toolu_000001_0") } else { Value::Null }});
-    let run = claude(&world)
-        .args(flags)
+    let run = talking(&world)
         .args(["--dangerously-skip-permissions"])
         .env("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1")
         .env("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "300")
@@ -85,9 +88,18 @@ fn an_interrupt_leaves_the_background_alone_and_every_agent_ends_on_the_wire() {
 #[test]
 fn where_background_tasks_are_off_the_agent_is_waited_for() {
     let world = project(json!([review(true), say("fine"), say("done")]));
-    let outcome = finish(streaming(&world, "hi").env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"));
+    let off = |run: testkit::Run| run.env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
+    let outcome = finish(off(talking(&world).prompt("hi").close()));
     assert!(tool_results(&outcome)[0].starts_with("fine"), "{:?}", tool_results(&outcome));
     assert_eq!(results(&outcome).len(), 1);
+}
+
+#[test]
+fn a_caller_with_one_prompt_gets_one_result_after_its_agents() {
+    let world = project(json!([review(true), say("fine"), say("done")]));
+    let outcome = finish(streaming(&world, "hi"));
+    assert!(tool_results(&outcome)[0].starts_with("fine"), "{:?}", tool_results(&outcome));
+    assert_eq!((results(&outcome).len(), &outcome.result().unwrap()["result"]), (1, &json!("done")));
 }
 
 fn question() -> Value {
@@ -100,9 +112,7 @@ fn a_question_goes_to_the_client_and_its_answer_to_the_model() {
     let world = project(json!([call("AskUserQuestion", &question()), say("red it is")]));
     let mut answered = question();
     answered["answers"] = json!({"Which colour?": "Red"});
-    let flags = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
-    let run = claude(&world)
-        .args(flags)
+    let run = talking(&world)
         .args(["--permission-prompt-tool", "stdio", "--dangerously-skip-permissions"])
         .prompt("go")
         .wait(
@@ -146,9 +156,7 @@ fn a_client_can_do_without_our_agents() {
 }
 
 fn planning(world: &testkit::World, answer: &Value) -> testkit::Outcome {
-    let flags = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
-    let run = claude(world)
-        .args(flags)
+    let run = talking(world)
         .args(["--permission-prompt-tool", "stdio", "--permission-mode", "plan"])
         .prompt("go")
         .wait(json!({"type": "control_request", "request": {"tool_name": "ExitPlanMode", "input": {"plan": "1. do it"}}}))

@@ -41,14 +41,14 @@ mod tests {
     use wire::Input;
 
     fn queue(uuids: &[Option<&str>]) -> VecDeque<Work> {
-        let prompt = |uuid: &Option<&str>| {
+        let prompt = |uuid: Option<&str>| {
             let line = json!({"type": "user", "uuid": uuid, "message": {"role": "user", "content": "hi"}});
             match Input::parse(line.to_string().as_bytes()) {
                 Ok(Some(Input::User(prompt))) => Work::Prompt(prompt),
                 other => panic!("no prompt: {other:?}"),
             }
         };
-        uuids.iter().map(prompt).chain([Work::Notice { words: "done".into() }]).collect()
+        uuids.iter().copied().map(prompt).chain([Work::Notice { words: "done".into() }]).collect()
     }
 
     #[test]

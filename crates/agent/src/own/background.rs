@@ -4,6 +4,7 @@
 //! An interrupt of the conversation does not reach them; being stopped by name, and the end of the
 //! process, do.
 
+use crate::InputFormat;
 use crate::calls::Done;
 use crate::cancel::Cancel;
 use crate::own::errand::{self, Errand, Ready};
@@ -18,9 +19,11 @@ use tools::{Ending, NewTask, Outcome, Running, Status};
 /// How the registry of tasks knows agents.
 pub const KIND: &str = "local_agent";
 
-/// Only the main conversation hears of tasks that finish, so only it may start them.
+/// Only the main conversation hears of tasks that finish, so only it may start them; and a caller that
+/// gave one prompt reads one result, so there the agent is waited for.
 pub fn may_launch(shared: &Shared, lane: &Lane) -> bool {
-    lane.role.is_main() && shared.options.tools.shell.background_allowed
+    let talks_on = shared.options.input == InputFormat::StreamJson;
+    talks_on && lane.role.is_main() && shared.options.tools.shell.background_allowed
 }
 
 /// Whether any is still at work.

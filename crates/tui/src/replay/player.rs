@@ -22,6 +22,8 @@ pub enum Control {
     On,
     PreviousIteration,
     NextIteration,
+    /// To so many tenths of the recording.
+    Tenth(u8),
     Slower,
     Faster,
 }
@@ -107,6 +109,7 @@ impl Player {
             Control::On => self.seek(state, self.position.saturating_add(SEEK_MS)),
             Control::PreviousIteration => self.seek(state, self.previous_iteration()),
             Control::NextIteration => self.seek(state, self.next_iteration()),
+            Control::Tenth(tenths) => self.seek(state, self.length() / 10 * u64::from(tenths)),
             Control::Slower => self.speed = self.speed.saturating_sub(1),
             Control::Faster => self.speed = (self.speed + 1).min(SPEEDS.len() - 1),
         }
@@ -115,10 +118,7 @@ impl Player {
 
     fn seek(&mut self, state: &mut State, position: u64) {
         if position < self.position {
-            let reader = std::mem::take(&mut state.reader);
-            *state = State { reader, ..State::default() };
-            state.reader.selected = None;
-            state.reader.scroll = crate::reader::Scroll::Follow;
+            state.forget_run();
             self.next = 0;
         }
         self.position = position.min(self.length());

@@ -104,8 +104,7 @@ impl Maker {
         }
         document.push_str(line);
         document.push('\n');
-        let ends = line.starts_with('}') || (starts && line.ends_with('}'));
-        if ends && serde_json::from_str::<serde::de::IgnoredAny>(document).is_ok() {
+        if line.starts_with('}') || (starts && line.ends_with('}')) {
             self.document(&std::mem::take(document));
         }
     }

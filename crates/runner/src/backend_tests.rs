@@ -1,0 +1,99 @@
+//! Command lines and environments, word for word.
+
+use super::*;
+use cycle::Allowance;
+use std::os::unix::fs::PermissionsExt as _;
+
+fn start() -> Start {
+    Start {
+        iteration: 1,
+        attempt: 1,
+        model: "sonnet".into(),
+        session: None,
+        strategy: None,
+        notes: Vec::new(),
+        summary: None,
+        progress: Vec::new(),
+        allowance: Allowance::default(),
+    }
+}
+
+fn builtin() -> Backend {
+    choose("builtin", Path::new("/x/ralph"), Path::new("/"), OsStr::new("")).unwrap()
+}
+
+fn words(call: &Call) -> String {
+    call.args.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_usual_call_is_stream_json_on_both_pipes() {
+    let call = builtin().call(&Settings::default(), &start(), "P", &Auth::Ambient, &Env::new());
+    let expected = "agent -p --model sonnet --dangerously-skip-permissions --verbose --input-format stream-json \
+                    --output-format stream-json";
+    assert_eq!((words(&call).as_str(), call.talks), (expected, true));
+    assert_eq!(call.env, [("MAX_THINKING_TOKENS".into(), "16384".into())]);
+}
+
+#[test]
+fn seed_000_a_goal_has_a_schema_a_budget_and_no_key() {
+    let settings = Settings {
+        goal: Some("g".into()),
+        tools: Some("Read,StructuredOutput".into()),
+        permissions: "default".into(),
+        reasoning: Reasoning::None,
+        ..Settings::default()
+    };
+    let env: Env = vec![("MAX_THINKING_TOKENS".into(), "9".into()), ("ANTHROPIC_API_KEY".into(), "k".into())];
+    let call = builtin().call(&settings, &start(), "P", &Auth::Login, &env);
+    let expected = format!(
+        "agent -p --model sonnet --tools Read,StructuredOutput --json-schema {SCHEMA} --verbose --input-format \
+         stream-json --output-format stream-json"
+    );
+    assert_eq!(words(&call), expected);
+    assert_eq!(call.env, [("ANTHROPIC_API_KEY".into(), "".into())], "unset at zero, and the key is empty");
+}
+
+#[test]
+fn seed_000_the_summariser_looks_and_thinks_fully() {
+    let call = builtin().summary_call(&Auth::Key("k".into()), &Env::new());
+    assert!(words(&call).starts_with("agent -p --model haiku --tools Read,Glob,Grep,StructuredOutput --verbose"));
+    let expected: Env = vec![("MAX_THINKING_TOKENS".into(), "16384".into()), ("ANTHROPIC_API_KEY".into(), "k".into())];
+    assert_eq!(call.env, expected);
+}
+
+#[test]
+fn an_argument_prompt_comes_last_and_long_ones_go_by_file() {
+    let settings = Settings { output_format: OutputFormat::Text, ..Settings::default() };
+    let call = builtin().call(&settings, &start(), "-do it", &Auth::Ambient, &Env::new());
+    assert!(words(&call).ends_with("--output-format text -- -do it") && !call.talks);
+    assert!(needs_file(&settings, &"x".repeat(7_001)) && !needs_file(&settings, &"ü".repeat(7_000)));
+    assert!(!needs_file(&Settings::default(), &"x".repeat(70_000)), "a pipe takes any length");
+}
+
+#[test]
+fn money_left_and_the_session_are_passed_on() {
+    let start = Start {
+        session: Some("s1".into()),
+        allowance: Allowance { usd: Some(0.25), ..Allowance::default() },
+        ..start()
+    };
+    let call = builtin().call(&Settings::default(), &start, "P", &Auth::Ambient, &Env::new());
+    assert!(words(&call).contains("--max-budget-usd 0.2500 --resume s1"), "{}", words(&call));
+}
+
+#[test]
+fn seed_001_auto_takes_claude_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let exe = Path::new("/x/ralph");
+    let pick = |wish: &str| choose(wish, exe, dir.path(), dir.path().as_os_str()).map(|backend| backend.name);
+    assert_eq!(pick("auto").unwrap(), "builtin");
+    assert!(matches!(pick("claude"), Err(BackendError::NoClaude)));
+    let claude = dir.path().join("claude");
+    std::fs::write(&claude, "#!/bin/sh\n").unwrap();
+    assert_eq!(pick("auto").unwrap(), "builtin", "a file that cannot be run is no program");
+    std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(pick("auto").unwrap(), "claude");
+    assert_eq!(pick("./claude").unwrap(), "./claude");
+    assert!(matches!(pick("./nothing"), Err(BackendError::NoProgram(_))));
+}

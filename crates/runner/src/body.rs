@@ -1,0 +1,281 @@
+//! The run itself: what `cycle` decides is done here, and what happens is told to it.
+
+use crate::agent::{Running, Said};
+use crate::checks::{self, Check};
+use crate::git::{Git, Snapshot};
+use crate::job::{Job, Sink};
+use crate::record::Recorder;
+use crate::{Lock, LockError, RunsError, direnv, prompt, replay, resets, runs, summary};
+use cycle::{
+    AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Report, Resumed,
+    RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
+};
+use proc::Env;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+mod day;
+mod work;
+
+use work::{Doing, Happened};
+
+/// What a person, or a signal, wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Finish the iteration, then end; a second one ends it now.
+    Stop,
+    StopNow,
+    Terminate,
+    Pause,
+    Resume,
+    Steer(String),
+    Answer(String),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Runs(#[from] RunsError),
+    #[error("run {0} is done; start a new one with 'ralph'")]
+    AlreadyDone(String),
+    #[error("{} cannot be written: {source}", file.display())]
+    Record { file: PathBuf, source: std::io::Error },
+    #[error("{0}")]
+    Prompt(String),
+}
+
+/// Runs the loop to its verdict. Everything that happens goes to `sinks`.
+pub async fn run(
+    job: Job,
+    sinks: Vec<Box<dyn Sink>>,
+    mut commands: mpsc::Receiver<Command>,
+) -> Result<VerdictKind, RunError> {
+    let mut body = Body::prepare(job, sinks).await?;
+    let mut inputs = VecDeque::from([Input::Start]);
+    let mut listening = true;
+    loop {
+        while let Some(input) = inputs.pop_front() {
+            let effects = decide(&mut body.state, input, now());
+            for effect in effects {
+                if let Effect::End(verdict) = effect {
+                    body.end();
+                    return Ok(verdict);
+                }
+                inputs.extend(body.perform(effect).await);
+            }
+        }
+        let happened = tokio::select! {
+            biased;
+            command = commands.recv(), if listening => Happened::Command(command),
+            happened = body.doing.next() => happened,
+            () = until(body.wake) => Happened::Tick,
+        };
+        if matches!(happened, Happened::Command(None)) {
+            listening = false;
+        }
+        inputs.extend(body.react(happened).await);
+    }
+}
+
+fn now() -> u64 {
+    u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
+}
+
+/// Clocks jump and machines sleep: a long wait looks at the clock again and again.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+async fn until(wake: Option<u64>) {
+    match wake {
+        Some(at) => tokio::time::sleep(Duration::from_millis(at.saturating_sub(now())).min(LOOK_AGAIN)).await,
+        None => std::future::pending().await,
+    }
+}
+
+struct Body {
+    job: Job,
+    env: Env,
+    git: Option<Git>,
+    checks: Vec<Check>,
+    recorder: Recorder,
+    sinks: Vec<Box<dyn Sink>>,
+    state: State,
+    doing: Doing,
+    wake: Option<u64>,
+    run: String,
+    before: Option<Snapshot>,
+    _lock: Lock,
+}
+
+impl Body {
+    async fn prepare(job: Job, sinks: Vec<Box<dyn Sink>>) -> Result<Self, RunError> {
+        let stamp = jiff::Timestamp::now().to_zoned(job.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string();
+        let run = match &job.resume {
+            Some(id) => id.clone(),
+            None => fresh_id(&job, &stamp),
+        };
+        let owner = format!("process {}, run {run}", std::process::id());
+        let lock = Lock::take(&job.folder, &owner)?;
+        let (memory, torn) = match &job.resume {
+            Some(id) => {
+                let info = runs::load(&job.folder, id)?;
+                if info.memory.verdict.as_ref().is_some_and(|verdict| verdict.verdict == VerdictKind::Done) {
+                    return Err(RunError::AlreadyDone(id.clone()));
+                }
+                (info.memory, info.torn)
+            }
+            None => (Memory::default(), None),
+        };
+        let sources = prompt::read(&job.folder, &job.settings).map_err(|error| RunError::Prompt(error.to_string()))?;
+        let mut env = job.env.clone();
+        let warning = direnv::merge(&mut env, job.folder.root()).await;
+        let git = Git::open(job.folder.root(), &env).await;
+        let checks = checks::list(&job.folder, &job.settings);
+        let recorder = Recorder::open(&job.folder, &run, &stamp)
+            .map_err(|source| RunError::Record { file: job.folder.events(&run), source })?;
+        let tree = match &git {
+            Some(git) => git.snapshot().await.map(|snapshot| snapshot.tree),
+            None => None,
+        };
+        let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
+        let plan = job.settings.plan(!checks.is_empty(), job.attended, offset);
+        let today = day::read(&job.folder, now(), offset);
+        let resumed = job.resume.is_some().then(|| resumed(&memory));
+        let state = State::new(plan, memory, today, tree, now());
+        let title = prompt::title(&sources, &job.folder.root().display().to_string());
+        let started = RunStarted {
+            schema: SCHEMA,
+            run: run.clone(),
+            folder: job.folder.root().display().to_string(),
+            title,
+            backend: job.backend.name.clone(),
+            model: job.settings.model.clone(),
+            limits: job.settings.limits(),
+            checks: checks.iter().map(|check| check.command.clone()).collect(),
+            resumed,
+        };
+        let doing = Doing::Nothing;
+        let mut body =
+            Self { job, env, git, checks, recorder, sinks, state, doing, wake: None, run, before: None, _lock: lock };
+        if let Some((iteration, receipt)) = torn {
+            body.tell(EventKind::IterationEnded { iteration, receipt });
+        }
+        body.tell(EventKind::RunStarted(Box::new(started)));
+        if let Some(text) = warning {
+            body.tell(EventKind::Warning { iteration: None, text });
+        }
+        Ok(body)
+    }
+
+    /// An event of our own: remembered, recorded, shown.
+    fn tell(&mut self, kind: EventKind) {
+        let event = kind.at(now());
+        self.state.remember(&event);
+        self.publish(&event, false);
+    }
+
+    fn publish(&mut self, event: &LoopEvent, derived: bool) {
+        let trouble = self.recorder.event(event, derived);
+        for sink in &mut self.sinks {
+            sink.event(event);
+        }
+        if let Some(text) = trouble {
+            let warning = EventKind::Warning { iteration: None, text }.at(event.at);
+            for sink in &mut self.sinks {
+                sink.event(&warning);
+            }
+        }
+    }
+
+    fn derived(&mut self, kinds: Vec<EventKind>) {
+        for kind in kinds {
+            self.publish(&kind.at(now()), true);
+        }
+    }
+
+    /// Does what was decided; what follows from it at once comes back.
+    async fn perform(&mut self, effect: Effect) -> Option<Input> {
+        match effect {
+            Effect::Emit(kind) => {
+                let ended = matches!(kind, EventKind::IterationEnded { .. });
+                // Remembered when it was decided.
+                self.publish(&kind.at(now()), false);
+                if ended {
+                    self.note_day();
+                    self.show_todo();
+                }
+            }
+            Effect::StartAgent(start) => return self.start(*start).await,
+            Effect::Say(text) => {
+                if let Doing::Agent(work) = &mut self.doing {
+                    work.running.say(&text);
+                }
+            }
+            Effect::CloseInput => {
+                if let Doing::Agent(work) = &mut self.doing {
+                    work.running.close_input();
+                }
+            }
+            Effect::StopAgent => {
+                if let Doing::Agent(work) = &mut self.doing {
+                    work.running.stop();
+                }
+            }
+            Effect::RunChecks { iteration } => return self.check(iteration, Vec::new()),
+            Effect::Summarise { through, earlier, entries } => {
+                return self.summarise(through, &summary::prompt(earlier.as_deref(), &entries));
+            }
+            Effect::Commit { iteration, summary } => self.commit(iteration, &summary).await,
+            Effect::Wake(at) => self.wake = Some(at),
+            Effect::End(_) => {}
+        }
+        None
+    }
+
+    async fn commit(&mut self, iteration: u32, summary: &str) {
+        let Some(git) = &self.git else { return };
+        let first = summary.lines().find(|line| !line.trim().is_empty()).unwrap_or("work");
+        let message = format!("ralph {iteration}: {}", cycle::bounded(first.trim(), 60));
+        if let Err(why) = git.commit(&message).await {
+            self.tell(EventKind::Warning { iteration: Some(iteration), text: why.into() });
+        }
+    }
+
+    fn show_todo(&mut self) {
+        let todo = prompt::read(&self.job.folder, &self.job.settings).ok().and_then(|sources| sources.todo);
+        let items = todo.map(|todo| todo_items(&todo)).unwrap_or_default();
+        if !items.is_empty() {
+            self.tell(EventKind::Todo { items });
+        }
+    }
+
+    fn note_day(&mut self) {
+        // A day that cannot be noted is only counted for this run.
+        let _ = day::write(&self.job.folder, now(), self.state.plan().day_offset_ms, self.state.day_spent());
+    }
+
+    fn end(&mut self) {
+        self.doing = Doing::Nothing;
+        self.note_day();
+    }
+}
+
+fn resumed(memory: &Memory) -> Resumed {
+    Resumed {
+        iterations: memory.iterations,
+        cost_usd: memory.spent.usd,
+        tokens: memory.spent.tokens,
+        elapsed_ms: memory.spent.time_ms,
+    }
+}
+
+/// Sorts by time; two runs in one second get different names.
+fn fresh_id(job: &Job, stamp: &str) -> String {
+    let taken = |id: &String| job.folder.run(id).exists();
+    let numbered = (2..).map(|count| format!("{stamp}-{count}"));
+    std::iter::once(stamp.to_owned()).chain(numbered).find(|id| !taken(id)).unwrap_or_default()
+}

@@ -1,0 +1,264 @@
+//! What the body is busy with: an agent, the summariser, a check. One thing at a time.
+
+use super::{
+    AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Report,
+    Running, Said, Spent, Start, Verbatim, checks, now, prompt, replay, resets,
+};
+use crate::backend::needs_file;
+
+/// The check that runs, and those that ran before it.
+pub(super) struct Checking {
+    iteration: u32,
+    done: Vec<CheckFinished>,
+    running: Pin<Box<dyn Future<Output = CheckFinished>>>,
+}
+
+pub(super) struct Work {
+    pub running: Running,
+    pub listener: Listener,
+    iteration: u32,
+    since: Instant,
+}
+
+pub(super) enum Doing {
+    Nothing,
+    Agent(Box<Work>),
+    Summary(Box<Work>, u32),
+    Check(Checking),
+}
+
+pub(super) enum Happened {
+    Command(Option<Command>),
+    Said(Said),
+    Checked(CheckFinished),
+    Tick,
+}
+
+impl Doing {
+    /// May be cancelled and called again.
+    pub(super) async fn next(&mut self) -> Happened {
+        match self {
+            Self::Nothing => std::future::pending().await,
+            Self::Agent(work) | Self::Summary(work, _) => Happened::Said(work.running.next().await),
+            Self::Check(checking) => Happened::Checked(checking.running.as_mut().await),
+        }
+    }
+}
+
+/// A prompt in a file: what is said instead of it.
+fn by_file(path: &std::path::Path) -> String {
+    format!("Read {} and carry out the task in it.", path.display())
+}
+
+impl Body {
+    pub(super) async fn react(&mut self, happened: Happened) -> Vec<Input> {
+        match happened {
+            Happened::Command(command) => command.map(wish).into_iter().collect(),
+            Happened::Tick => {
+                self.wake = None;
+                vec![Input::Tick]
+            }
+            Happened::Checked(finished) => self.checked(finished).into_iter().collect(),
+            Happened::Said(said) => match std::mem::replace(&mut self.doing, Doing::Nothing) {
+                Doing::Agent(work) => self.said(work, said).await,
+                Doing::Summary(work, through) => self.summary_said(work, through, &said),
+                other => {
+                    self.doing = other;
+                    Vec::new()
+                }
+            },
+        }
+    }
+
+    pub(super) async fn start(&mut self, start: Start) -> Option<Input> {
+        self.wake = None;
+        self.before = match &self.git {
+            Some(git) => git.snapshot().await,
+            None => None,
+        };
+        let settings = &self.job.settings;
+        let text = match prompt::read(&self.job.folder, settings) {
+            Ok(sources) => prompt::assemble(&sources, &start, settings.is_structured()),
+            Err(error) => return Some(not_started(error.to_string())),
+        };
+        let chars = text.chars().count() as u64;
+        let text = if needs_file(settings, &text) {
+            let path = self.job.folder.run(&self.run).join(format!("prompt_{}.md", start.iteration));
+            match crate::files::replace(&path, text.as_bytes()) {
+                Ok(()) => by_file(&path),
+                Err(error) => return Some(not_started(format!("{} cannot be written: {error}", path.display()))),
+            }
+        } else {
+            text
+        };
+        let call = self.job.backend.call(settings, &start, &text, &self.job.auth, &self.env);
+        let idle = settings.idle;
+        self.tell(start.event(chars));
+        if start.iteration == 1 && start.attempt == 1 {
+            self.show_todo();
+        }
+        match Running::start(&self.job.backend.program, call, self.job.folder.root(), &text, idle) {
+            Ok(running) => {
+                let listener = Listener::new(start.iteration);
+                let work = Work { running, listener, iteration: start.iteration, since: Instant::now() };
+                self.doing = Doing::Agent(Box::new(work));
+                None
+            }
+            Err(why) => Some(not_started(why)),
+        }
+    }
+
+    async fn said(&mut self, mut work: Box<Work>, said: Said) -> Vec<Input> {
+        match said {
+            Said::Ended(end) => vec![self.agent_ended(*work, end).await],
+            Said::TooLong => {
+                let text = "skipped a line of the agent that is too long to keep".to_owned();
+                self.tell(EventKind::Warning { iteration: Some(work.iteration), text });
+                self.doing = Doing::Agent(work);
+                Vec::new()
+            }
+            Said::Line(line) => {
+                let inputs = self.line(&mut work, &line);
+                self.doing = Doing::Agent(work);
+                inputs
+            }
+        }
+    }
+
+    fn line(&mut self, work: &mut Work, line: &str) -> Vec<Input> {
+        if line.trim().is_empty() {
+            return Vec::new();
+        }
+        let verbatim = Verbatim::new(line);
+        self.publish(&EventKind::Agent { iteration: work.iteration, line: verbatim.clone() }.at(now()), false);
+        let (turns, tokens) = (work.listener.heard().turns, work.listener.heard().tokens);
+        let events = work.listener.hear(&replay::spoken(&verbatim));
+        self.derived(events);
+        let heard = work.listener.heard();
+        let mut inputs = Vec::new();
+        if heard.tokens != tokens || heard.turns > turns {
+            inputs.push(Input::Spending { tokens: heard.tokens, usd: heard.cost_usd });
+        }
+        if heard.turns > turns {
+            inputs.extend(heard.answer.clone().map(Input::TurnEnded));
+        }
+        inputs
+    }
+
+    async fn agent_ended(&mut self, mut work: Work, end: AgentEnd) -> Input {
+        let events = work.listener.end();
+        self.derived(events);
+        let (changed, tree) = self.changes().await;
+        let heard = work.listener.into_heard();
+        let reset = heard.limit.as_ref().and_then(|limit| limit.reset.as_ref());
+        let limit_until = reset.and_then(|reset| resets::moment(reset, now(), &self.job.zone));
+        Input::AgentEnded(Box::new(Report {
+            end,
+            heard,
+            changed,
+            tree,
+            last_words: work.running.last_words(),
+            duration_ms: work.since.elapsed().as_millis() as u64,
+            limit_until,
+        }))
+    }
+
+    async fn changes(&self) -> (Changes, Option<u64>) {
+        let (Some(git), Some(before)) = (&self.git, &self.before) else { return (Changes::default(), None) };
+        let changed = git.changes(before).await;
+        let after = git.snapshot().await;
+        // What lay about uncommitted before is no change of this iteration.
+        let moved = after.as_ref() != Some(before);
+        let changed = if moved { changed } else { Changes { known: true, ..Changes::default() } };
+        (changed, after.map(|snapshot| snapshot.tree))
+    }
+
+    /// The next check, or the end of them.
+    pub(super) fn check(&mut self, iteration: u32, done: Vec<CheckFinished>) -> Option<Input> {
+        let Some(check) = self.checks.get(done.len()).cloned() else {
+            return Some(Input::ChecksEnded(done));
+        };
+        self.tell(EventKind::CheckStarted { iteration, command: check.command.clone() });
+        let (folder, limit): (_, Duration) = (self.job.folder.root().to_owned(), self.job.settings.check_time);
+        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit));
+        self.doing = Doing::Check(Checking { iteration, done, running });
+        None
+    }
+
+    fn checked(&mut self, finished: CheckFinished) -> Option<Input> {
+        let Doing::Check(mut checking) = std::mem::replace(&mut self.doing, Doing::Nothing) else { return None };
+        self.tell(EventKind::CheckFinished(finished.clone()));
+        checking.done.push(finished);
+        self.check(checking.iteration, checking.done)
+    }
+
+    pub(super) fn summarise(&mut self, through: u32, prompt: &str) -> Option<Input> {
+        let call = self.job.backend.summary_call(&self.job.auth, &self.env);
+        let started =
+            Running::start(&self.job.backend.program, call, self.job.folder.root(), prompt, self.job.settings.idle);
+        match started {
+            Ok(running) => {
+                let work = Work { running, listener: Listener::new(0), iteration: 0, since: Instant::now() };
+                self.doing = Doing::Summary(Box::new(work), through);
+                None
+            }
+            Err(_) => Some(summarised(through, None, Spent::default())),
+        }
+    }
+
+    fn summary_said(&mut self, mut work: Box<Work>, through: u32, said: &Said) -> Vec<Input> {
+        match said {
+            Said::Line(line) => {
+                work.listener.hear(line);
+                if work.listener.heard().answer.is_some() {
+                    work.running.close_input();
+                }
+            }
+            Said::TooLong => {}
+            Said::Ended(_) => {
+                work.listener.end();
+                let heard = work.listener.into_heard();
+                let structured = heard.answer.as_ref().and_then(|answer| answer.structured.as_ref());
+                let summary = structured.and_then(|value| value["summary"].as_str()).map(str::to_owned);
+                let spoken = heard.answer.as_ref().filter(|answer| !answer.is_error).map(|answer| answer.text.clone());
+                let summary = summary.or(spoken).filter(|summary| !summary.trim().is_empty());
+                let spent = Spent { usd: heard.cost_usd, tokens: heard.tokens, time_ms: 0 };
+                return vec![summarised(through, summary, spent)];
+            }
+        }
+        self.doing = Doing::Summary(work, through);
+        Vec::new()
+    }
+}
+
+/// A summary has to fit into every prompt that follows.
+const SUMMARY_MAX: usize = 16 * 1024;
+
+fn summarised(through: u32, summary: Option<String>, spent: Spent) -> Input {
+    let summary = summary.map(|summary| cycle::bounded(&summary, SUMMARY_MAX));
+    Input::Summarised { through, summary, usd: spent.usd, tokens: spent.tokens }
+}
+
+fn not_started(why: String) -> Input {
+    Input::AgentEnded(Box::new(Report {
+        end: AgentEnd::NotStarted(why),
+        heard: Listener::new(0).into_heard(),
+        changed: Changes::default(),
+        tree: None,
+        last_words: String::new(),
+        duration_ms: 0,
+        limit_until: None,
+    }))
+}
+
+fn wish(command: Command) -> Input {
+    match command {
+        Command::Stop => Input::Stop,
+        Command::StopNow => Input::StopNow,
+        Command::Terminate => Input::Terminate,
+        Command::Pause => Input::Pause,
+        Command::Resume => Input::Resume,
+        Command::Steer(text) => Input::Steer(text),
+        Command::Answer(text) => Input::Answer(text),
+    }
+}

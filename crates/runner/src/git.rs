@@ -1,0 +1,209 @@
+//! What changed, by git's account. Every call is hardened: the repository's configuration is data that
+//! an agent may have written, and none of it may run anything.
+
+use crate::command::{capture, get, on_path};
+use cycle::{Changes, FileChange};
+use proc::Env;
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A status of a huge tree takes seconds; more than this is a broken disk.
+const DEADLINE: Duration = Duration::from_mins(1);
+const OUTPUT_MAX: usize = 4 * 1024 * 1024;
+/// Changed files whose content is looked at; of the others only size and time.
+const CONTENT_MAX: u64 = 1024 * 1024;
+const COMMITS_MAX: &str = "--max-count=20";
+
+/// Configuration that could run something, or look elsewhere, set to nothing.
+const PINS: [(&str, &str); 12] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.sshCommand", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.quotePath", "false"),
+    ("diff.external", ""),
+    ("gpg.program", "false"),
+    ("log.showSignature", "false"),
+    ("commit.gpgSign", "false"),
+    ("safe.bareRepository", "explicit"),
+    ("submodule.recurse", "false"),
+];
+
+/// A repository to ask. `None` where there is none, or no git.
+#[derive(Debug, Clone)]
+pub(crate) struct Git {
+    program: PathBuf,
+    folder: PathBuf,
+    env: Env,
+}
+
+/// The state of the files at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    head: Option<String>,
+    pub tree: u64,
+}
+
+impl Git {
+    pub(crate) async fn open(folder: &Path, env: &Env) -> Option<Self> {
+        let path = get(env, "PATH")?;
+        let program = on_path("git", path)?;
+        let mut git = Self { program, folder: folder.to_owned(), env: git_env(env) };
+        git.run(&["rev-parse", "--is-inside-work-tree"]).await.filter(|answer| answer.trim() == "true")?;
+        git.disarm_filters().await;
+        Some(git)
+    }
+
+    /// Filters run on content during a mere status. Their names are the repository's to choose, so each is
+    /// emptied by name.
+    async fn disarm_filters(&mut self) {
+        let listed =
+            self.run(&["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff)\."]).await;
+        let names: Vec<String> =
+            listed.unwrap_or_default().split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let dangerous = |name: &&String| {
+            let last = name.rsplit('.').next().unwrap_or_default();
+            ["clean", "smudge", "process", "textconv", "command"].contains(&last)
+        };
+        let mut pins: Vec<(String, &str)> = PINS.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        pins.extend(names.iter().filter(dangerous).map(|name| (name.clone(), "")));
+        pins.extend(names.iter().filter(|name| name.ends_with(".required")).map(|name| (name.clone(), "false")));
+        pin(&mut self.env, &pins);
+    }
+
+    async fn run(&self, args: &[&str]) -> Option<String> {
+        let mut words = vec!["--no-optional-locks", "--no-pager"];
+        words.extend(args);
+        let done =
+            capture(self.program.as_os_str(), &words, &self.folder, self.env.clone(), DEADLINE, OUTPUT_MAX).await;
+        let done = done.ok().filter(|done| done.exit.success())?;
+        Some(String::from_utf8_lossy(&done.stdout).into_owned())
+    }
+
+    async fn head(&self) -> Option<String> {
+        self.run(&["rev-parse", "--verify", "-q", "HEAD"]).await.map(|head| head.trim().to_owned())
+    }
+
+    pub(crate) async fn snapshot(&self) -> Option<Snapshot> {
+        let head = self.head().await;
+        let changed = self.dirty().await?;
+        let mut hasher = DefaultHasher::new();
+        head.hash(&mut hasher);
+        for path in changed {
+            path.hash(&mut hasher);
+            hash_file(&self.folder.join(&path), &mut hasher);
+        }
+        Some(Snapshot { head, tree: hasher.finish() })
+    }
+
+    /// Paths that differ from the last commit, without our own files.
+    async fn dirty(&self) -> Option<Vec<String>> {
+        let status =
+            ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
+        let listed = self.run(&[&status[..], &["--", ".", ":(exclude).ralph"]].concat()).await?;
+        let mut paths: Vec<String> = listed.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect();
+        paths.sort();
+        Some(paths)
+    }
+
+    /// What is different now from `before`, committed or not.
+    pub(crate) async fn changes(&self, before: &Snapshot) -> Changes {
+        let since = before.head.as_deref().unwrap_or(EMPTY_TREE);
+        let numstat =
+            ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"];
+        let listed =
+            self.run(&[&numstat[..], &[since, "--", ".", ":(exclude).ralph"]].concat()).await.unwrap_or_default();
+        let mut files: Vec<FileChange> = listed.split('\0').filter_map(numstat_entry).collect();
+        let untracked =
+            self.run(&["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude).ralph"]).await;
+        for path in untracked.unwrap_or_default().split('\0').filter(|path| !path.is_empty()) {
+            files.push(FileChange { path: path.to_owned(), added: lines(&self.folder.join(path)), removed: 0 });
+        }
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let more_files = files.len().saturating_sub(Changes::FILES_MAX) as u64;
+        files.truncate(Changes::FILES_MAX);
+        Changes { known: true, files, more_files, commits: self.commits(before).await }
+    }
+
+    async fn commits(&self, before: &Snapshot) -> Vec<String> {
+        let range = before.head.as_ref().map_or_else(|| "HEAD".to_owned(), |head| format!("{head}..HEAD"));
+        let listed = self.run(&["log", "--no-show-signature", "--format=%h %s", COMMITS_MAX, &range, "--"]).await;
+        listed.unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// Commits everything but our own files. Hooks do not run.
+    pub(crate) async fn commit(&self, message: &str) -> Result<(), &'static str> {
+        self.run(&["add", "-A", "--", ".", ":(exclude).ralph"]).await.ok_or("git add failed")?;
+        if self.run(&["diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"]).await.is_some() {
+            return Ok(());
+        }
+        let args = ["commit", "-q", "--no-verify", "--no-gpg-sign", "-m", message];
+        self.run(&args).await.map(drop).ok_or("git commit failed; are user.name and user.email set in this repository?")
+    }
+}
+
+/// What every repository compares its first commit with.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+fn git_env(env: &Env) -> Env {
+    let kept = |name: &OsString| ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"].iter().any(|known| name == known);
+    let mut clean: Env = env.iter().filter(|(name, _)| kept(name)).cloned().collect();
+    for (name, value) in [
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_ATTR_NOSYSTEM", "1"),
+        ("GIT_AUTHOR_NAME", "ralph"),
+        ("GIT_AUTHOR_EMAIL", "ralph@localhost"),
+        ("GIT_COMMITTER_NAME", "ralph"),
+        ("GIT_COMMITTER_EMAIL", "ralph@localhost"),
+    ] {
+        clean.push((name.into(), value.into()));
+    }
+    let pins: Vec<(String, &str)> = PINS.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    pin(&mut clean, &pins);
+    clean
+}
+
+fn pin(env: &mut Env, pins: &[(String, &str)]) {
+    env.retain(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_KEY_"));
+    env.retain(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_VALUE_"));
+    crate::command::set(env, "GIT_CONFIG_COUNT", Some(pins.len().to_string().as_ref()));
+    for (at, (name, value)) in pins.iter().enumerate() {
+        env.push((format!("GIT_CONFIG_KEY_{at}").into(), name.into()));
+        env.push((format!("GIT_CONFIG_VALUE_{at}").into(), value.into()));
+    }
+}
+
+fn numstat_entry(entry: &str) -> Option<FileChange> {
+    let mut parts = entry.splitn(3, '\t');
+    let (added, removed, path) = (parts.next()?, parts.next()?, parts.next()?);
+    // Binary files have a dash.
+    let count = |text: &str| text.parse().unwrap_or(0);
+    Some(FileChange { path: path.to_owned(), added: count(added), removed: count(removed) })
+}
+
+fn regular(path: &Path) -> Option<std::fs::Metadata> {
+    path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)
+}
+
+fn hash_file(path: &Path, hasher: &mut DefaultHasher) {
+    match regular(path) {
+        Some(data) if data.len() <= CONTENT_MAX => std::fs::read(path).unwrap_or_default().hash(hasher),
+        Some(data) => (data.len(), data.modified().ok()).hash(hasher),
+        None => "not a file".hash(hasher),
+    }
+}
+
+fn lines(path: &Path) -> u64 {
+    let small = regular(path).filter(|data| data.len() <= CONTENT_MAX);
+    let bytes = small.and_then(|_| std::fs::read(path).ok()).unwrap_or_default();
+    bytes.split(|byte| *byte == b'\n').count().saturating_sub(1) as u64
+}
+
+#[cfg(test)]
+#[path = "git_tests.rs"]
+mod tests;

@@ -1,0 +1,88 @@
+//! Against a real git in scratch repositories.
+
+use super::*;
+
+fn env() -> Env {
+    vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()), ("HOME".into(), "/nonexistent".into())]
+}
+
+async fn sh(folder: &Path, script: &str) {
+    let mut env = git_env(&env());
+    env.retain(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_"));
+    env.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
+    let done = capture("/bin/sh".as_ref(), &["-ec", script], folder, env, DEADLINE, OUTPUT_MAX).await.unwrap();
+    assert!(done.exit.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn block<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+#[test]
+fn changes_are_commits_edits_and_new_files_but_not_our_own() {
+    block(async {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path();
+        sh(folder, "git init -q . && echo a > a && echo b > b && git add . && git commit -qm start").await;
+        let git = Git::open(folder, &env()).await.unwrap();
+        let before = git.snapshot().await.unwrap();
+        sh(folder, "mkdir .ralph && echo x > .ralph/log").await;
+        assert_eq!(git.snapshot().await.unwrap(), before);
+        assert!(!git.changes(&before).await.any());
+        sh(folder, "echo more >> a && git commit -qam 'one step' && rm b && printf '1\\n2\\n' > new").await;
+        let changes = git.changes(&before).await;
+        let files: Vec<_> = changes.files.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
+        assert_eq!(files, [("a", 1, 0), ("b", 0, 1), ("new", 2, 0)]);
+        assert!(changes.commits[0].ends_with("one step") && changes.commits.len() == 1);
+        let after = git.snapshot().await.unwrap();
+        assert_ne!(after, before);
+        git.commit("iteration 1").await.unwrap();
+        assert_eq!(git.changes(&after).await.commits.len(), 1);
+        git.commit("nothing to do").await.unwrap();
+    });
+}
+
+#[test]
+fn a_repository_without_commits_and_a_folder_without_a_repository_are_fine() {
+    block(async {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Git::open(dir.path(), &env()).await.is_none());
+        sh(dir.path(), "git init -q . && echo a > a").await;
+        let git = Git::open(dir.path(), &env()).await.unwrap();
+        let before = git.snapshot().await.unwrap();
+        assert_eq!(git.changes(&before).await.files.len(), 1);
+    });
+}
+
+#[test]
+fn adversary_25_nothing_the_repository_says_is_run() {
+    block(async {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path();
+        sh(folder, "git init -q . && echo a > a && git add . && git commit -qm start").await;
+        let trap = folder.join("trap.sh");
+        std::fs::write(&trap, "#!/bin/sh\ntouch \"$(dirname \"$0\")/sprung\"\ncat\n").unwrap();
+        let t = trap.display();
+        sh(
+            folder,
+            &format!(
+                "chmod +x trap.sh; for k in core.fsmonitor core.pager diff.external filter.f.clean filter.f.smudge \
+                 filter.f.process diff.d.textconv diff.d.command gpg.program core.sshCommand core.editor; do \
+                 git config $k {t}; done; git config core.hooksPath {0}/hooks; git config log.showSignature true; \
+                 git config commit.gpgsign true; git config filter.f.required true; \
+                 printf '[filter \"g\"]\\nclean = {t}\\n' > inc; git config include.path {0}/inc; \
+                 mkdir hooks; for h in pre-commit post-commit post-index-change commit-msg; do cp trap.sh hooks/$h; done; \
+                 sed -i 's|$(dirname \"$0\")|{0}|' hooks/*; \
+                 echo '* filter=f diff=d' > .gitattributes; echo 'a filter=g' >> .gitattributes; echo more >> a",
+                folder.display()
+            ),
+        )
+        .await;
+        let _ = std::fs::remove_file(folder.join("sprung"));
+        let git = Git::open(folder, &env()).await.unwrap();
+        let before = git.snapshot().await.unwrap();
+        git.changes(&before).await;
+        git.commit("x").await.unwrap();
+        assert!(!folder.join("sprung").exists(), "something ran");
+    });
+}

@@ -1,0 +1,55 @@
+//! What a run is given from outside.
+
+use crate::backend::Backend;
+use crate::{Folder, Settings};
+use cycle::LoopEvent;
+use jiff::tz::TimeZone;
+use proc::Env;
+
+/// What an external agent is given to authenticate with.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// Whatever the environment says.
+    Ambient,
+    Key(String),
+    /// An empty key: the agent's own login.
+    Login,
+}
+
+/// Never shows a key.
+impl std::fmt::Debug for Auth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ambient => "Ambient",
+            Self::Key(_) => "Key(…)",
+            Self::Login => "Login",
+        })
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Job {
+    pub folder: Folder,
+    pub settings: Settings,
+    pub backend: Backend,
+    pub auth: Auth,
+    /// For agents, checks and git.
+    pub env: Env,
+    /// Days begin and clocks count here.
+    pub zone: TimeZone,
+    /// A run to go on with.
+    pub resume: Option<String>,
+    /// Somebody is there to answer questions.
+    pub attended: bool,
+}
+
+/// Where events go. A sink must not fail the run: what it cannot write it drops.
+pub trait Sink {
+    fn event(&mut self, event: &LoopEvent);
+}
+
+impl<F: FnMut(&LoopEvent)> Sink for F {
+    fn event(&mut self, event: &LoopEvent) {
+        self(event);
+    }
+}

@@ -1,0 +1,161 @@
+//! The prompt of an iteration, from the person's files and what the loop remembers.
+
+use crate::Folder;
+use crate::Settings;
+use cycle::Start;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// What a file may add to a prompt. Longer ones are cut, and the agent is told.
+const FILE_MAX: u64 = 256 * 1024;
+
+const EXPLORE: &str = "There is no AGENTS.md here. Explore the repository before you change anything: its layout, \
+    how it is built and tested, its conventions.";
+
+const STRUCTURED: &str = "When you stop, return {\"summary\": \"what you did and what is next\"} with the \
+    StructuredOutput tool. If the whole goal is reached, return exactly {\"summary\": \"DONE\"}.";
+
+/// The texts that belong to every iteration, read anew for each: people edit them while the loop runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sources {
+    pub prompt: Option<String>,
+    pub todo: Option<String>,
+    pub agents: Option<String>,
+    pub goal: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be read: {source}", file.display())]
+pub(crate) struct SourceError {
+    file: PathBuf,
+    source: std::io::Error,
+}
+
+pub(crate) fn read(folder: &Folder, settings: &Settings) -> Result<Sources, SourceError> {
+    let todo = settings.todo.as_ref().map_or_else(|| folder.todo(), |todo| folder.root().join(todo));
+    let goal = settings.goal.as_ref().map(|goal| folder.root().join(goal));
+    Ok(Sources {
+        prompt: folder.find_prompt(settings.prompt.as_deref()).map(|file| text(&file)).transpose()?,
+        todo: optional(&todo)?,
+        agents: optional(&folder.root().join("AGENTS.md"))?,
+        goal: goal.map(|file| text(&file)).transpose()?,
+    })
+}
+
+fn optional(file: &Path) -> Result<Option<String>, SourceError> {
+    if file.is_file() { text(file).map(Some) } else { Ok(None) }
+}
+
+fn text(file: &Path) -> Result<String, SourceError> {
+    let fail = |source| SourceError { file: file.to_owned(), source };
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).map_err(fail)?;
+    opened.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
+    let cut = bytes.len() as u64 > FILE_MAX;
+    bytes.truncate(FILE_MAX as usize);
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    Ok(if cut { format!("{text}\n(cut here: {} is longer)", file.display()) } else { text })
+}
+
+/// Sections in the order of what matters most to a reader that may stop early.
+pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut section = |title: &str, text: &str| parts.push(format!("# {title}\n\n{}", text.trim()));
+    if let Some(goal) = &sources.goal {
+        section("Goal", goal);
+    }
+    if let Some(prompt) = &sources.prompt {
+        section("Instructions", prompt);
+    }
+    if let Some(strategy) = &start.strategy {
+        section("Try something else", strategy);
+    }
+    if !start.notes.is_empty() {
+        section("From before", &start.notes.join("\n\n"));
+    }
+    if let Some(todo) = &sources.todo {
+        section("Todo list", todo);
+    }
+    section("About this repository", sources.agents.as_deref().unwrap_or(EXPLORE));
+    if let Some(summary) = start.summary.as_deref().filter(|summary| !summary.is_empty()) {
+        section("Older iterations, summarised", summary);
+    }
+    if !start.progress.is_empty() {
+        let entries = start.progress.iter().map(|entry| format!("{}. {}", entry.iteration, entry.text));
+        section("The latest iterations", &entries.collect::<Vec<_>>().join("\n"));
+    }
+    if structured {
+        section("Your result", STRUCTURED);
+    }
+    section("Rules", "Do not change anything under .ralph/ except its todo list.");
+    parts.join("\n\n")
+}
+
+/// What a screen calls the run: the first line with words in it.
+pub(crate) fn title(sources: &Sources, fallback: &str) -> String {
+    const TITLE_MAX: usize = 60;
+    let text = sources.goal.as_deref().or(sources.prompt.as_deref()).unwrap_or_default();
+    let line =
+        text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim()).find(|line| !line.is_empty());
+    cycle::bounded(line.unwrap_or(fallback), TITLE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cycle::{Allowance, Progress};
+
+    #[test]
+    fn everything_the_agent_should_know_is_in_it_once() {
+        let sources = Sources {
+            prompt: Some("# Fix it".into()),
+            todo: Some("- [ ] one".into()),
+            agents: None,
+            goal: Some("Reach the moon".into()),
+        };
+        let start = Start {
+            iteration: 12,
+            attempt: 1,
+            model: "m".into(),
+            session: None,
+            strategy: Some("Think differently".into()),
+            notes: vec!["the check failed".into()],
+            summary: Some("ten iterations".into()),
+            progress: vec![Progress { iteration: 11, text: "built the engine".into() }],
+            allowance: Allowance::default(),
+        };
+        let prompt = assemble(&sources, &start, true);
+        for part in [
+            "# Goal\n\nReach the moon",
+            "# Fix it",
+            "Think differently",
+            "the check failed",
+            "- [ ] one",
+            "no AGENTS.md",
+            "ten iterations",
+            "11. built the engine",
+            "StructuredOutput",
+        ] {
+            assert_eq!(prompt.matches(part).count(), 1, "{part}: {prompt}");
+        }
+        assert_eq!(title(&sources, "x"), "Reach the moon");
+        let with_agents = Sources { agents: Some("run make".into()), ..sources };
+        let prompt = assemble(&with_agents, &start, false);
+        assert!(
+            prompt.contains("run make") && !prompt.contains("no AGENTS.md") && !prompt.contains("StructuredOutput")
+        );
+    }
+
+    #[test]
+    fn long_files_are_cut_and_say_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::new(dir.path());
+        std::fs::create_dir(folder.ralph()).unwrap();
+        std::fs::write(folder.prompt(), "x".repeat(300 * 1024)).unwrap();
+        let sources = read(&folder, &Settings::default()).unwrap();
+        let prompt = sources.prompt.unwrap();
+        assert!(prompt.len() < 270 * 1024 && prompt.contains("cut here"));
+        let missing = Settings { goal: Some("none.md".into()), ..Settings::default() };
+        assert!(read(&folder, &missing).unwrap_err().to_string().contains("none.md"));
+    }
+}

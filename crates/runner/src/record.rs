@@ -1,0 +1,137 @@
+//! The run on disk: `events.ndjson` is the truth, the logs are for people. A recording that fails never
+//! changes a run: it is said once, and the run goes on.
+
+use crate::Folder;
+use crate::files::{append, fresh, private_dir};
+use crate::plain::Plain;
+use cycle::{EventKind, LoopEvent};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    folder: Folder,
+    stamp: String,
+    events: File,
+    /// The agents' lines alone, as other loops write them.
+    raw: Option<File>,
+    run_log: Option<File>,
+    iteration_log: Option<File>,
+    plain: Plain,
+    broken: bool,
+}
+
+impl Recorder {
+    /// `stamp` names the logs; `id` the run.
+    pub(crate) fn open(folder: &Folder, id: &str, stamp: &str) -> io::Result<Self> {
+        private_dir(&folder.run(id))?;
+        let path = folder.events(id);
+        let mut events = append(&path)?;
+        mend(&path, &mut events)?;
+        let ralph = folder.ralph();
+        Ok(Self {
+            folder: folder.clone(),
+            stamp: stamp.to_owned(),
+            events,
+            raw: fresh(&ralph.join("events.log")).ok(),
+            run_log: append(&ralph.join(format!("run_{stamp}.log"))).ok(),
+            iteration_log: None,
+            plain: Plain::default(),
+            broken: false,
+        })
+    }
+
+    /// Writes an event. What was `derived` from an agent's line goes into the logs only. Says why, the first
+    /// time that it cannot be written.
+    pub(crate) fn event(&mut self, event: &LoopEvent, derived: bool) -> Option<String> {
+        if let EventKind::IterationStarted(start) = &event.kind {
+            let name = format!("iter_{}_{}.log", self.stamp, start.iteration);
+            self.iteration_log = append(&self.folder.ralph().join(name)).ok();
+        }
+        self.logs(event);
+        if derived {
+            return None;
+        }
+        // One write: a crash leaves whole lines and at most one torn tail.
+        let written = self.events.write_all(format!("{}\n", event.to_line()).as_bytes());
+        let kept = written.and_then(|()| if is_milestone(event) { self.events.sync_data() } else { Ok(()) });
+        match kept {
+            Err(error) if !std::mem::replace(&mut self.broken, true) => {
+                Some(format!("this run is no longer recorded: {error}"))
+            }
+            _ => None,
+        }
+    }
+
+    fn logs(&mut self, event: &LoopEvent) {
+        if let (EventKind::Agent { line, .. }, Some(raw)) = (&event.kind, &mut self.raw) {
+            let _ = raw.write_all(format!("{}\n", line.get()).as_bytes());
+        }
+        let lines = self.plain.lines(event);
+        if lines.is_empty() {
+            return;
+        }
+        let text = format!("{}\n", lines.join("\n"));
+        for log in [&mut self.run_log, &mut self.iteration_log].into_iter().flatten() {
+            let _ = log.write_all(text.as_bytes());
+        }
+    }
+}
+
+/// What a reboot must not take back.
+fn is_milestone(event: &LoopEvent) -> bool {
+    matches!(event.kind, EventKind::IterationEnded { .. } | EventKind::Verdict(_) | EventKind::RunStarted(_))
+}
+
+/// A torn last line gets its end, so that the next event starts on a line of its own.
+fn mend(path: &Path, events: &mut File) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    if file.metadata()?.len() == 0 {
+        return Ok(());
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    if last == *b"\n" { Ok(()) } else { events.write_all(b"\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cycle::Verbatim;
+
+    #[test]
+    fn what_was_derived_is_not_recorded_and_a_torn_tail_is_mended() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::new(dir.path());
+        let paused = EventKind::Paused.at(1);
+        {
+            let mut recorder = Recorder::open(&folder, "r", "s").unwrap();
+            recorder.event(&paused, false);
+            recorder.event(&EventKind::Resumed.at(2), true);
+            recorder.event(&EventKind::Agent { iteration: 1, line: Verbatim::new("{\"a\": 1}") }.at(3), false);
+        }
+        let path = folder.events("r");
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
+        assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":4,\"ty").unwrap();
+        Recorder::open(&folder, "r", "s").unwrap().event(&paused, false);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().last(), Some(paused.to_line().as_str()), "{text}");
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn adversary_34_a_planted_link_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::new(dir.path());
+        std::fs::create_dir_all(folder.run("r")).unwrap();
+        let victim = dir.path().join("victim");
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.events("r")).unwrap();
+        assert!(Recorder::open(&folder, "r", "s").is_err());
+        assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
+    }
+}

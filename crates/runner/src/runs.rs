@@ -1,0 +1,125 @@
+//! Earlier runs of a folder: their list, and what one of them knew when it stopped.
+
+use crate::Folder;
+use crate::record::Recorder;
+use crate::replay::spoken;
+use cycle::{EventKind, Listener, LoopEvent, Memory, Outcome, Receipt, RunStarted};
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RunsError {
+    #[error("there are no runs here yet; start one with 'ralph'")]
+    None,
+    #[error("there is no run {0} here; 'ralph runs' lists them")]
+    Unknown(String),
+    #[error("{} cannot be used: {source}", file.display())]
+    Io { file: PathBuf, source: std::io::Error },
+    #[error("run {0} asks nothing")]
+    NoQuestion(String),
+}
+
+/// What a recording tells.
+#[derive(Debug, Clone)]
+pub struct RunInfo {
+    pub id: String,
+    pub started: u64,
+    pub start: Option<RunStarted>,
+    pub memory: Memory,
+    pub receipts: Vec<(u32, Receipt)>,
+    /// An iteration that never ended, as far as it was heard.
+    pub(crate) torn: Option<(u32, Box<Receipt>)>,
+}
+
+/// Newest first.
+pub fn list(folder: &Folder) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.runs()).into_iter().flatten().flatten();
+    let mut ids: Vec<String> = entries
+        .filter(|entry| entry.path().join("events.ndjson").is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    ids.sort_unstable_by(|one, other| other.cmp(one));
+    ids
+}
+
+/// The run of that name, or that starts with it; without a name the newest.
+pub fn find(folder: &Folder, name: Option<&str>) -> Result<String, RunsError> {
+    let mut runs = list(folder).into_iter();
+    match name {
+        None => runs.next().ok_or(RunsError::None),
+        Some(name) => runs.find(|id| id.starts_with(name)).ok_or_else(|| RunsError::Unknown(name.into())),
+    }
+}
+
+/// Agents' lines are most of a recording, and none of what is remembered.
+fn is_agent_line(line: &str) -> bool {
+    const HEAD: usize = 48;
+    line[..line.floor_char_boundary(HEAD.min(line.len()))].contains("\"type\":\"agent\"")
+}
+
+pub fn load(folder: &Folder, id: &str) -> Result<RunInfo, RunsError> {
+    let file = folder.events(id);
+    let bytes = std::fs::read(&file).map_err(|source| RunsError::Io { file, source })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut info =
+        RunInfo { id: id.into(), started: 0, start: None, memory: Memory::default(), receipts: Vec::new(), torn: None };
+    let mut open: Option<(u32, Vec<&str>)> = None;
+    for line in text.lines() {
+        if is_agent_line(line) {
+            if let Some((_, lines)) = &mut open {
+                lines.push(line);
+            }
+            continue;
+        }
+        let Ok(event) = LoopEvent::parse(line) else { continue };
+        match &event.kind {
+            EventKind::RunStarted(start) if info.start.is_none() => {
+                info.started = event.at;
+                info.start = Some((**start).clone());
+            }
+            EventKind::IterationStarted(start) => open = Some((start.iteration, Vec::new())),
+            EventKind::IterationEnded { iteration, receipt } => {
+                open = None;
+                info.receipts.push((*iteration, (**receipt).clone()));
+            }
+            _ => {}
+        }
+        info.memory.fold(&event);
+    }
+    info.torn = open.map(|(iteration, lines)| (iteration, Box::new(torn(iteration, &lines))));
+    Ok(info)
+}
+
+/// What an iteration cost that was cut off: it counts, the iteration does not.
+fn torn(iteration: u32, lines: &[&str]) -> Receipt {
+    let mut listener = Listener::new(iteration);
+    for line in lines {
+        if let Ok(LoopEvent { kind: EventKind::Agent { line, .. }, .. }) = LoopEvent::parse(line) {
+            listener.hear(&spoken(&line));
+        }
+    }
+    let heard = listener.into_heard();
+    Receipt {
+        outcome: Outcome::Interrupted,
+        blocking: Some("ralph itself was stopped during this iteration".into()),
+        cost_usd: heard.cost_usd,
+        tokens: heard.tokens,
+        tool_calls: heard.tool_calls,
+        session: heard.session,
+        ..Receipt::default()
+    }
+}
+
+/// Puts a person's answer into a run that waits for one. The caller holds the folder's lock.
+pub fn answer(folder: &Folder, id: &str, text: &str, now: u64) -> Result<String, RunsError> {
+    let info = load(folder, id)?;
+    let blocked = info.memory.verdict.and_then(|verdict| verdict.question);
+    let question =
+        blocked.filter(|_| info.memory.question.is_some()).ok_or_else(|| RunsError::NoQuestion(id.into()))?;
+    let fail = |source| RunsError::Io { file: folder.events(id), source };
+    let mut recorder = Recorder::open(folder, id, id).map_err(fail)?;
+    let event = EventKind::Answered { id: question.id.clone(), text: text.into() }.at(now);
+    match recorder.event(&event, false) {
+        None => Ok(question.text),
+        Some(why) => Err(fail(std::io::Error::other(why))),
+    }
+}
