@@ -11,6 +11,9 @@ const LINE_MAX: usize = 1024 * 1024;
 /// A version must be there this soon, or clients give up on it.
 const VERSION_WITHIN: Duration = Duration::from_secs(2);
 
+/// Busy machines need some time between starting us and writing to us.
+const FIRST_LINE_AT_LEAST: Duration = Duration::from_secs(1);
+
 fn world(turns: Value) -> World {
     World::empty(mock::Script::from_value(turns).expect("a script")).expect("a world")
 }
@@ -90,6 +93,20 @@ fn s05_an_orchestrator_with_a_schema_and_two_prompts() {
             .close(),
     );
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+}
+
+/// A client that is slow to write its first line must not find a closed pipe in place of the reason.
+#[test]
+fn s25_a_failed_start_waits_for_the_first_line() {
+    let args: Vec<&str> = STREAM.into_iter().chain(["--resume", "7f6f1c38-8f5b-4f0e-9d3e-0c1f7a2b3c4d"]).collect();
+    let reason = json!({"type": "result", "subtype": "error_during_execution"});
+    let world = world(json!([]));
+    let silent = finish(claude(&world, &args).wait(reason.clone()).hold());
+    assert!(silent.elapsed > FIRST_LINE_AT_LEAST, "gone after {:?}", silent.elapsed);
+    let run = claude(&world, &args).wait(reason);
+    let spoken = finish(run.send(request("one", &json!({"subtype": "initialize"}))).hold());
+    assert!(spoken.elapsed < silent.elapsed, "{:?}", spoken.elapsed);
+    assert_eq!((silent.code, spoken.code), (Some(1), Some(1)));
 }
 
 /// Its hooks answer "ask", its look-ahead matcher lets reading through, its Stop hook blocks once.

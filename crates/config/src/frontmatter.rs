@@ -85,11 +85,16 @@ fn plain_value(value: &str) -> Option<Value> {
         first if first.is_ascii_alphabetic() => match value {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
-            _ if is_yaml_word(value) || value.contains([':', '#']) || !printable(value) => None,
+            _ if is_yaml_word(value) || ends_early(value) || !printable(value) => None,
             _ => Some(Value::String(value.to_owned())),
         },
         _ => None,
     }
+}
+
+/// Where YAML sees another key or a comment begin. A colon or hash inside a word, as in `Bash(ls:*)`, is text.
+fn ends_early(value: &str) -> bool {
+    value.ends_with(':') || value.contains(": ") || value.contains(" #")
 }
 
 /// Words that YAML reads as something other than text.

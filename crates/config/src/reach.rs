@@ -1,8 +1,9 @@
 //! What the documents of a folder may pull into the conversation. A cloned repository chooses its links and
 //! `@imports`; neither may carry the user's keys to a model.
 
-use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
 
 use crate::{Places, trust};
 
@@ -16,6 +17,7 @@ pub(crate) struct Reach<'a> {
     home: OnceCell<Option<PathBuf>>,
     config_dir: OnceCell<PathBuf>,
     trusted: OnceCell<bool>,
+    plain_folders: RefCell<HashMap<PathBuf, bool>>,
 }
 
 impl<'a> Reach<'a> {
@@ -23,14 +25,46 @@ impl<'a> Reach<'a> {
         let mut roots = vec![places.checkout_root(), places.project_root()];
         roots.dedup();
         roots.extend(added.iter().filter_map(|dir| dir.canonicalize().ok()));
-        Self { places, roots, home: OnceCell::new(), config_dir: OnceCell::new(), trusted: OnceCell::new() }
+        Self {
+            places,
+            roots,
+            home: OnceCell::new(),
+            config_dir: OnceCell::new(),
+            trusted: OnceCell::new(),
+            plain_folders: RefCell::default(),
+        }
     }
 
     /// Whether a document of the project may be what this path leads to. Plain files always; links must stay in
     /// the project, or the user vouched for the folder and they lead to an ordinary place in the user's home.
     pub(crate) fn may_hold(&self, path: &Path) -> bool {
+        if self.is_plain(path) {
+            return true;
+        }
         let Ok(real) = path.canonicalize() else { return false };
         real == path || self.in_project(&real) || (self.is_trusted() && self.in_open_home(&real))
+    }
+
+    /// Whether no part of the path is a link. Folders are looked at once: resolving each of hundreds of documents
+    /// from the root would be most of the start.
+    fn is_plain(&self, path: &Path) -> bool {
+        let spelled_out = path.is_absolute() && path.components().all(|part| !matches!(part, Component::ParentDir));
+        let is_link = |path: &Path| path.symlink_metadata().map_or(true, |metadata| metadata.is_symlink());
+        spelled_out && !is_link(path) && path.parent().is_some_and(|folder| self.is_plain_folder(folder))
+    }
+
+    fn is_plain_folder(&self, folder: &Path) -> bool {
+        if let Some(known) = self.plain_folders.borrow().get(folder) {
+            return *known;
+        }
+        let plain = match folder.parent() {
+            None => true,
+            Some(parent) => {
+                folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) && self.is_plain_folder(parent)
+            }
+        };
+        self.plain_folders.borrow_mut().insert(folder.to_owned(), plain);
+        plain
     }
 
     /// Whether a file of the project that lies in `folder`, or anything it imports, may import `real` (resolved).

@@ -39,6 +39,8 @@ pub(crate) struct Running {
     out: Receiver,
     messages: Option<mpsc::Sender<Vec<u8>>>,
     buffer: Vec<u8>,
+    /// Of the buffer: no newline up to here.
+    scanned: usize,
     /// The rest of a line that is too long.
     skipping: bool,
     total: u64,
@@ -69,6 +71,7 @@ impl Running {
             out,
             messages: None,
             buffer: Vec::new(),
+            scanned: 0,
             skipping: false,
             total: 0,
             idle,
@@ -152,27 +155,36 @@ impl Running {
             }
             Ok(_) => self.closed = true,
             Err(_) if self.leave_by.is_some_and(|leave| leave <= Instant::now()) => {
-                self.ending = Some(AgentEnd::Lingered)
+                self.ending = Some(AgentEnd::Lingered);
             }
             Err(_) => self.ending = Some(AgentEnd::Silent),
         }
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() > LINE_MAX && !self.buffer.contains(&b'\n') {
-            self.buffer.clear();
+        let ends = bytes.contains(&b'\n');
+        if !ends && self.buffer.len() + bytes.len() > LINE_MAX {
             self.skipping = true;
+            self.buffer.clear();
+            self.scanned = 0;
+        }
+        if ends || !self.skipping {
+            self.buffer.extend_from_slice(bytes);
         }
     }
 
     fn take_line(&mut self) -> Option<Said> {
-        let end = match self.buffer.iter().position(|byte| *byte == b'\n') {
+        let found = self.buffer[self.scanned..].iter().position(|byte| *byte == b'\n');
+        let end = match found.map(|at| self.scanned + at) {
             Some(end) => end,
-            None if self.closed && !self.buffer.is_empty() => self.buffer.len(),
-            None => return None,
+            None if self.closed && (self.skipping || !self.buffer.is_empty()) => self.buffer.len(),
+            None => {
+                self.scanned = self.buffer.len();
+                return None;
+            }
         };
         let line: Vec<u8> = self.buffer.drain(..(end + 1).min(self.buffer.len())).collect();
+        self.scanned = 0;
         if std::mem::take(&mut self.skipping) {
             return Some(Said::TooLong);
         }

@@ -14,7 +14,7 @@ pub(crate) fn moment(reset: &Reset, now: u64, local: &TimeZone) -> Option<u64> {
         Reset::At(at) => *at,
         Reset::After { ms } => now.saturating_add(*ms),
         Reset::Clock { date, hour, minute, zone } => {
-            let zone = zone.as_deref().map_or(Some(local.clone()), |name| TimeZone::get(name).ok())?;
+            let zone = zone.as_deref().map_or(Some(local.clone()), named)?;
             let here = Timestamp::from_millisecond(i64::try_from(now).ok()?).ok()?.to_zoned(zone);
             let time = Time::new(i8::try_from(*hour).ok()?, i8::try_from(*minute).ok()?, 0, 0).ok()?;
             let next = match date {
@@ -25,6 +25,11 @@ pub(crate) fn moment(reset: &Reset, now: u64, local: &TimeZone) -> Option<u64> {
         }
     };
     (at <= now.saturating_add(FURTHEST_MS)).then_some(at)
+}
+
+/// Machines without zone tables know at least this one.
+fn named(zone: &str) -> Option<TimeZone> {
+    if zone.eq_ignore_ascii_case("utc") { Some(TimeZone::UTC) } else { TimeZone::get(zone).ok() }
 }
 
 fn next_at(here: &Zoned, time: Time) -> Option<Zoned> {

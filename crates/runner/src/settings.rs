@@ -198,6 +198,11 @@ impl Settings {
         Ok(self)
     }
 
+    /// Whether agents are to use their own login and no key.
+    pub fn wants_login(&self) -> bool {
+        self.auth == AuthWish::Login
+    }
+
     pub fn is_structured(&self) -> bool {
         self.structured.unwrap_or(self.goal.is_some())
     }

@@ -5,6 +5,7 @@
 
 mod builtin;
 mod desk;
+mod failed;
 mod opening;
 mod recall;
 mod slash;
@@ -13,7 +14,8 @@ mod user_turn;
 mod writer;
 
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
-pub use opening::{failed_start, mirror};
+pub use failed::failed_start;
+pub use opening::mirror;
 pub use writer::{Writer, warn};
 
 use crate::cancel::Why;
@@ -53,7 +55,7 @@ pub async fn run(options: Options) -> ExitCode {
     let (questions, asked) = tokio::sync::mpsc::unbounded_channel();
     let (shared, lane) = match opening::open(options, writer, questions) {
         Ok(opened) => opened,
-        Err(failed) => return opening::fail(failed).await,
+        Err(failed) => return failed::fail(failed).await,
     };
     let desk = match Desk::open(&shared, input, prompt) {
         Ok(desk) => desk,

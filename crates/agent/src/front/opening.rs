@@ -1,5 +1,6 @@
 //! From options to a conversation that is ready for its first prompt.
 
+use super::failed::Failed;
 use super::{Writer, warn};
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
@@ -9,7 +10,7 @@ use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
 use crate::small::{self, Question};
 use crate::toolset::Toolset;
-use crate::{Options, OutputFormat, SessionPlan, access, prompt};
+use crate::{Options, SessionPlan, access, prompt};
 use serde_json::{Value, json};
 use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
@@ -17,14 +18,6 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
-use wire::{ExitCode, Outcome, ResultUsage};
-
-/// A start that failed, with what is needed to say so in the asked format.
-pub struct Failed {
-    emitter: Emitter,
-    format: OutputFormat,
-    message: String,
-}
 
 pub fn open(
     mut options: Options,
@@ -35,7 +28,10 @@ pub fn open(
         .log_to(options.debug_file.as_deref());
     let loaded = match earlier(&options) {
         Ok(loaded) => loaded,
-        Err(message) => return Err(Box::new(Failed { emitter, format: options.output, message })),
+        Err(message) => {
+            let (input, format) = (options.input, options.output);
+            return Err(Box::new(Failed { emitter, input, format, message }));
+        }
     };
     add_builtin_agents(&mut options);
     let secrets = Secrets::of(&options);
@@ -80,51 +76,6 @@ pub fn missing_agent(shared: &Shared) -> Option<String> {
     let name = setup.agent.as_ref().filter(|name| !setup.agents.iter().any(|agent| agent.name == **name))?;
     let known: Vec<&str> = setup.agents.iter().map(|agent| agent.name.as_str()).collect();
     Some(format!("Error: there is no agent '{name}'. Known: {}", known.join(", ")))
-}
-
-/// A start that failed before there were options: the same ending, from a message alone.
-pub async fn failed_start(format: OutputFormat, message: String) -> ExitCode {
-    let Ok(writer) = Writer::start() else {
-        warn(&message);
-        return ExitCode::Failure;
-    };
-    let emitter = Emitter::new(format, false, uuid::Uuid::new_v4().to_string(), writer);
-    fail(Box::new(Failed { emitter, format, message })).await
-}
-
-/// A failed start ends like a failed turn: with a result in the asked format, and exit 1.
-pub async fn fail(failed: Box<Failed>) -> ExitCode {
-    if matches!(failed.format, OutputFormat::StreamJson | OutputFormat::JsonList) {
-        failed.emitter.result(zeroed(&failed.message)).await;
-    }
-    warn(&failed.message);
-    failed.emitter.finish().await;
-    ExitCode::Failure
-}
-
-fn zeroed(message: &str) -> Outcome {
-    Outcome {
-        subtype: "error_during_execution",
-        is_error: true,
-        duration_ms: 0,
-        duration_api_ms: 0,
-        num_turns: 0,
-        result: None,
-        errors: Some(vec![message.to_owned()]),
-        stop_reason: None,
-        total_cost_usd: 0.0,
-        usage: ResultUsage::default(),
-        model_usage: std::collections::BTreeMap::new(),
-        permission_denials: Vec::new(),
-        structured_output: None,
-        api_error_status: None,
-        terminal_reason: "turn_setup_failed",
-        fast_mode_state: "off",
-        origin: None,
-        ttft_ms: None,
-        ttft_stream_ms: None,
-        time_to_request_ms: None,
-    }
 }
 
 #[derive(Default)]

@@ -5,7 +5,7 @@ use crate::argv::{self, Typed};
 use crate::environment::Environment;
 use crate::meaning::{self, CONTRACT_VERSION, Refusal};
 use crate::say;
-use agent::OutputFormat;
+use agent::{InputFormat, OutputFormat};
 use wire::ExitCode;
 
 /// Subcommands of the reference that clients call, and those we know but do not have.
@@ -72,9 +72,9 @@ fn refuse(line: &str) -> ExitCode {
 }
 
 fn refused(typed: &Typed, refusal: Refusal) -> ExitCode {
-    let format = meaning::formats(typed).map_or(OutputFormat::Text, |(_, output)| output);
+    let (input, output) = meaning::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
     match runtime() {
-        Ok(runtime) if refusal.as_result => runtime.block_on(agent::failed_start(format, refusal.text)),
+        Ok(runtime) if refusal.as_result => runtime.block_on(agent::failed_start(input, output, refusal.text)),
         _ => refuse(&refusal.text),
     }
 }
@@ -85,7 +85,7 @@ fn is_interactive(typed: &Typed, options: &agent::Options, environment: &Environ
         && environment.stdout_is_terminal
         && options.prompt.is_none()
         && !typed.has("print")
-        && options.input == agent::InputFormat::Text
+        && options.input == InputFormat::Text
 }
 
 /// A first word that is a command, unless `-p` says that it is a prompt.

@@ -7,6 +7,12 @@ mod doctor;
 mod explain;
 mod help;
 mod link;
+mod loop_ask;
+mod loop_flags;
+mod loop_init;
+mod loop_replay;
+mod loop_run;
+mod loop_runs;
 mod mock;
 mod trust;
 
@@ -17,8 +23,7 @@ use wire::ExitCode;
 /// `ralph …`: everything but the agent.
 pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
     let Some((first, rest)) = words.split_first() else {
-        say::out(&help::ralph());
-        return ExitCode::Success;
+        return loop_run::run(words, environment);
     };
     match first.as_str() {
         "-v" | "-V" | "--version" | "version" => {
@@ -36,8 +41,17 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "trust" => trust::run(environment),
         "mock" => mock::run(rest, environment),
         "demo" => demo::run(environment),
+        "init" => loop_init::run(environment),
+        "resume" => loop_run::resume(rest, environment),
+        "runs" => loop_runs::list(environment),
+        "show" => loop_runs::show(rest, environment),
+        "answer" => loop_runs::answer(rest, environment),
+        _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
-            let names = ["agent", "auth", "demo", "doctor", "explain", "help", "link", "mock", "trust", "version"];
+            let names = [
+                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mock", "resume", "runs", "show", "trust",
+                "version",
+            ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))
                 .unwrap_or_default();

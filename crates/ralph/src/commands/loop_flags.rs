@@ -1,0 +1,214 @@
+//! What was typed after `ralph`: every key of `.ralph/config.toml` is a flag, plus a few that are about
+//! this one run.
+
+use std::path::PathBuf;
+
+/// How a flag's value is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Whole,
+    Amount,
+    Switch,
+    List,
+}
+
+use Kind::{Amount, List, Switch, Text, Whole};
+
+/// Flag, key, kind, help.
+const FLAGS: [(&str, &str, Kind, &str); 37] = [
+    ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
+    ("max-iterations", "max", Whole, "the same"),
+    ("duration", "duration", Text, "wall time of the run, like 4h"),
+    ("max-cost", "max_cost", Amount, "USD of the run"),
+    ("max-tokens", "max_tokens", Whole, "tokens of the run"),
+    ("iteration-time", "iteration_time", Text, "wall time of one iteration"),
+    ("iteration-cost", "iteration_cost", Amount, "USD of one iteration"),
+    ("iteration-tokens", "iteration_tokens", Whole, "tokens of one iteration"),
+    ("day-time", "day_time", Text, "wall time of all runs of a day"),
+    ("day-cost", "day_cost", Amount, "USD of all runs of a day"),
+    ("day-tokens", "day_tokens", Whole, "tokens of all runs of a day"),
+    ("idle", "idle", Text, "an agent that is silent this long is stopped (5m)"),
+    ("prompt", "prompt", Text, "the prompt file (.ralph/prompt.md, docs/PROMPT.md)"),
+    ("todo", "todo", Text, "the todo list (.ralph/todo.md)"),
+    ("goal", "goal", Text, "a goal file; the summary DONE reaches it"),
+    ("promise", "promise", Text, "the words that claim completion"),
+    ("session", "session", Text, "clean, or continue: one conversation for all iterations"),
+    ("cooldown", "cooldown", Text, "seconds between iterations"),
+    ("check", "check", List, "a command that must pass before done counts; repeatable"),
+    ("check-time", "check_time", Text, "how long a check may take (10m)"),
+    ("commit", "commit", Switch, "a git commit per iteration"),
+    ("backend", "backend", Text, "auto, builtin, claude, or a path"),
+    ("model", "model", Text, "the model (sonnet)"),
+    ("fallback-model", "fallback_model", Text, "tried when the loop gets nowhere"),
+    ("reasoning", "reasoning", Text, "none, low, med, high"),
+    ("permissions", "permissions", Text, "bypass, acceptEdits, default, plan"),
+    ("tools", "tools", Text, "the agent's tools"),
+    ("auth", "auth", Text, "auto, or login: the agent's own login"),
+    ("output-format", "output_format", Text, "stream-json, args, json, text: how the agent is spoken to"),
+    ("pty", "pty_mode", Switch, "give the agent a terminal"),
+    ("structured", "structured", Switch, "require results of the form {\"summary\": …}"),
+    ("live", "live", Switch, "show the agent's words as they come"),
+    ("max-failures", "max_failures", Whole, "failed iterations in a row that end the run (3)"),
+    ("failure-pause", "failure_pause", Text, "seconds after a failed iteration (2)"),
+    ("on-failure", "on_failure", Text, "continue, or stop at the first"),
+    ("stuck", "stuck", Switch, "--stuck=false: never mind when nothing changes"),
+    ("summarise-every", "summarise_every", Whole, "iterations between summaries (10); 0 is never"),
+];
+
+/// Flags about this run alone.
+const OWN: [(&str, &str); 6] = [
+    ("json", "print every event as a line of JSON"),
+    ("no-tui", "plain lines, no screen"),
+    ("continue", "go on with the last run where it is not done"),
+    ("replay", "play a recording instead of running (--replay [FILE])"),
+    ("help", "this text"),
+    ("h", "the same"),
+];
+
+#[derive(Debug, Default, PartialEq)]
+pub struct Wanted {
+    pub settings: toml::Table,
+    pub json: bool,
+    pub plain: bool,
+    pub go_on: bool,
+    /// `--replay`, with a file or without.
+    pub replay: Option<Option<PathBuf>>,
+    pub help: bool,
+}
+
+/// Whether `ralph WORD …` is about the loop.
+pub fn is_ours(word: &str) -> bool {
+    if word.parse::<u32>().is_ok() {
+        return true;
+    }
+    let name = word.strip_prefix("--").map(|flag| flag.split('=').next().unwrap_or(flag));
+    name.is_some_and(|name| name != "help" && (find(name).is_some() || OWN.iter().any(|(own, _)| *own == name)))
+}
+
+fn find(name: &str) -> Option<&'static (&'static str, &'static str, Kind, &'static str)> {
+    FLAGS.iter().find(|(flag, ..)| *flag == name)
+}
+
+pub fn parse(words: &[String]) -> Result<Wanted, String> {
+    let mut wanted = Wanted::default();
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        if let Ok(max) = word.parse::<u32>() {
+            wanted.settings.insert("max".into(), toml::Value::Integer(max.into()));
+            continue;
+        }
+        let Some(flag) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
+            return Err(format!("error: '{word}' is neither a number of iterations nor a flag. See 'ralph --help'."));
+        };
+        let (name, inline) = flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value.to_owned())));
+        if wanted.own(name, inline.as_deref(), &mut words) {
+            continue;
+        }
+        let Some((_, key, kind, _)) = find(name) else {
+            let names = FLAGS.iter().map(|(flag, ..)| *flag).chain(OWN.iter().map(|(flag, _)| *flag));
+            let hint = crate::argv::nearest(name, names).map(|near| format!(" Did you mean '--{near}'?"));
+            return Err(format!("error: unknown option '{word}'.{}", hint.unwrap_or_default()));
+        };
+        let value = match (inline, kind) {
+            (Some(value), _) => value,
+            (None, Switch) => "true".to_owned(),
+            (None, _) => words.next().cloned().ok_or_else(|| format!("error: option '--{name}' needs a value."))?,
+        };
+        wanted.set(name, key, *kind, value)?;
+    }
+    Ok(wanted)
+}
+
+impl Wanted {
+    fn own<'a>(
+        &mut self,
+        name: &str,
+        inline: Option<&str>,
+        words: &mut std::iter::Peekable<impl Iterator<Item = &'a String>>,
+    ) -> bool {
+        match name {
+            "json" => self.json = true,
+            "no-tui" => self.plain = true,
+            "continue" => self.go_on = true,
+            "help" | "h" => self.help = true,
+            "replay" => {
+                let next = words.next_if(|word| !word.starts_with('-'));
+                self.replay = Some(inline.map(PathBuf::from).or(next.map(PathBuf::from)));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn set(&mut self, name: &str, key: &str, kind: Kind, value: String) -> Result<(), String> {
+        let wrong = |what: &str| format!("error: option '--{name}' needs {what}, not '{value}'.");
+        let value = match kind {
+            Text => toml::Value::String(value),
+            Whole => toml::Value::Integer(value.parse::<u32>().map_err(|_| wrong("a whole number"))?.into()),
+            Amount => toml::Value::Float(value.parse().map_err(|_| wrong("an amount in USD"))?),
+            Switch => toml::Value::Boolean(value.parse().map_err(|_| wrong("true or false"))?),
+            List => {
+                let list = self.settings.entry(key).or_insert_with(|| toml::Value::Array(Vec::new()));
+                if let toml::Value::Array(list) = list {
+                    list.push(toml::Value::String(value));
+                }
+                return Ok(());
+            }
+        };
+        self.settings.insert(key.into(), value);
+        Ok(())
+    }
+}
+
+pub fn help() -> String {
+    let mut text = String::from("Usage: ralph [N] [options]\n\nRuns an agent in iterations until it is done, and checked.\n\n");
+    for (flag, _, kind, help) in FLAGS {
+        let value = if kind == Switch { "" } else { " <value>" };
+        text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}{value}")));
+    }
+    for (flag, help) in OWN.iter().filter(|(flag, _)| flag.len() > 1) {
+        text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}")));
+    }
+    text.push_str("\nEvery option but the last ones is also a key of .ralph/config.toml.\n\nExit codes:\n");
+    text + &wire::exit_table()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &str) -> Result<Wanted, String> {
+        parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn adversary_37_both_forms_of_a_value_are_the_same() {
+        assert_eq!(parsed("--max=3").unwrap(), parsed("--max 3").unwrap());
+        assert_eq!(parsed("--max-iterations=3").unwrap(), parsed("3").unwrap());
+        assert_eq!(parsed("--check make --check=lint").unwrap().settings["check"].as_array().unwrap().len(), 2);
+        assert_eq!(parsed("--commit").unwrap(), parsed("--commit=true").unwrap());
+    }
+
+    #[test]
+    fn mistakes_are_one_line_with_a_hint() {
+        for (words, message) in [
+            ("--max x", "error: option '--max' needs a whole number, not 'x'."),
+            ("--max", "error: option '--max' needs a value."),
+            ("--modle m", "error: unknown option '--modle'. Did you mean '--model'?"),
+            ("3 four", "error: 'four' is neither a number of iterations nor a flag. See 'ralph --help'."),
+        ] {
+            assert_eq!(parsed(words).unwrap_err(), message, "{words}");
+        }
+    }
+
+    #[test]
+    fn every_flag_is_a_key_and_every_key_a_flag() {
+        let template = include_str!("../../../runner/src/templates/config.toml");
+        let words = |line: &str| line.trim_start_matches("# ").split(" = ").next().unwrap_or_default().to_owned();
+        let keys: Vec<String> = template.lines().filter(|line| line.contains(" = ")).map(words).collect();
+        for key in keys {
+            assert!(FLAGS.iter().any(|(_, known, ..)| *known == key), "{key} has no flag");
+        }
+    }
+}

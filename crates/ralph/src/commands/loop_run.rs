@@ -1,0 +1,190 @@
+//! `ralph [N]` and `ralph resume`: wires the loop to this machine.
+
+use super::{loop_ask, loop_flags, loop_init, loop_replay, runtime};
+use crate::environment::{Environment, hangup_is_ignored};
+use crate::{meaning, say};
+use config::Found;
+use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, Settings, Sink};
+use std::io::Write;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use wire::ExitCode;
+
+/// Commands from signals and people; nobody types faster.
+const COMMANDS_MAX: usize = 16;
+/// For what agents left running, at the very end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A reason not to start.
+struct Refusal(String);
+
+impl<E: std::error::Error> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self(format!("error: {error}"))
+    }
+}
+
+pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+    started(words, environment, None)
+}
+
+/// `ralph resume [RUN] [options]`.
+pub fn resume(words: &[String], environment: &Environment) -> ExitCode {
+    let (name, flags) = match words.split_first() {
+        Some((first, rest)) if !first.starts_with('-') => (Some(first.as_str()), rest),
+        _ => (None, words),
+    };
+    match runner::find(&Folder::new(&environment.cwd), name) {
+        Ok(id) => started(flags, environment, Some(id)),
+        Err(error) => refuse(&format!("error: {error}")),
+    }
+}
+
+fn refuse(line: &str) -> ExitCode {
+    say::err(line);
+    ExitCode::Failure
+}
+
+fn started(words: &[String], environment: &Environment, resume: Option<String>) -> ExitCode {
+    let wanted = match loop_flags::parse(words) {
+        Ok(wanted) => wanted,
+        Err(line) => return refuse(&line),
+    };
+    if wanted.help {
+        say::out(&loop_flags::help());
+        return ExitCode::Success;
+    }
+    if let Some(file) = &wanted.replay {
+        return loop_replay::run(file.as_deref(), wanted.json, environment);
+    }
+    match job(&wanted, environment, resume) {
+        Ok(job) => go(job, wanted.json),
+        Err(Refusal(line)) => refuse(&line),
+    }
+}
+
+fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
+    let folder = Folder::new(&environment.cwd);
+    let settings = Settings::load(&folder.config(), wanted.settings.clone())?;
+    vouched(environment)?;
+    if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
+        found_nothing(&folder, &settings, environment)?;
+    }
+    if settings.pty_mode {
+        return Err(Refusal("error: this build has no terminal for agents yet; leave out --pty and pty_mode.".into()));
+    }
+    let path = environment.raw("PATH").unwrap_or_default();
+    let backend = runner::choose(&settings.backend, &environment.exe, &environment.cwd, path.as_ref())?;
+    let auth = auth(&settings, &backend.name, environment);
+    let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
+    Ok(Job {
+        folder,
+        settings,
+        backend,
+        auth,
+        env: environment.vars.clone(),
+        zone: jiff::tz::TimeZone::system(),
+        resume,
+        attended: false,
+    })
+}
+
+/// The last run, unless it is done.
+fn unfinished(folder: &Folder) -> Option<String> {
+    let info = runner::load(folder, &runner::find(folder, None).ok()?).ok()?;
+    let done = info.memory.verdict.is_some_and(|verdict| verdict.verdict == cycle::VerdictKind::Done);
+    (!done).then_some(info.id)
+}
+
+/// An agent works here unattended, so somebody has to have vouched for the folder.
+fn vouched(environment: &Environment) -> Result<(), Refusal> {
+    let places = meaning::places(environment);
+    if config::is_trusted(&places) {
+        return Ok(());
+    }
+    let here = environment.cwd.display();
+    if loop_ask::yes(&format!("{here} is not trusted. Agents will work in it on their own. Trust it?")) {
+        config::trust(&places)?;
+        return Ok(());
+    }
+    Err(Refusal(format!("error: {here} is not trusted, and agents would work in it on their own. Run 'ralph trust' first.")))
+}
+
+fn found_nothing(folder: &Folder, settings: &Settings, environment: &Environment) -> Result<(), Refusal> {
+    if let Some(prompt) = &settings.prompt {
+        return Err(Refusal(format!("error: the prompt {} is not there.", prompt.display())));
+    }
+    let missing = "there is no .ralph/prompt.md (or docs/PROMPT.md) here";
+    if loop_ask::yes(&format!("{missing}. Run 'ralph init' now?")) && loop_init::run(environment) == ExitCode::Success {
+        return Err(Refusal("Edit .ralph/prompt.md and .ralph/todo.md, then start 'ralph' again.".into()));
+    }
+    debug_assert!(!folder.prompt().is_file());
+    Err(Refusal(format!("error: {missing}. Run 'ralph init', edit the files it makes, and start again.")))
+}
+
+/// An external agent is given the key that we would use; our own finds it by itself.
+fn auth(settings: &Settings, backend: &str, environment: &Environment) -> Auth {
+    if settings.wants_login() {
+        return Auth::Login;
+    }
+    if backend == "builtin" {
+        return Auth::Ambient;
+    }
+    let chosen = meaning::credentials_only(None, environment).ok().and_then(|resolution| resolution.chosen);
+    match chosen.map(|chosen| chosen.found) {
+        Some(Found::ApiKey(key) | Found::ApiKeyFile(key)) => Auth::Key(key.expose().to_owned()),
+        _ => Auth::Ambient,
+    }
+}
+
+fn go(job: Job, json: bool) -> ExitCode {
+    proc::adopt_orphans();
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    let sink: Box<dyn Sink> = if json { Box::new(JsonSink::new(Stdout)) } else { Box::new(PlainSink::new(Stdout)) };
+    runtime.block_on(async {
+        let (sender, receiver) = mpsc::channel(COMMANDS_MAX);
+        let listening = tokio::spawn(listen(sender));
+        let verdict = runner::run(job, vec![sink], receiver).await;
+        listening.abort();
+        proc::end_all(GRACE).await;
+        match verdict {
+            Ok(verdict) => verdict.exit(),
+            Err(error) => refuse(&format!("error: {error}")),
+        }
+    })
+}
+
+/// Ctrl-C once finishes the iteration, twice stops it; the others end everything.
+async fn listen(commands: mpsc::Sender<Command>) {
+    let heard = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = heard else { return };
+    let stays = hangup_is_ignored();
+    loop {
+        let command = tokio::select! {
+            _ = interrupt.recv() => Command::Stop,
+            _ = terminate.recv() => Command::Terminate,
+            _ = hangup.recv(), if !stays => Command::Terminate,
+        };
+        if commands.send(command).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The commands' one way to stdout, for sinks. A reader that left is no error.
+pub struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        say::out(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! `ralph runs`, `ralph show RUN`, `ralph answer TEXT`: what happened here, and what is asked.
+
+use crate::environment::Environment;
+use crate::say;
+use runner::{Folder, Lock, PlainSink, RunInfo, Sink as _};
+use wire::ExitCode;
+
+/// Of a list; older runs are in their folders.
+const LISTED: usize = 50;
+
+pub fn list(environment: &Environment) -> ExitCode {
+    let folder = Folder::new(&environment.cwd);
+    let ids = runner::list(&folder);
+    if ids.is_empty() {
+        say::out("No runs here yet.\n");
+    }
+    for id in ids.iter().take(LISTED) {
+        if let Ok(info) = runner::load(&folder, id) {
+            say::out(&line(&info));
+        }
+    }
+    ExitCode::Success
+}
+
+fn line(info: &RunInfo) -> String {
+    let verdict = info.memory.verdict.as_ref().map_or("unfinished", |verdict| verdict.verdict.word());
+    let title = info.start.as_ref().map_or("", |start| start.title.as_str());
+    let (iterations, usd) = (info.memory.iterations, info.memory.spent.usd);
+    format!("{:<20} {verdict:<12} {iterations:>4} iterations  ${usd:>8.2}  {title}\n", info.id)
+}
+
+pub fn show(words: &[String], environment: &Environment) -> ExitCode {
+    let folder = Folder::new(&environment.cwd);
+    let info = runner::find(&folder, words.first().map(String::as_str)).and_then(|id| runner::load(&folder, &id));
+    match info {
+        Ok(info) => {
+            say::out(&line(&info));
+            let mut sink = PlainSink::new(super::loop_run::Stdout);
+            for (iteration, receipt) in info.receipts {
+                let summary = receipt.summary.lines().next().unwrap_or_default().to_owned();
+                let evidence = receipt.evidence.clone();
+                sink.event(&cycle::EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }.at(0));
+                for detail in std::iter::once(summary).chain(evidence).filter(|detail| !detail.is_empty()) {
+                    say::out(&format!("  {}\n", detail.escape_debug()));
+                }
+            }
+            if let Some(verdict) = info.memory.verdict {
+                sink.event(&cycle::EventKind::Verdict(verdict).at(0));
+            }
+            ExitCode::Success
+        }
+        Err(error) => refuse(&error),
+    }
+}
+
+/// `ralph answer [--run RUN] TEXT…`.
+pub fn answer(words: &[String], environment: &Environment) -> ExitCode {
+    let (name, text) = match words {
+        [flag, run, rest @ ..] if flag == "--run" => (Some(run.as_str()), rest.join(" ")),
+        rest => (None, rest.join(" ")),
+    };
+    if text.trim().is_empty() {
+        say::err("usage: ralph answer [--run RUN] TEXT");
+        return ExitCode::Failure;
+    }
+    let folder = Folder::new(&environment.cwd);
+    let _lock = match Lock::take(&folder, "'ralph answer'") {
+        Ok(lock) => lock,
+        Err(error) => return refuse(&error),
+    };
+    let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
+    match runner::find(&folder, name).and_then(|id| runner::answer(&folder, &id, &text, now)) {
+        Ok(question) => {
+            say::out(&format!("Answered: {}\n'ralph resume' goes on with it.\n", question.escape_debug()));
+            ExitCode::Success
+        }
+        Err(error) => refuse(&error),
+    }
+}
+
+fn refuse(error: &dyn std::error::Error) -> ExitCode {
+    say::err(&format!("error: {error}"));
+    ExitCode::Failure
+}
