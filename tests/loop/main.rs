@@ -1,1 +1,11 @@
-//! The loop.
+//! The loop against real processes: fake agents as shell scripts, and the built-in one with the mock.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
+
+mod checked;
+mod commands;
+mod common;
+mod limits;
+mod misbehaving;
+mod stopping;
+mod talking;
+mod world;

@@ -13,26 +13,26 @@ fn the_demo_mends_a_test_and_shows_how() {
     let folder = lines[0].strip_prefix("A scratch project with a failing test, in ").expect("where it is").to_owned();
     let mut at = 0;
     for expected in [
-        "$ sh test.sh",
-        "FAILED: sum 1 2 3 is 3, not 6",
-        "exit 1",
-        "$ claude -p \"The test fails. Find out why, mend it, and show that it passes.\" --permission-mode acceptEdits --allowedTools 'Bash(sh test.sh)'",
-        "I will run the test and read the code it tests.",
-        "● Bash  sh test.sh",
-        "● Read  sum.sh",
-        "● Edit  sum.sh",
-        "    -    while [ $# -gt 1 ]; do",
-        "    +    while [ $# -gt 0 ]; do",
-        "● Bash  sh test.sh",
-        "    ok: sum 1 2 3 is 6",
-        "$ sh test.sh",
-        "ok: sum 1 2 3 is 6",
-        "exit 0",
+        "$ ralph 5 --check 'sh test.sh'",
+        "── iteration 1 of 5 ──",
+        "  I will run the test and read the code it tests.",
+        "  ● Bash   sh test.sh",
+        "  ● Read   sum.sh",
+        "── iteration 2 of 5 ──",
+        "  ● Edit   sum.sh",
+        "  ✗ check: sh test.sh",
+        "  FAILED: sum 1 2 3 is 4, not 6",
+        "iteration 2: not done",
+        "── iteration 3 of 5 ──",
+        "  ● Edit   sum.sh",
+        "  ● Bash   sh test.sh",
+        "  ✓ check: sh test.sh",
+        "done: the agent says so, and 1 of 1 checks agree (3 iterations",
     ] {
-        let found = lines[at..].iter().position(|line| line == expected);
+        let found = lines[at..].iter().position(|line| line.starts_with(expected));
         at += found.unwrap_or_else(|| panic!("{expected:?} does not follow line {at}: {lines:#?}")) + 1;
     }
-    assert_eq!(lines.last(), Some(&format!("Mended and checked. The project stays in {folder}")));
+    assert_eq!(lines.last(), Some(&format!("Replay it: cd {folder} && ralph --replay")));
     let mended = std::fs::read_to_string(Path::new(&folder).join("sum.sh")).expect("the project stays");
     assert!(mended.contains("[ $# -gt 0 ]"), "{mended}");
     assert!(world.mock().requests().is_empty(), "it asks its own model");
@@ -53,5 +53,5 @@ fn it_needs_no_home_no_key_and_no_git() {
     let outcome =
         finish(run.env("PATH", &tools.display().to_string()).env("TMPDIR", &scratch.path().display().to_string()));
     assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""), "{:#?}", outcome.lines);
-    assert!(outcome.lines.last().unwrap().starts_with("Mended and checked."));
+    assert!(outcome.lines.last().unwrap().starts_with("Replay it: "));
 }

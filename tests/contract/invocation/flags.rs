@@ -187,7 +187,6 @@ fn flags_about_what_comes_out() {
         on("--debug=api,tools", Seen::is_clean),
         on("-d", Seen::is_clean),
         with("--debug-file", "$WD/debug.txt", Seen::is_clean),
-        on("--debug-to-stderr", Seen::is_clean),
         on("--mcp-debug", Seen::is_clean),
         on("--strict-mcp-config", Seen::is_clean),
         on("--enable-auto-mode", Seen::is_clean),

@@ -5,14 +5,14 @@ use crate::argv::{Arity, FLAGS, Standing};
 pub fn ralph() -> String {
     "ralph: a coding agent and the loop around it
 
-  ralph [N] [options]    run the loop, at most N iterations (ralph --max 0 --help lists the options)
+  ralph [N] [options]    run the loop, at most N iterations (ralph 1 --help lists the options)
   ralph init             set up a loop here: .ralph/prompt.md, todo.md, config.toml
   ralph resume [RUN]     go on with a run that was stopped
   ralph answer TEXT      answer what a run asks, then resume it
   ralph runs             what ran here
   ralph show [RUN]       what a run did, iteration by iteration
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
-  ralph demo             see the agent mend a failing test, offline, in a scratch folder
+  ralph demo             see a loop mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests
   ralph link [FOLDER]    put a 'claude' link to this binary on your PATH; never overwrites one
   ralph explain CALL…    which rule of which file decides a call such as 'Bash(git push)'

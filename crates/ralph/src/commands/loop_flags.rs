@@ -66,14 +66,20 @@ const OWN: [(&str, &str); 6] = [
     ("h", "the same"),
 ];
 
+/// What `--replay` plays.
+#[derive(Debug, PartialEq)]
+pub enum Recording {
+    Newest,
+    File(PathBuf),
+}
+
 #[derive(Debug, Default, PartialEq)]
 pub struct Wanted {
     pub settings: toml::Table,
     pub json: bool,
     pub plain: bool,
     pub go_on: bool,
-    /// `--replay`, with a file or without.
-    pub replay: Option<Option<PathBuf>>,
+    pub replay: Option<Recording>,
     pub help: bool,
 }
 
@@ -134,7 +140,8 @@ impl Wanted {
             "help" | "h" => self.help = true,
             "replay" => {
                 let next = words.next_if(|word| !word.starts_with('-'));
-                self.replay = Some(inline.map(PathBuf::from).or(next.map(PathBuf::from)));
+                let file = inline.or(next.map(String::as_str));
+                self.replay = Some(file.map_or(Recording::Newest, |file| Recording::File(file.into())));
             }
             _ => return false,
         }
@@ -162,7 +169,8 @@ impl Wanted {
 }
 
 pub fn help() -> String {
-    let mut text = String::from("Usage: ralph [N] [options]\n\nRuns an agent in iterations until it is done, and checked.\n\n");
+    let mut text =
+        String::from("Usage: ralph [N] [options]\n\nRuns an agent in iterations until it is done, and checked.\n\n");
     for (flag, _, kind, help) in FLAGS {
         let value = if kind == Switch { "" } else { " <value>" };
         text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}{value}")));

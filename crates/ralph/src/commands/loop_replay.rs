@@ -1,28 +1,42 @@
-//! `ralph --replay [FILE]`: a recording as lines, at once.
+//! `ralph --replay [FILE]`: a recording on the screen, or as lines where there is none.
 
-use super::loop_run::Stdout;
+use super::loop_flags::Recording;
+use super::loop_run::Show;
 use crate::environment::Environment;
 use crate::say;
-use runner::{Folder, JsonSink, PlainSink, Sink};
+use runner::Folder;
 use std::path::Path;
 use wire::ExitCode;
 
-pub fn run(file: Option<&Path>, json: bool, environment: &Environment) -> ExitCode {
+pub fn run(recording: &Recording, show: Show, environment: &Environment) -> ExitCode {
     let folder = Folder::new(&environment.cwd);
-    let file = match file {
-        Some(file) => environment.cwd.join(file),
-        None => match runner::find(&folder, None) {
+    let file = match recording {
+        Recording::File(file) => environment.cwd.join(file),
+        Recording::Newest => match runner::find(&folder, None) {
             Ok(id) => folder.events(&id),
             // Where another loop left its log.
             Err(_) => folder.ralph().join("events.log"),
         },
     };
-    let mut sink: Box<dyn Sink> = if json { Box::new(JsonSink::new(Stdout)) } else { Box::new(PlainSink::new(Stdout)) };
-    match runner::replay(&file, |event| sink.event(event)) {
+    let played = if show == Show::Screen { on_screen(&file) } else { as_lines(&file, show) };
+    match played {
         Ok(()) => ExitCode::Success,
-        Err(error) => {
-            say::err(&format!("error: {error}"));
+        Err(why) => {
+            say::err(&format!("error: {why}"));
             ExitCode::Failure
         }
     }
+}
+
+fn on_screen(file: &Path) -> Result<(), String> {
+    let opened = std::fs::File::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    let title = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let recording =
+        tui::replay::Recording::read(std::io::BufReader::new(opened), &title).map_err(|error| error.to_string())?;
+    tui::play(recording).map_err(|error| format!("the screen cannot be shown: {error}. Try --no-tui."))
+}
+
+fn as_lines(file: &Path, show: Show) -> Result<(), String> {
+    let mut sink = show.sink();
+    runner::replay(file, |event| sink.event(event)).map_err(|error| error.to_string())
 }

@@ -1,14 +1,18 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
-use super::{loop_ask, loop_flags, loop_init, loop_replay, runtime};
-use crate::environment::{Environment, hangup_is_ignored};
+use super::{loop_ask, loop_flags, loop_init, loop_replay, loop_screen, runtime};
+use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use crate::{meaning, say};
+use agent::StdinKind;
 use config::Found;
+use cycle::{EventKind, LoopEvent};
 use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, Settings, Sink};
+use std::cell::RefCell;
 use std::io::Write;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use wire::ExitCode;
 
 /// Commands from signals and people; nobody types faster.
@@ -56,10 +60,17 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         return ExitCode::Success;
     }
     if let Some(file) = &wanted.replay {
-        return loop_replay::run(file.as_deref(), wanted.json, environment);
+        return loop_replay::run(file, Show::choose(&wanted, environment), environment);
     }
     match job(&wanted, environment, resume) {
-        Ok(job) => go(job, wanted.json),
+        Ok(job) => {
+            let show = Show::choose(&wanted, environment);
+            let job = Job { attended: show == Show::Screen, ..job };
+            // Words appear on a screen as they come.
+            let live = job.settings.live || show == Show::Screen;
+            let job = Job { settings: Settings { live, ..job.settings }, ..job };
+            runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show)))
+        }
         Err(Refusal(line)) => refuse(&line),
     }
 }
@@ -69,7 +80,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     let settings = Settings::load(&folder.config(), wanted.settings.clone())?;
     vouched(environment)?;
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
-        found_nothing(&folder, &settings, environment)?;
+        found_nothing(&settings, environment)?;
     }
     if settings.pty_mode {
         return Err(Refusal("error: this build has no terminal for agents yet; leave out --pty and pty_mode.".into()));
@@ -108,10 +119,12 @@ fn vouched(environment: &Environment) -> Result<(), Refusal> {
         config::trust(&places)?;
         return Ok(());
     }
-    Err(Refusal(format!("error: {here} is not trusted, and agents would work in it on their own. Run 'ralph trust' first.")))
+    Err(Refusal(format!(
+        "error: {here} is not trusted, and agents would work in it on their own. Run 'ralph trust' first."
+    )))
 }
 
-fn found_nothing(folder: &Folder, settings: &Settings, environment: &Environment) -> Result<(), Refusal> {
+fn found_nothing(settings: &Settings, environment: &Environment) -> Result<(), Refusal> {
     if let Some(prompt) = &settings.prompt {
         return Err(Refusal(format!("error: the prompt {} is not there.", prompt.display())));
     }
@@ -119,7 +132,6 @@ fn found_nothing(folder: &Folder, settings: &Settings, environment: &Environment
     if loop_ask::yes(&format!("{missing}. Run 'ralph init' now?")) && loop_init::run(environment) == ExitCode::Success {
         return Err(Refusal("Edit .ralph/prompt.md and .ralph/todo.md, then start 'ralph' again.".into()));
     }
-    debug_assert!(!folder.prompt().is_file());
     Err(Refusal(format!("error: {missing}. Run 'ralph init', edit the files it makes, and start again.")))
 }
 
@@ -138,24 +150,81 @@ fn auth(settings: &Settings, backend: &str, environment: &Environment) -> Auth {
     }
 }
 
-fn go(job: Job, json: bool) -> ExitCode {
-    proc::adopt_orphans();
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    let sink: Box<dyn Sink> = if json { Box::new(JsonSink::new(Stdout)) } else { Box::new(PlainSink::new(Stdout)) };
-    runtime.block_on(async {
-        let (sender, receiver) = mpsc::channel(COMMANDS_MAX);
-        let listening = tokio::spawn(listen(sender));
-        let verdict = runner::run(job, vec![sink], receiver).await;
-        listening.abort();
-        proc::end_all(GRACE).await;
-        match verdict {
-            Ok(verdict) => verdict.exit(),
-            Err(error) => refuse(&format!("error: {error}")),
+/// Where a run is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Show {
+    Plain,
+    Json,
+    Screen,
+}
+
+impl Show {
+    /// A screen where somebody sits in front of one.
+    pub fn choose(wanted: &loop_flags::Wanted, environment: &Environment) -> Self {
+        let somebody = environment.stdout_is_terminal && stdin_kind(false) == StdinKind::Terminal;
+        match (wanted.json, wanted.plain || !somebody) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Plain,
+            (false, false) => Self::Screen,
         }
-    })
+    }
+
+    pub fn sink(self) -> Box<dyn Sink> {
+        if self == Self::Json { Box::new(JsonSink::new(Stdout)) } else { Box::new(PlainSink::new(Stdout)) }
+    }
+}
+
+/// Runs a job to its verdict, under the signals of this process.
+pub async fn drive(job: Job, show: Show) -> ExitCode {
+    proc::adopt_orphans();
+    let (sender, receiver) = mpsc::channel(COMMANDS_MAX);
+    let (sink, left) = match show {
+        Show::Screen => {
+            let screen = loop_screen::open(sender.clone());
+            (screen.sink, Some(screen.left))
+        }
+        other => (other.sink(), None),
+    };
+    let listening = tokio::spawn(listen(sender));
+    let last = Rc::new(RefCell::new(None));
+    let kept = Rc::clone(&last);
+    let keep = move |event: &LoopEvent| {
+        if matches!(event.kind, EventKind::Verdict(_)) {
+            kept.replace(Some(event.clone()));
+        }
+    };
+    let verdict = runner::run(job, vec![sink, Box::new(keep)], receiver).await;
+    listening.abort();
+    proc::end_all(GRACE).await;
+    if let Some(left) = left {
+        looked_at(left).await;
+        // The screen is gone with all it showed; its last line stays.
+        if let Some(event) = last.take() {
+            Show::Plain.sink().event(&event);
+        }
+    }
+    match verdict {
+        Ok(verdict) => verdict.exit(),
+        Err(error) => refuse(&format!("error: {error}")),
+    }
+}
+
+/// Until somebody leaves the screen, or the process is told to end.
+async fn looked_at(left: oneshot::Receiver<()>) {
+    let told = async {
+        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    };
+    tokio::select! {
+        _ = left => {}
+        () = told => tui::restore(),
+    }
 }
 
 /// Ctrl-C once finishes the iteration, twice stops it; the others end everything.

@@ -13,6 +13,7 @@ mod loop_init;
 mod loop_replay;
 mod loop_run;
 mod loop_runs;
+mod loop_screen;
 mod mock;
 mod trust;
 
@@ -49,8 +50,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mock", "resume", "runs", "show", "trust",
-                "version",
+                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mock", "resume",
+                "runs", "show", "trust", "version",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))

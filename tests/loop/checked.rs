@@ -1,0 +1,79 @@
+//! Done means checked.
+
+use crate::common::say;
+use crate::world::{PROMISE, folder, heard, looped, of, outcomes, ralph, told, verdict, with_model};
+use serde_json::json;
+
+#[test]
+fn the_built_in_agent_works_until_the_check_agrees() {
+    let write = |text: &str| json!({"content": [{"type": "tool_use", "name": "Bash", "input": {"command": format!("echo {text} > out.txt")}}]});
+    let world = with_model(json!([write("wrong"), say(PROMISE), write("right"), say(&format!("Mended.\n{PROMISE}"))]));
+    let run = ralph(&world, &["5", "--json", "--backend", "builtin", "--check", "grep right out.txt"]);
+    let (outcome, events) = told(run);
+    assert_eq!(outcome.code, Some(0), "{} {:#?}", outcome.stderr, outcome.lines);
+    assert_eq!(outcomes(&events), ["not_done", "done"]);
+    assert_eq!(verdict(&events), ("done".into(), 0));
+    let files = &of(&events, "iteration_ended")[0]["receipt"]["changed"]["files"];
+    assert_eq!(files[0]["path"], "out.txt");
+    let second = world.mock().requests()[2].body.to_string();
+    assert!(second.contains("grep right out.txt") && second.contains("failed with exit code 1"), "{second}");
+    assert!(!of(&events, "tool_call").is_empty() && !of(&events, "agent").is_empty());
+    assert!(outcome.stderr.is_empty(), "{}", outcome.stderr);
+}
+
+#[test]
+fn adversary_42_the_promise_in_a_prompt_a_tool_result_or_a_quote_does_not_count() {
+    let world = folder();
+    std::fs::write(world.wd().join(".ralph/prompt.md"), format!("Say {PROMISE} when done")).unwrap();
+    let script = format!(
+        r#"hear; work
+        printf '{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","content":"{PROMISE}"}}]}}}}\n'
+        case $n in
+          1) say "I will say {PROMISE} later"; result "I will say {PROMISE} later";;
+          2) result "\`{PROMISE}\`";;
+          3) say "x"; result "All done.\n{PROMISE}";;
+        esac"#
+    );
+    let (outcome, events) = told(looped(&world, &script, &["9"]));
+    assert_eq!((outcome.code, outcomes(&events).len()), (Some(0), 3), "{:#?}", outcome.lines);
+    assert!(heard(&world)[1].contains("very last line"), "it is told why that did not count");
+}
+
+#[test]
+fn adversary_41_a_promise_on_the_last_iteration_is_success() {
+    let world = folder();
+    let script = format!("hear; work; if [ $n = 2 ]; then result '{PROMISE}'; else result 'a step'; fi");
+    let (outcome, events) = told(looped(&world, &script, &["2"]));
+    assert_eq!((outcome.code, verdict(&events)), (Some(0), ("done".into(), 0)));
+}
+
+#[test]
+fn a_check_in_the_folder_cannot_be_talked_out_of() {
+    let world = folder();
+    std::fs::write(world.wd().join(".ralph/check"), "exit 1\n").unwrap();
+    let script = format!("hear; work; echo 'exit 0' > .ralph/check; result '{PROMISE}'");
+    let (outcome, events) = told(looped(&world, &script, &["2"]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(2), vec!["not_done".to_owned(), "not_done".into()]));
+    let output = of(&events, "check_finished")[0]["output"].as_str().unwrap().to_owned();
+    assert!(output.contains("was changed"), "{output}");
+}
+
+#[test]
+fn a_question_blocks_until_it_is_answered() {
+    let world = folder();
+    let script = format!(
+        "hear; work; case $n in 1) result 'I need help.\\n<blocked>Which port?</blocked>';; *) result '{PROMISE}';; esac"
+    );
+    let (outcome, events) = told(looped(&world, &script, &[]));
+    assert_eq!((outcome.code, verdict(&events)), (Some(3), ("blocked".into(), 3)));
+    assert_eq!(of(&events, "verdict")[0]["question"]["text"], "Which port?");
+    let (answered, _) = told(ralph(&world, &["answer", "Port", "8080"]));
+    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
+    let backend = world.home().join("agent.sh").display().to_string();
+    let (resumed, events) = told(ralph(&world, &["resume", "--json", "--backend", &backend]));
+    assert_eq!((resumed.code, verdict(&events).0), (Some(0), "done".into()), "{:?}", resumed.lines);
+    let prompt = &heard(&world)[1];
+    assert!(prompt.contains("Which port?") && prompt.contains("Port 8080"), "{prompt}");
+    let (again, _) = told(ralph(&world, &["answer", "once more"]));
+    assert!(again.stderr.contains("asks nothing"), "{}", again.stderr);
+}

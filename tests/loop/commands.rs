@@ -1,0 +1,91 @@
+//! The commands around a run.
+
+use crate::common::finish;
+use crate::world::{PROMISE, agent, folder, looped, ralph, told, trust};
+use serde_json::json;
+use testkit::World;
+
+fn bare() -> World {
+    crate::common::world(json!([]))
+}
+
+#[test]
+fn seed_004_missing_files_are_said_clearly() {
+    let world = bare();
+    trust(&world);
+    let outcome = finish(ralph(&world, &[]).close());
+    assert_eq!((outcome.code, outcome.lines.len()), (Some(1), 0));
+    assert!(outcome.stderr.contains("there is no .ralph/prompt.md") && outcome.stderr.contains("ralph init"));
+}
+
+#[test]
+fn an_untrusted_folder_is_refused_and_init_trusts_it() {
+    let world = bare();
+    let refused = finish(ralph(&world, &["1"]).close());
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("is not trusted") && refused.stderr.contains("ralph trust"), "{}", refused.stderr);
+    let init = finish(ralph(&world, &["init"]).close());
+    assert_eq!((init.code, &*init.stderr), (Some(0), ""));
+    assert!(world.read(".ralph/prompt.md").is_some_and(|text| text.contains(PROMISE)));
+    std::fs::write(world.wd().join(".ralph/todo.md"), "mine").unwrap();
+    assert_eq!(finish(ralph(&world, &["init"]).close()).code, Some(0));
+    assert_eq!(world.read(".ralph/todo.md").as_deref(), Some("mine"));
+    let agent = agent(&world, &format!("hear; result '{PROMISE}'")).display().to_string();
+    assert_eq!(finish(ralph(&world, &["1", "--backend", &agent]).close()).code, Some(0));
+}
+
+#[test]
+fn docs_prompt_is_found_too_and_the_config_counts() {
+    let world = bare();
+    trust(&world);
+    std::fs::create_dir_all(world.wd().join("docs")).unwrap();
+    std::fs::create_dir_all(world.wd().join(".ralph")).unwrap();
+    std::fs::write(world.wd().join("docs/PROMPT.md"), "From the docs").unwrap();
+    let agent = agent(&world, "hear; work; result \"step $n\"").display().to_string();
+    std::fs::write(world.wd().join(".ralph/config.toml"), format!("max = 2\nbackend = \"{agent}\"")).unwrap();
+    let outcome = finish(ralph(&world, &["--no-tui"]).close());
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.lines[0].contains("From the docs"), "{:?}", outcome.lines);
+    assert!(outcome.lines.last().unwrap().starts_with("limit: limit of the run: 2 iterations"), "{:?}", outcome.lines);
+    std::fs::write(world.wd().join(".ralph/config.toml"), "mx = 2").unwrap();
+    let wrong = finish(ralph(&world, &["1"]).close());
+    assert!(wrong.code == Some(1) && wrong.stderr.contains("unknown field `mx`"), "{}", wrong.stderr);
+}
+
+#[test]
+fn plain_lines_read_well_and_runs_are_listed() {
+    let world = folder();
+    let path =
+        agent(&world, &format!("hear; work; say 'I look.'; result 'All done.\\n{PROMISE}'")).display().to_string();
+    let outcome = finish(ralph(&world, &["--backend", &path, "--check", "true"]).close());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let text = outcome.lines.join("\n");
+    for part in
+        ["ralph ▸ Build it · run ", "── iteration 1 of 30 ──", "  I look.", "✓ check: true", "1 files +1 −0", "done: "]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (runs, _) = told(ralph(&world, &["runs"]));
+    assert!(runs.lines.len() == 1 && runs.lines[0].contains("done") && runs.lines[0].contains("Build it"));
+    let (shown, _) = told(ralph(&world, &["show"]));
+    assert!(shown.lines.iter().any(|line| line.contains("passed: true")), "{:?}", shown.lines);
+}
+
+#[test]
+fn seed_004_replay_plays_logs_of_others() {
+    let world = folder();
+    let log = json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "from elsewhere"}]}});
+    std::fs::write(world.wd().join("other.log"), serde_json::to_string_pretty(&log).unwrap()).unwrap();
+    let outcome = finish(ralph(&world, &["--replay", "other.log"]).close());
+    assert_eq!(outcome.lines, ["  from elsewhere"], "{}", outcome.stderr);
+    assert_eq!(finish(ralph(&world, &["--replay", "none.log"]).close()).code, Some(1));
+}
+
+#[test]
+fn a_run_of_many_iterations_is_recorded_and_replayed_quickly() {
+    let world = folder();
+    let (outcome, _) = told(looped(&world, "hear; work; result \"step $n\"", &["60", "--summarise-every", "0"]));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    let replayed = finish(ralph(&world, &["--replay"]).close());
+    assert!(replayed.elapsed < std::time::Duration::from_secs(2), "{:?}", replayed.elapsed);
+}

@@ -1,0 +1,93 @@
+//! Agents that fail, each in its own way.
+
+use crate::world::{PROMISE, folder, looped, of, outcomes, told, verdict};
+
+#[test]
+fn adversary_45_each_way_to_fail_is_told_apart_and_the_loop_goes_on() {
+    for (script, failure) in [
+        ("exit 0", "no_result"),
+        ("echo broken >&2; exit 7", "exit_code"),
+        ("kill -9 $$", "signal"),
+        ("failure 'it broke'; exit 1", "error_result"),
+        ("failure 'it broke'", "error_result"),
+        ("say hello; sleep 60", "silence"),
+    ] {
+        let world = folder();
+        let script = format!("hear; work; if [ $n = 1 ]; then {script}; else result '{PROMISE}'; fi");
+        let (outcome, events) = told(looped(&world, &script, &["5", "--idle", "500ms"]));
+        assert_eq!(outcomes(&events), [failure, "done"], "{script} {}", outcome.stderr);
+        assert_eq!(outcome.code, Some(0), "{script}");
+    }
+}
+
+#[test]
+fn a_result_and_then_no_end_counts_as_a_result() {
+    let world = folder();
+    let script = format!("hear; work; result '{PROMISE}'; trap '' TERM; sleep 3 & wait; exit 0");
+    let (outcome, events) = told(looped(&world, &script, &["5"]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]));
+}
+
+#[test]
+fn seed_001_malformed_lines_and_unknown_events_are_survived() {
+    let world = folder();
+    let script = format!(
+        r#"hear; work; say hi; echo '{{"type":"assistant","mess'; echo 'plain noise'; printf '\377\376\n'
+        echo '{{"type":"hologram","n":1}}'; result '{PROMISE}'"#
+    );
+    let (outcome, events) = told(looped(&world, &script, &[]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(of(&events, "warning").len(), 3);
+    assert!(of(&events, "agent").iter().any(|event| event["line"]["type"] == "hologram"));
+}
+
+#[test]
+fn three_failures_in_a_row_end_the_run_and_on_failure_stop_ends_it_at_once() {
+    for (words, count) in [(&[][..], 3), (&["--max-failures", "2"], 2), (&["--on-failure", "stop"], 1)] {
+        let world = folder();
+        let (outcome, events) = told(looped(&world, "exit 9", words));
+        assert_eq!((outcome.code, verdict(&events).0), (Some(1), "failed".into()), "{words:?}");
+        assert_eq!(outcomes(&events).len(), count, "{words:?}");
+    }
+}
+
+#[test]
+fn refused_credentials_and_a_missing_program_are_not_tried_again() {
+    let world = folder();
+    let (outcome, events) = told(looped(&world, "hear; failure 'Invalid API key · Please run /login'; exit 1", &[]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(1), vec!["credentials".to_owned()]));
+    let (missing, _) = told(crate::world::ralph(&world, &["--backend", "./nothing"]));
+    assert_eq!(missing.code, Some(1));
+    assert!(missing.stderr.contains("./nothing is not a program"), "{}", missing.stderr);
+}
+
+#[test]
+fn seed_003_plain_text_and_one_json_object_are_answers() {
+    for (script, format) in [
+        (format!("echo 'All is done.'; echo '{PROMISE}'"), "text"),
+        (format!("printf '{{\\n  \"result\": \"{PROMISE}\",\\n  \"session_id\": \"s\"\\n}}\\n'"), "json"),
+        (format!("say x; result '{PROMISE}'"), "args"),
+    ] {
+        let world = folder();
+        let (outcome, events) = told(looped(&world, &script, &["--output-format", format]));
+        assert_eq!(
+            (outcome.code, outcomes(&events)),
+            (Some(0), vec!["done".to_owned()]),
+            "{format} {:?}",
+            outcome.lines
+        );
+        let args = std::fs::read_to_string(world.home().join("args")).unwrap();
+        assert!(args.contains("# Build it"), "the prompt is an argument: {args}");
+    }
+}
+
+#[test]
+fn seed_001_a_long_prompt_goes_by_file_where_it_would_be_an_argument() {
+    let world = folder();
+    std::fs::write(world.wd().join(".ralph/prompt.md"), "y".repeat(8_000)).unwrap();
+    let (outcome, _) = told(looped(&world, &format!("echo '{PROMISE}'"), &["--output-format", "text"]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let args = std::fs::read_to_string(world.home().join("args")).unwrap();
+    let path = args.split_whitespace().find(|word| word.contains("prompt_1.md")).expect("a file").to_owned();
+    assert!(std::fs::read_to_string(path).unwrap().contains("yyyy"));
+}
