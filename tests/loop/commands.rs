@@ -61,7 +61,7 @@ fn plain_lines_read_well_and_runs_are_listed() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let text = outcome.lines.join("\n");
     for part in
-        ["ralph ▸ Build it · run ", "── iteration 1 of 30 ──", "  I look.", "✓ check: true", "1 files +1 −0", "done: "]
+        ["ralph ▸ Build it · run ", "── iteration 1 of 30 ──", "  I look.", "✓ check: true", "1 file +1 −0", "done: "]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -88,4 +88,31 @@ fn a_run_of_many_iterations_is_recorded_and_replayed_quickly() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     let replayed = finish(ralph(&world, &["--replay"]).close());
     assert!(replayed.elapsed < std::time::Duration::from_secs(2), "{:?}", replayed.elapsed);
+}
+
+#[test]
+fn seed_004_watch_starts_again_when_there_is_new_work() {
+    let world = folder();
+    let script = format!("hear; sed -i 's/\\[ \\]/[x]/' .ralph/todo.md; result '{PROMISE}'");
+    let todo = world.wd().join(".ralph/todo.md");
+    std::fs::write(&todo, "- [ ] one\n").unwrap();
+    let adding = std::thread::spawn(move || {
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while std::time::Instant::now() < until && !std::fs::read_to_string(&todo).unwrap().contains("[x]") {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        // Nothing says when the watch has taken its first look; new work has to come after it.
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        std::fs::write(&todo, "- [x] one\n- [ ] two\n").unwrap();
+    });
+    let run = looped(&world, &script, &["--watch"])
+        .wait(json!({"type": "verdict"}))
+        .wait(json!({"type": "warning", "text": "new work: two"}))
+        .wait(json!({"type": "verdict", "verdict": "done"}))
+        .wait(json!({"type": "warning"}))
+        .signal(2);
+    let (outcome, events) = told(run);
+    adding.join().unwrap();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(crate::world::of(&events, "run_started").len(), 2);
 }

@@ -199,7 +199,7 @@ async fn step(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, answer: Ans
 }
 
 async fn say(shared: &Shared, lane: &mut Lane, turn: &mut Turn, nudge: Nudge) {
-    turn.continues = matches!(nudge, Nudge::Cut | Nudge::Long);
+    turn.continues = nudge == Nudge::Long;
     synthetic(shared, lane, turn, nudge.words()).await;
 }
 

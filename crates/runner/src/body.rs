@@ -52,8 +52,8 @@ pub enum RunError {
 /// Runs the loop to its verdict. Everything that happens goes to `sinks`.
 pub async fn run(
     job: Job,
-    sinks: Vec<Box<dyn Sink>>,
-    mut commands: mpsc::Receiver<Command>,
+    sinks: &mut [Box<dyn Sink>],
+    commands: &mut mpsc::Receiver<Command>,
 ) -> Result<VerdictKind, RunError> {
     let mut body = Body::prepare(job, sinks).await?;
     let mut inputs = VecDeque::from([Input::Start]);
@@ -96,13 +96,13 @@ async fn until(wake: Option<u64>) {
     }
 }
 
-struct Body {
+struct Body<'a> {
     job: Job,
     env: Env,
     git: Option<Git>,
     checks: Vec<Check>,
     recorder: Recorder,
-    sinks: Vec<Box<dyn Sink>>,
+    sinks: &'a mut [Box<dyn Sink>],
     state: State,
     doing: Doing,
     wake: Option<u64>,
@@ -111,8 +111,8 @@ struct Body {
     _lock: Lock,
 }
 
-impl Body {
-    async fn prepare(job: Job, sinks: Vec<Box<dyn Sink>>) -> Result<Self, RunError> {
+impl<'a> Body<'a> {
+    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<Self, RunError> {
         let stamp = jiff::Timestamp::now().to_zoned(job.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string();
         let run = match &job.resume {
             Some(id) => id.clone(),
@@ -180,12 +180,12 @@ impl Body {
 
     fn publish(&mut self, event: &LoopEvent, derived: bool) {
         let trouble = self.recorder.event(event, derived);
-        for sink in &mut self.sinks {
+        for sink in self.sinks.iter_mut() {
             sink.event(event);
         }
         if let Some(text) = trouble {
             let warning = EventKind::Warning { iteration: None, text }.at(event.at);
-            for sink in &mut self.sinks {
+            for sink in self.sinks.iter_mut() {
                 sink.event(&warning);
             }
         }

@@ -4,6 +4,7 @@
 use crate::command::{capture, get, on_path};
 use cycle::{Changes, FileChange};
 use proc::Env;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -45,6 +46,8 @@ pub(crate) struct Git {
 pub(crate) struct Snapshot {
     head: Option<String>,
     pub tree: u64,
+    /// What lay about uncommitted, by content.
+    dirty: BTreeMap<String, u64>,
 }
 
 impl Git {
@@ -92,11 +95,10 @@ impl Git {
         let changed = self.dirty().await?;
         let mut hasher = DefaultHasher::new();
         head.hash(&mut hasher);
-        for path in changed {
-            path.hash(&mut hasher);
-            hash_file(&self.folder.join(&path), &mut hasher);
-        }
-        Some(Snapshot { head, tree: hasher.finish() })
+        let dirty: BTreeMap<String, u64> =
+            changed.into_iter().map(|path| (path.clone(), print(&self.folder.join(&path)))).collect();
+        dirty.hash(&mut hasher);
+        Some(Snapshot { head, tree: hasher.finish(), dirty })
     }
 
     /// Paths that differ from the last commit, without our own files.
@@ -122,6 +124,8 @@ impl Git {
         for path in untracked.unwrap_or_default().split('\0').filter(|path| !path.is_empty()) {
             files.push(FileChange { path: path.to_owned(), added: lines(&self.folder.join(path)), removed: 0 });
         }
+        // What lay about before and is still the same is not this iteration's doing.
+        files.retain(|file| before.dirty.get(&file.path) != Some(&print(&self.folder.join(&file.path))));
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let more_files = files.len().saturating_sub(Changes::FILES_MAX) as u64;
         files.truncate(Changes::FILES_MAX);
@@ -190,12 +194,14 @@ fn regular(path: &Path) -> Option<std::fs::Metadata> {
     path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)
 }
 
-fn hash_file(path: &Path, hasher: &mut DefaultHasher) {
+fn print(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
     match regular(path) {
-        Some(data) if data.len() <= CONTENT_MAX => std::fs::read(path).unwrap_or_default().hash(hasher),
-        Some(data) => (data.len(), data.modified().ok()).hash(hasher),
-        None => "not a file".hash(hasher),
+        Some(data) if data.len() <= CONTENT_MAX => std::fs::read(path).unwrap_or_default().hash(&mut hasher),
+        Some(data) => (data.len(), data.modified().ok()).hash(&mut hasher),
+        None => "not a file".hash(&mut hasher),
     }
+    hasher.finish()
 }
 
 fn lines(path: &Path) -> u64 {

@@ -36,6 +36,9 @@ fn changes_are_commits_edits_and_new_files_but_not_our_own() {
         assert!(changes.commits[0].ends_with("one step") && changes.commits.len() == 1);
         let after = git.snapshot().await.unwrap();
         assert_ne!(after, before);
+        sh(folder, "echo 3 >> new").await;
+        let touched: Vec<_> = git.changes(&after).await.files.into_iter().map(|file| file.path).collect();
+        assert_eq!(touched, ["new"], "what lay about before is not counted again");
         git.commit("iteration 1").await.unwrap();
         assert_eq!(git.changes(&after).await.commits.len(), 1);
         git.commit("nothing to do").await.unwrap();
@@ -50,6 +53,7 @@ fn a_repository_without_commits_and_a_folder_without_a_repository_are_fine() {
         sh(dir.path(), "git init -q . && echo a > a").await;
         let git = Git::open(dir.path(), &env()).await.unwrap();
         let before = git.snapshot().await.unwrap();
+        sh(dir.path(), "echo b > b").await;
         assert_eq!(git.changes(&before).await.files.len(), 1);
     });
 }

@@ -26,6 +26,7 @@ mod settings;
 mod span;
 mod summary;
 mod thinking;
+mod watch;
 
 pub use backend::{Backend, BackendError, choose};
 pub use body::{Command, RunError, run};
@@ -38,3 +39,4 @@ pub use replay::{ReplayError, replay};
 pub use runs::{RunInfo, RunsError, answer, find, list, load};
 pub use settings::{OutputFormat, Reasoning, Settings, SettingsError};
 pub use span::span;
+pub use watch::new_work;

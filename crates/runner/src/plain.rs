@@ -108,6 +108,7 @@ fn receipt_line(iteration: u32, receipt: &Receipt) -> String {
     let change = match files {
         0 if changed.known => " · nothing changed".to_owned(),
         0 => String::new(),
+        1 => format!(" · 1 file +{added} −{removed}"),
         files => format!(" · {files} files +{added} −{removed}"),
     };
     let tokens = receipt.tokens.total();

@@ -28,6 +28,8 @@ pub struct Outside {
     announced: RefCell<Vec<String>>,
     /// What the toolset was last made of.
     shown: Cell<usize>,
+    /// Servers whose failure was said on stderr.
+    said: RefCell<Vec<String>>,
 }
 
 /// Starts what is configured. Nothing happens where nothing is.
@@ -57,11 +59,23 @@ pub fn add_sdk_servers(shared: &Rc<Shared>, names: &Value) {
 pub async fn settle(shared: &Shared) {
     let Some(servers) = shared.outside.servers.get() else { return };
     servers.ready().await;
+    say_failures(shared, servers);
     let fingerprint = servers.tools().iter().fold(1, |sum: usize, tool| {
         sum.wrapping_mul(31).wrapping_add(tool.full_name.len() + tool.schema.to_string().len())
     });
     if shared.outside.shown.replace(fingerprint) != fingerprint {
         shared.live.stale.set(true);
+    }
+}
+
+/// A server that does not come up is said once, with its reason: its tools are missing from the run.
+fn say_failures(shared: &Shared, servers: &Servers) {
+    let mut said = shared.outside.said.borrow_mut();
+    for server in servers.statuses() {
+        if let Some(error) = server.error.filter(|_| !said.contains(&server.name)) {
+            crate::front::warn(&format!("warning: MCP server {} {}: {error}", server.name, server.status));
+            said.push(server.name);
+        }
     }
 }
 

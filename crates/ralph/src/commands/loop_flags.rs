@@ -57,7 +57,8 @@ const FLAGS: [(&str, &str, Kind, &str); 37] = [
 ];
 
 /// Flags about this run alone.
-const OWN: [(&str, &str); 6] = [
+const OWN: [(&str, &str); 7] = [
+    ("watch", "when done, wait for new work and start again"),
     ("json", "print every event as a line of JSON"),
     ("no-tui", "plain lines, no screen"),
     ("continue", "go on with the last run where it is not done"),
@@ -79,6 +80,7 @@ pub struct Wanted {
     pub json: bool,
     pub plain: bool,
     pub go_on: bool,
+    pub watch: bool,
     pub replay: Option<Recording>,
     pub help: bool,
 }
@@ -137,6 +139,7 @@ impl Wanted {
             "json" => self.json = true,
             "no-tui" => self.plain = true,
             "continue" => self.go_on = true,
+            "watch" => self.watch = true,
             "help" | "h" => self.help = true,
             "replay" => {
                 let next = words.next_if(|word| !word.starts_with('-'));

@@ -5,7 +5,7 @@ use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
-use cycle::{EventKind, LoopEvent};
+use cycle::{EventKind, LoopEvent, VerdictKind};
 use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, Settings, Sink};
 use std::cell::RefCell;
 use std::io::Write;
@@ -69,7 +69,7 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
             // Words appear on a screen as they come.
             let live = job.settings.live || show == Show::Screen;
             let job = Job { settings: Settings { live, ..job.settings }, ..job };
-            runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show)))
+            runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch)))
         }
         Err(Refusal(line)) => refuse(&line),
     }
@@ -104,7 +104,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
 /// The last run, unless it is done.
 fn unfinished(folder: &Folder) -> Option<String> {
     let info = runner::load(folder, &runner::find(folder, None).ok()?).ok()?;
-    let done = info.memory.verdict.is_some_and(|verdict| verdict.verdict == cycle::VerdictKind::Done);
+    let done = info.memory.verdict.is_some_and(|verdict| verdict.verdict == VerdictKind::Done);
     (!done).then_some(info.id)
 }
 
@@ -175,9 +175,9 @@ impl Show {
 }
 
 /// Runs a job to its verdict, under the signals of this process.
-pub async fn drive(job: Job, show: Show) -> ExitCode {
+pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
     proc::adopt_orphans();
-    let (sender, receiver) = mpsc::channel(COMMANDS_MAX);
+    let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
         Show::Screen => {
             let screen = loop_screen::open(sender.clone());
@@ -193,7 +193,15 @@ pub async fn drive(job: Job, show: Show) -> ExitCode {
             kept.replace(Some(event.clone()));
         }
     };
-    let verdict = runner::run(job, vec![sink, Box::new(keep)], receiver).await;
+    let mut sinks: Vec<Box<dyn Sink>> = vec![sink, Box::new(keep)];
+    let verdict = loop {
+        let verdict = runner::run(job.clone(), &mut sinks, &mut receiver).await;
+        if !(watch && matches!(verdict, Ok(VerdictKind::Done)) && new_work(&job, &mut sinks, &mut receiver).await) {
+            break verdict;
+        }
+        job.resume = None;
+    };
+    drop(sinks);
     listening.abort();
     proc::end_all(GRACE).await;
     if let Some(left) = left {
@@ -206,6 +214,32 @@ pub async fn drive(job: Job, show: Show) -> ExitCode {
     match verdict {
         Ok(verdict) => verdict.exit(),
         Err(error) => refuse(&format!("error: {error}")),
+    }
+}
+
+/// Waits for new work; `false` where somebody wants an end instead.
+async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::Receiver<Command>) -> bool {
+    let mut say = |text: String| {
+        let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
+        let event = EventKind::Warning { iteration: None, text }.at(now);
+        for sink in sinks.iter_mut() {
+            sink.event(&event);
+        }
+    };
+    say("watching for new work; Ctrl-C ends it".into());
+    let work = runner::new_work(&job.folder, &job.env);
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            work = &mut work => {
+                say(format!("new work: {work}"));
+                return true;
+            }
+            command = commands.recv() => match command {
+                Some(Command::Stop | Command::StopNow | Command::Terminate) | None => return false,
+                Some(_) => {}
+            }
+        }
     }
 }
 

@@ -50,7 +50,7 @@ fn by_file(path: &std::path::Path) -> String {
     format!("Read {} and carry out the task in it.", path.display())
 }
 
-impl Body {
+impl Body<'_> {
     pub(super) async fn react(&mut self, happened: Happened) -> Vec<Input> {
         match happened {
             Happened::Command(command) => command.map(wish).into_iter().collect(),

@@ -1,0 +1,83 @@
+//! Each place, with a stand-in for what answers there.
+
+use super::*;
+use std::os::unix::fs::PermissionsExt as _;
+
+fn block<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+fn folder() -> (tempfile::TempDir, Folder) {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Folder::new(dir.path());
+    std::fs::create_dir(folder.ralph()).unwrap();
+    (dir, folder)
+}
+
+fn env(path: &Path) -> Env {
+    vec![("PATH".into(), format!("{}:/usr/bin:/bin", path.display()).into())]
+}
+
+/// Work that appears while somebody waits for it.
+async fn waited(folder: &Folder, env: &Env, appear: impl FnOnce()) -> String {
+    let waiting = new_work(folder, env);
+    tokio::pin!(waiting);
+    let first = timeout(Duration::from_millis(200), &mut waiting).await;
+    assert!(first.is_err(), "what is open already is not new: {first:?}");
+    appear();
+    timeout(Duration::from_secs(20), waiting).await.expect("new work is seen")
+}
+
+#[test]
+fn a_new_line_in_the_todo_list_is_new_work() {
+    let (dir, folder) = folder();
+    std::fs::write(folder.todo(), "- [ ] old\n").unwrap();
+    let work = block(waited(&folder, &env(dir.path()), || {
+        std::fs::write(folder.todo(), "- [ ] old\n- [x] finished\n- [ ] new\n").unwrap();
+    }));
+    assert_eq!(work, "new");
+}
+
+#[test]
+fn issues_are_read_from_the_file_the_program_and_the_daemon() {
+    let (dir, folder) = folder();
+    let beads = dir.path().join(".beads");
+    std::fs::create_dir(&beads).unwrap();
+    let issue = |id: &str, status: &str| json!({"id": id, "title": "t", "status": status}).to_string();
+    let file = beads.join("issues.jsonl");
+    std::fs::write(&file, format!("{}\nbroken\n{}\n", issue("bd-1", "open"), issue("bd-2", "closed"))).unwrap();
+    let empty = env(&dir.path().join("none"));
+    let look = |env: &Env| {
+        let sources = sources(&folder, env);
+        block(async { sources[1].look().await })
+    };
+    assert_eq!(look(&empty), Some(Names::from(["bd-1 t".to_owned()])));
+
+    let program = dir.path().join("br");
+    std::fs::write(
+        &program,
+        "#!/bin/sh\n[ \"$*\" = 'ready --json' ] && echo '[{\"id\":\"bd-3\",\"title\":\"cli\"}]'\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(look(&env(dir.path())), Some(Names::from(["bd-3 cli".to_owned()])));
+
+    block(async {
+        let listener = tokio::net::UnixListener::bind(beads.join("bd.sock")).unwrap();
+        let serving = tokio::spawn(async move {
+            for data in ["null", r#"[{"id":"bd-4","title":"daemon","status":"open"}]"#] {
+                let (stream, _) = listener.accept().await.unwrap();
+                let (reading, mut writing) = stream.into_split();
+                let mut line = String::new();
+                BufReader::new(reading).read_line(&mut line).await.unwrap();
+                assert_eq!(line, "{\"operation\":\"ready\",\"args\":{}}\n");
+                writing.write_all(format!("{{\"success\":true,\"data\":{data}}}\n").as_bytes()).await.unwrap();
+            }
+        });
+        let sources = sources(&folder, &empty);
+        assert_eq!(sources[1].look().await, Some(Names::new()));
+        assert_eq!(sources[1].look().await, Some(Names::from(["bd-4 daemon".to_owned()])));
+        serving.await.unwrap();
+        assert_eq!(sources[1].look().await, None, "a daemon that is gone says nothing");
+    });
+}
