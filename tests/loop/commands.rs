@@ -116,3 +116,15 @@ fn seed_004_watch_starts_again_when_there_is_new_work() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(crate::world::of(&events, "run_started").len(), 2);
 }
+
+#[test]
+fn a_rehearsal_runs_the_loop_without_a_token() {
+    let world = folder();
+    let turns = json!([{"status": 429, "headers": {"retry-after": "0"}}, crate::common::say("a step"), crate::common::say(PROMISE)]);
+    std::fs::write(world.home().join("script.json"), turns.to_string()).unwrap();
+    let script = world.home().join("script.json").display().to_string();
+    let (outcome, events) = told(ralph(&world, &["--json", "--rehearse", &script]));
+    assert_eq!(outcome.code, Some(0), "{} {:?}", outcome.stderr, outcome.lines.last());
+    assert_eq!(crate::world::outcomes(&events).len(), 2);
+    assert!(world.mock().requests().is_empty(), "the person's own endpoint is not asked");
+}

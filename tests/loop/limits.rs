@@ -85,3 +85,14 @@ fn every_tenth_iteration_is_summarised_by_a_smaller_model() {
     let cost = of(&events, "verdict")[0]["cost_usd"].as_f64().unwrap();
     assert!((cost - 0.61).abs() < 1e-6, "{cost}");
 }
+
+#[test]
+fn a_usage_limit_on_standard_error_is_understood_too() {
+    let world = folder();
+    let script = format!(
+        "hear; work; if [ $n = 1 ]; then echo 'API Error: 429 Too Many Requests, retry after 1s' >&2; exit 1; fi; result '{PROMISE}'"
+    );
+    let (outcome, events) = told(looped(&world, &script, &["1"]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["deferred".to_owned(), "done".into()]));
+    assert!(outcome.elapsed < Duration::from_secs(20), "the named second is waited for, not a minute");
+}

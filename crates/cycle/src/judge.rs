@@ -68,7 +68,7 @@ impl Report {
     }
 
     /// A usage limit or an overload, where it is the reason that the agent failed.
-    pub(crate) fn limit(&self) -> Option<LimitHit> {
+    pub fn limit(&self) -> Option<LimitHit> {
         self.heard.limit.clone().or_else(|| limit_in(&self.last_words))
     }
 

@@ -26,9 +26,7 @@ impl Recorder {
     /// `stamp` names the logs; `id` the run.
     pub(crate) fn open(folder: &Folder, id: &str, stamp: &str) -> io::Result<Self> {
         private_dir(&folder.run(id))?;
-        let path = folder.events(id);
-        let mut events = append(&path)?;
-        mend(&path, &mut events)?;
+        let events = open_events(&folder.events(id))?;
         let ralph = folder.ralph();
         Ok(Self {
             folder: folder.clone(),
@@ -77,6 +75,19 @@ impl Recorder {
             let _ = log.write_all(text.as_bytes());
         }
     }
+}
+
+fn open_events(path: &Path) -> io::Result<File> {
+    let mut events = append(path)?;
+    mend(path, &mut events)?;
+    Ok(events)
+}
+
+/// Puts one event at the end of a recording that nobody is writing.
+pub(crate) fn add(folder: &Folder, id: &str, event: &LoopEvent) -> io::Result<()> {
+    let mut events = open_events(&folder.events(id))?;
+    events.write_all(format!("{}\n", event.to_line()).as_bytes())?;
+    events.sync_data()
 }
 
 /// What a reboot must not take back.

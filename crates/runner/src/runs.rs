@@ -1,7 +1,7 @@
 //! Earlier runs of a folder: their list, and what one of them knew when it stopped.
 
 use crate::Folder;
-use crate::record::Recorder;
+use crate::record;
 use crate::replay::spoken;
 use cycle::{EventKind, Listener, LoopEvent, Memory, Outcome, Receipt, RunStarted};
 use std::path::PathBuf;
@@ -115,11 +115,7 @@ pub fn answer(folder: &Folder, id: &str, text: &str, now: u64) -> Result<String,
     let blocked = info.memory.verdict.and_then(|verdict| verdict.question);
     let question =
         blocked.filter(|_| info.memory.question.is_some()).ok_or_else(|| RunsError::NoQuestion(id.into()))?;
-    let fail = |source| RunsError::Io { file: folder.events(id), source };
-    let mut recorder = Recorder::open(folder, id, id).map_err(fail)?;
     let event = EventKind::Answered { id: question.id.clone(), text: text.into() }.at(now);
-    match recorder.event(&event, false) {
-        None => Ok(question.text),
-        Some(why) => Err(fail(std::io::Error::other(why))),
-    }
+    record::add(folder, id, &event).map_err(|source| RunsError::Io { file: folder.events(id), source })?;
+    Ok(question.text)
 }

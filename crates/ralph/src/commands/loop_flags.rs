@@ -57,7 +57,8 @@ const FLAGS: [(&str, &str, Kind, &str); 37] = [
 ];
 
 /// Flags about this run alone.
-const OWN: [(&str, &str); 7] = [
+const OWN: [(&str, &str); 8] = [
+    ("rehearse", "run against a scripted model (--rehearse SCRIPT.json), without a token"),
     ("watch", "when done, wait for new work and start again"),
     ("json", "print every event as a line of JSON"),
     ("no-tui", "plain lines, no screen"),
@@ -82,6 +83,8 @@ pub struct Wanted {
     pub go_on: bool,
     pub watch: bool,
     pub replay: Option<Recording>,
+    /// A script for the model.
+    pub rehearse: Option<PathBuf>,
     pub help: bool,
 }
 
@@ -141,6 +144,7 @@ impl Wanted {
             "continue" => self.go_on = true,
             "watch" => self.watch = true,
             "help" | "h" => self.help = true,
+            "rehearse" => self.rehearse = inline.map(PathBuf::from).or_else(|| words.next().map(PathBuf::from)),
             "replay" => {
                 let next = words.next_if(|word| !word.starts_with('-'));
                 let file = inline.or(next.map(String::as_str));

@@ -1,6 +1,6 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
-use super::{loop_ask, loop_flags, loop_init, loop_replay, loop_screen, runtime};
+use super::{loop_ask, loop_flags, loop_init, loop_rehearse, loop_replay, loop_screen, runtime};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
@@ -46,7 +46,9 @@ pub fn resume(words: &[String], environment: &Environment) -> ExitCode {
 }
 
 fn refuse(line: &str) -> ExitCode {
-    say::err(line);
+    if !line.is_empty() {
+        say::err(line);
+    }
     ExitCode::Failure
 }
 
@@ -63,16 +65,22 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         return loop_replay::run(file, Show::choose(&wanted, environment), environment);
     }
     match job(&wanted, environment, resume) {
-        Ok(job) => {
-            let show = Show::choose(&wanted, environment);
-            let job = Job { attended: show == Show::Screen, ..job };
-            // Words appear on a screen as they come.
-            let live = job.settings.live || show == Show::Screen;
-            let job = Job { settings: Settings { live, ..job.settings }, ..job };
-            runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch)))
-        }
+        Ok(job) => go(job, &wanted, environment),
         Err(Refusal(line)) => refuse(&line),
     }
+}
+
+fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> ExitCode {
+    let show = Show::choose(wanted, environment);
+    job.attended = show == Show::Screen;
+    // Words appear on a screen as they come.
+    job.settings.live |= show == Show::Screen;
+    let rehearsal = wanted.rehearse.as_deref().map(|script| loop_rehearse::prepare(script, &mut job, environment));
+    let _server = match rehearsal.transpose() {
+        Ok(server) => server,
+        Err(why) => return refuse(&format!("error: {why}")),
+    };
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch)))
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
@@ -86,7 +94,9 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         return Err(Refusal("error: this build has no terminal for agents yet; leave out --pty and pty_mode.".into()));
     }
     let path = environment.raw("PATH").unwrap_or_default();
-    let backend = runner::choose(&settings.backend, &environment.exe, &environment.cwd, path.as_ref())?;
+    // A rehearsal is with our own agent, unless another one is named.
+    let wish = if wanted.rehearse.is_some() && settings.backend == "auto" { "builtin" } else { &settings.backend };
+    let backend = runner::choose(wish, &environment.exe, &environment.cwd, path.as_ref())?;
     let auth = auth(&settings, &backend.name, environment);
     let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
     Ok(Job {
@@ -130,7 +140,8 @@ fn found_nothing(settings: &Settings, environment: &Environment) -> Result<(), R
     }
     let missing = "there is no .ralph/prompt.md (or docs/PROMPT.md) here";
     if loop_ask::yes(&format!("{missing}. Run 'ralph init' now?")) && loop_init::run(environment) == ExitCode::Success {
-        return Err(Refusal("Edit .ralph/prompt.md and .ralph/todo.md, then start 'ralph' again.".into()));
+        // It has said what to do next.
+        return Err(Refusal(String::new()));
     }
     Err(Refusal(format!("error: {missing}. Run 'ralph init', edit the files it makes, and start again.")))
 }

@@ -10,6 +10,7 @@ mod link;
 mod loop_ask;
 mod loop_flags;
 mod loop_init;
+mod loop_rehearse;
 mod loop_replay;
 mod loop_run;
 mod loop_runs;

@@ -150,17 +150,18 @@ impl Body<'_> {
         self.derived(events);
         let (changed, tree) = self.changes().await;
         let heard = work.listener.into_heard();
-        let reset = heard.limit.as_ref().and_then(|limit| limit.reset.as_ref());
-        let limit_until = reset.and_then(|reset| resets::moment(reset, now(), &self.job.zone));
-        Input::AgentEnded(Box::new(Report {
+        let mut report = Report {
             end,
             heard,
             changed,
             tree,
             last_words: work.running.last_words(),
             duration_ms: work.since.elapsed().as_millis() as u64,
-            limit_until,
-        }))
+            limit_until: None,
+        };
+        let reset = report.limit().and_then(|limit| limit.reset);
+        report.limit_until = reset.and_then(|reset| resets::moment(&reset, now(), &self.job.zone));
+        Input::AgentEnded(Box::new(report))
     }
 
     async fn changes(&self) -> (Changes, Option<u64>) {
