@@ -182,7 +182,9 @@ async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         return outside::resources::run(shared, call).await;
     }
     if own::is_own(name) {
-        return own::run(shared, lane, call).await;
+        let started = Instant::now();
+        let done = own::run(shared, lane, call).await;
+        return after::heard(shared, lane, call, &call.input, done, started.elapsed()).await;
     }
     let (input, targets) = match checked(lane, name, &call.input) {
         Ok(checked) => checked,
