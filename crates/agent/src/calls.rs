@@ -182,9 +182,7 @@ async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         return outside::resources::run(shared, call).await;
     }
     if own::is_own(name) {
-        let started = Instant::now();
-        let done = own::run(shared, lane, call).await;
-        return after::heard(shared, lane, call, &call.input, done, started.elapsed()).await;
+        return own::run(shared, lane, call).await;
     }
     let (input, targets) = match checked(lane, name, &call.input) {
         Ok(checked) => checked,

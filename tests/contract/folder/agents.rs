@@ -32,16 +32,6 @@ fn an_agent_of_a_file_works_with_its_prompt_tools_model_and_skills() {
     assert!(skill < task && said.contains("Memory of the project"), "{said}");
 }
 
-#[test]
-fn hooks_hear_of_a_finished_agent_as_of_any_tool() {
-    let world = project(json!([review(false), say("fine"), say("done")]));
-    let hook = json!({"hooks": {"PostToolUse": [{"matcher": "Agent", "hooks": [{"type": "command", "command": "cat > heard.json"}]}]}});
-    let outcome = finish(streaming(&world, "hi").args(["--settings", &hook.to_string()]));
-    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let heard: Value = serde_json::from_str(&world.read("heard.json").expect("the hook ran")).unwrap();
-    assert_eq!((&heard["tool_name"], &heard["tool_response"]["status"]), (&json!("Agent"), &json!("completed")));
-}
-
 /// Whichever of the two asks first gets the first of the remaining turns, so both answer the same.
 #[test]
 fn an_agent_in_the_background_is_waited_for_at_the_end_and_its_answer_comes_back() {
