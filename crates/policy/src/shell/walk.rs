@@ -31,6 +31,13 @@ struct Walk {
     tainted: bool,
 }
 
+/// Words that a shell never takes for a command's name where a command begins. Where the parser does, as in
+/// `time time ! x`, it has misread the line.
+const RESERVED: [&str; 21] = [
+    "!", "time", "{", "}", "[[", "]]", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done",
+    "case", "esac", "select", "function", "coproc",
+];
+
 fn parse(code: &str) -> Result<ast::Program, Unparsable> {
     let options = ParserOptions::default();
     let syntax = |error: &dyn std::fmt::Display| Unparsable::Syntax(error.to_string());
@@ -39,6 +46,28 @@ fn parse(code: &str) -> Result<ast::Program, Unparsable> {
     parse_tokens(&tokens, &options).or_else(|error| match select_as_for(&tokens) {
         Some(tokens) => parse_tokens(&tokens, &options).map_err(|e| syntax(&e)),
         None => Err(syntax(&error)),
+    })
+}
+
+/// Two words in a row, a quote, a comment: nothing that a sum holds. What it substitutes is looked at elsewhere.
+fn reads_as_a_command(expression: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let (mut ended_word, mut spaced, mut nested) = (false, false, 0_usize);
+    let mut previous = ' ';
+    expression.chars().any(|c| {
+        match c {
+            '(' if nested > 0 || previous == '$' => nested += 1,
+            ')' => nested = nested.saturating_sub(1),
+            _ => {}
+        }
+        previous = c;
+        if nested > 0 {
+            return false;
+        }
+        let adjacent = ended_word && spaced && word(c);
+        spaced = c.is_whitespace();
+        ended_word = word(c) || (spaced && ended_word);
+        adjacent || matches!(c, '\'' | '"' | '#' | ';' | '\\')
     })
 }
 
@@ -152,6 +181,8 @@ impl Walk {
     fn compound(&mut self, compound: &ast::CompoundCommand) -> Walked {
         use ast::CompoundCommand as C;
         match compound {
+            // Shells without arithmetic commands read `((` as two subshells.
+            C::Arithmetic(command) if reads_as_a_command(&command.expr.value) => Err(Unparsable::Ambiguous),
             C::Arithmetic(command) => self.arithmetic(&command.expr.value),
             C::BraceGroup(group) => self.list(&group.list),
             C::Subshell(subshell) => self.child(|walk| walk.list(&subshell.list)),
@@ -343,6 +374,9 @@ impl Walk {
             self.item(item, &mut command, true)?;
         }
         if let Some(name) = &simple.word_or_name {
+            if simple.prefix.is_none() && RESERVED.contains(&name.value.as_str()) {
+                return Err(Unparsable::Syntax(format!("`{}` where a command should stand", name.value)));
+            }
             let word = self.word(&name.value)?;
             command.opaque = word.exact().is_none_or(|text| text.is_empty() || text.starts_with('='));
             command.words.push(word);

@@ -28,7 +28,7 @@ fn wrapped() -> impl Strategy<Value = String> {
         Just("A=b curl x".to_owned()),
     ];
     leaf.prop_recursive(4, 16, 1, |inner| {
-        (inner, 0_usize..27).prop_map(|(command, how)| match how {
+        (inner, 0_usize..29).prop_map(|(command, how)| match how {
             0 => format!("echo a; {command}"),
             1 => format!("echo a && {command}"),
             2 => format!("{command} || echo a"),
@@ -55,6 +55,8 @@ fn wrapped() -> impl Strategy<Value = String> {
             23 => format!("cat <<'EOF'\nit's\nEOF\n{command}"),
             24 => format!("time {command}"),
             25 => format!("coproc {{ {command}; }}"),
+            26 => format!("time -p {command}"),
+            27 => format!("time ! {command}"),
             _ => format!("  \t{command}  "),
         })
     })
