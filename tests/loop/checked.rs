@@ -22,32 +22,6 @@ fn the_built_in_agent_works_until_the_check_agrees() {
 }
 
 #[test]
-fn adversary_42_the_promise_in_a_prompt_a_tool_result_or_a_quote_does_not_count() {
-    let world = folder();
-    std::fs::write(world.wd().join(".ralph/prompt.md"), format!("Say {PROMISE} when done")).unwrap();
-    let script = format!(
-        r#"hear; work
-        printf '{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","content":"{PROMISE}"}}]}}}}\n'
-        case $n in
-          1) say "I will say {PROMISE} later"; result "I will say {PROMISE} later";;
-          2) result "\`{PROMISE}\`";;
-          3) say "x"; result "All done.\n{PROMISE}";;
-        esac"#
-    );
-    let (outcome, events) = told(looped(&world, &script, &["9"]));
-    assert_eq!((outcome.code, outcomes(&events).len()), (Some(0), 3), "{:#?}", outcome.lines);
-    assert!(heard(&world)[1].contains("very last line"), "it is told why that did not count");
-}
-
-#[test]
-fn adversary_41_a_promise_on_the_last_iteration_is_success() {
-    let world = folder();
-    let script = format!("hear; work; if [ $n = 2 ]; then result '{PROMISE}'; else result 'a step'; fi");
-    let (outcome, events) = told(looped(&world, &script, &["2"]));
-    assert_eq!((outcome.code, verdict(&events)), (Some(0), ("done".into(), 0)));
-}
-
-#[test]
 fn a_check_in_the_folder_cannot_be_talked_out_of() {
     let world = folder();
     std::fs::write(world.wd().join(".ralph/check"), "exit 1\n").unwrap();

@@ -72,25 +72,6 @@ fn plain_lines_read_well_and_runs_are_listed() {
 }
 
 #[test]
-fn seed_004_replay_plays_logs_of_others() {
-    let world = folder();
-    let log = json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "from elsewhere"}]}});
-    std::fs::write(world.wd().join("other.log"), serde_json::to_string_pretty(&log).unwrap()).unwrap();
-    let outcome = finish(ralph(&world, &["--replay", "other.log"]).close());
-    assert_eq!(outcome.lines, ["  from elsewhere"], "{}", outcome.stderr);
-    assert_eq!(finish(ralph(&world, &["--replay", "none.log"]).close()).code, Some(1));
-}
-
-#[test]
-fn a_run_of_many_iterations_is_recorded_and_replayed_quickly() {
-    let world = folder();
-    let (outcome, _) = told(looped(&world, "hear; work; result \"step $n\"", &["60", "--summarise-every", "0"]));
-    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    let replayed = finish(ralph(&world, &["--replay"]).close());
-    assert!(replayed.elapsed < std::time::Duration::from_secs(2), "{:?}", replayed.elapsed);
-}
-
-#[test]
 fn seed_004_watch_starts_again_when_there_is_new_work() {
     let world = folder();
     let script = format!("hear; sed -i 's/\\[ \\]/[x]/' .ralph/todo.md; result '{PROMISE}'");
@@ -115,16 +96,4 @@ fn seed_004_watch_starts_again_when_there_is_new_work() {
     adding.join().unwrap();
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(crate::world::of(&events, "run_started").len(), 2);
-}
-
-#[test]
-fn a_rehearsal_runs_the_loop_without_a_token() {
-    let world = folder();
-    let turns = json!([{"status": 429, "headers": {"retry-after": "0"}}, crate::common::say("a step"), crate::common::say(PROMISE)]);
-    std::fs::write(world.home().join("script.json"), turns.to_string()).unwrap();
-    let script = world.home().join("script.json").display().to_string();
-    let (outcome, events) = told(ralph(&world, &["--json", "--rehearse", &script]));
-    assert_eq!(outcome.code, Some(0), "{} {:?}", outcome.stderr, outcome.lines.last());
-    assert_eq!(crate::world::outcomes(&events).len(), 2);
-    assert!(world.mock().requests().is_empty(), "the person's own endpoint is not asked");
 }

@@ -3,24 +3,6 @@
 use crate::world::{PROMISE, folder, looped, of, outcomes, told, verdict};
 
 #[test]
-fn adversary_45_each_way_to_fail_is_told_apart_and_the_loop_goes_on() {
-    for (script, failure) in [
-        ("exit 0", "no_result"),
-        ("echo broken >&2; exit 7", "exit_code"),
-        ("kill -9 $$", "signal"),
-        ("failure 'it broke'; exit 1", "error_result"),
-        ("failure 'it broke'", "error_result"),
-        ("say hello; sleep 60", "silence"),
-    ] {
-        let world = folder();
-        let script = format!("hear; work; if [ $n = 1 ]; then {script}; else result '{PROMISE}'; fi");
-        let (outcome, events) = told(looped(&world, &script, &["5", "--idle", "500ms"]));
-        assert_eq!(outcomes(&events), [failure, "done"], "{script} {}", outcome.stderr);
-        assert_eq!(outcome.code, Some(0), "{script}");
-    }
-}
-
-#[test]
 fn a_result_and_then_no_end_counts_as_a_result() {
     let world = folder();
     let script = format!("hear; work; result '{PROMISE}'; trap '' TERM; sleep 3 & wait; exit 0");

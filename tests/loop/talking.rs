@@ -24,15 +24,6 @@ fn seed_000_a_missing_structure_is_corrected_on_the_same_pipe() {
 }
 
 #[test]
-fn adversary_49_after_three_corrections_the_iteration_failed() {
-    let world = folder();
-    let script = "while hear; do [ -n \"$line\" ] || exit 0; result 'none'; done";
-    let (outcome, events) = told(looped(&world, script, &["--structured", "--max-failures", "1"]));
-    assert_eq!((outcome.code, outcomes(&events)), (Some(1), vec!["unstructured".to_owned()]));
-    assert_eq!(heard(&world).iter().filter(|line| line.contains("StructuredOutput tool with")).count(), 3);
-}
-
-#[test]
 fn environment_rules_of_the_seeds() {
     let script = format!("env > \"$HOME/env\"; hear; work; result '{PROMISE}'");
     let env = |words: &[&str], key: Option<&str>| {
@@ -64,31 +55,6 @@ fn continue_mode_resumes_the_session() {
     let args = std::fs::read_to_string(world.home().join("args")).unwrap();
     let lines: Vec<&str> = args.lines().collect();
     assert!(!lines[0].contains("--resume") && lines[1].contains("--resume s1"), "{args}");
-}
-
-#[test]
-fn adversary_52_a_replay_says_what_the_run_said() {
-    let world = folder();
-    let script = format!("hear; work; say hello; if [ $n = 2 ]; then result '{PROMISE}'; else result 'a step'; fi");
-    let (live, _) = told(looped(&world, &script, &["--check", "true"]));
-    let (replayed, _) = told(crate::world::ralph(&world, &["--replay", "--json"]));
-    let without_times = |lines: &[String]| -> Vec<Value> {
-        let untimed = |line: &String| {
-            let mut event: Value = serde_json::from_str(line).unwrap();
-            event.as_object_mut().unwrap().remove("at");
-            event
-        };
-        lines.iter().map(untimed).collect()
-    };
-    assert_eq!(without_times(&replayed.lines), without_times(&live.lines));
-    let run = world.wd().join(".ralph/runs");
-    let id = std::fs::read_dir(run).unwrap().next().unwrap().unwrap().file_name();
-    let file = format!(".ralph/runs/{}/events.ndjson", id.to_string_lossy());
-    assert!(world.read(&file).unwrap().lines().count() > 5);
-    for name in ["events.log", "run_", "iter_"] {
-        let mut files = std::fs::read_dir(world.wd().join(".ralph")).unwrap().flatten();
-        assert!(files.any(|entry| entry.file_name().to_string_lossy().starts_with(name)), "{name}");
-    }
 }
 
 #[test]

@@ -133,7 +133,8 @@ fn next(state: &mut State, effects: &mut Vec<Effect>) {
         state.phase = Phase::Summarising;
         let entries = state.memory.progress.iter().cloned().collect();
         let earlier = state.memory.summary.clone();
-        return effects.push(Effect::Summarise { through: state.memory.iterations, earlier, entries });
+        effects.push(Effect::Summarise { through: state.memory.iterations, earlier, entries });
+        return wake_at_the_end(state, effects);
     }
     start(state, effects);
 }
@@ -245,8 +246,17 @@ fn tick(state: &mut State, effects: &mut Vec<Effect>) {
         Phase::Working(_) => hold_limits(state, effects),
         Phase::Waiting(until) if state.now >= *until => next(state, effects),
         Phase::Waiting(until) => effects.push(Effect::Wake(*until)),
+        Phase::Summarising | Phase::Checking(_) | Phase::Asking => match state.limit_reached() {
+            Some(reason) => iteration::out_of_time(state, &reason, effects),
+            None => wake_at_the_end(state, effects),
+        },
         _ => {}
     }
+}
+
+/// Time passes as well where no agent works.
+fn wake_at_the_end(state: &State, effects: &mut Vec<Effect>) {
+    effects.extend(state.time_ends().map(Effect::Wake));
 }
 
 fn steer(state: &mut State, text: String, effects: &mut Vec<Effect>) {

@@ -1,12 +1,11 @@
 //! A request as it arrived, for tests to look at and for the log.
 
+use crate::redact::REDACTED;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Headers whose value is a credential; a log shows only that they were there.
-const SECRET_HEADERS: [&str; 4] = ["x-api-key", "authorization", "proxy-authorization", "cookie"];
-
-const REDACTED: &str = "[redacted]";
+pub(crate) const SECRET_HEADERS: [&str; 4] = ["x-api-key", "authorization", "proxy-authorization", "cookie"];
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {

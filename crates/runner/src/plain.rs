@@ -12,10 +12,34 @@ const SHOWN: usize = 100;
 pub(crate) struct Plain {
     folder: String,
     most: u32,
+    /// A wait, and how much of it was left when it was last spoken of.
+    wait: Option<(u64, u64)>,
 }
 
+/// A wait is spoken of again when this much of it is left: often at its end, seldom before.
+const COUNTDOWN_MS: [u64; 8] = [10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000];
+/// Before that, once in so long.
+const COUNTDOWN_EVERY_MS: u64 = 3_600_000;
+
 impl Plain {
+    /// How long a wait still lasts, where it is time to say so.
+    pub(crate) fn countdown(&mut self, now: u64) -> Option<String> {
+        let (until, before) = self.wait?;
+        let left = until.saturating_sub(now);
+        let passed = |mark: &&u64| (left..before).contains(mark);
+        let due = COUNTDOWN_MS.iter().any(|mark| passed(&mark)) || before.saturating_sub(left) >= COUNTDOWN_EVERY_MS;
+        if left == 0 || !due {
+            return None;
+        }
+        self.wait = Some((until, left));
+        Some(format!("  still waiting, {} left", seconds(left)))
+    }
+
     pub(crate) fn lines(&mut self, event: &LoopEvent) -> Vec<String> {
+        self.wait = match &event.kind {
+            EventKind::Waiting { until, .. } => Some((*until, until.saturating_sub(event.at))),
+            _ => None,
+        };
         let text = match &event.kind {
             EventKind::RunStarted(start) => {
                 self.folder = format!("{}/", start.folder);
@@ -115,6 +139,7 @@ fn receipt_line(iteration: u32, receipt: &Receipt) -> String {
     let spent = format!("${:.2} · {tokens} tokens · {}", receipt.cost_usd, seconds(receipt.duration_ms));
     let why = match (&receipt.outcome, &receipt.blocking) {
         (Outcome::Failed { .. } | Outcome::Cut | Outcome::Deferred, Some(why)) => format!("\n  {}", first_line(why)),
+        (Outcome::Blocked, _) => "\n  answer with: ralph answer \"…\"".to_owned(),
         _ => String::new(),
     };
     format!("iteration {iteration}: {outcome}{change} · {spent}{why}")
@@ -149,13 +174,23 @@ impl<W: Write> PlainSink<W> {
     pub fn new(out: W) -> Self {
         Self { out, plain: Plain::default() }
     }
+
+    fn write(&mut self, line: &str) {
+        // A reader that left is no reason to stop the run.
+        let _ = self.out.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.out.flush());
+    }
 }
 
 impl<W: Write> Sink for PlainSink<W> {
     fn event(&mut self, event: &LoopEvent) {
         for line in self.plain.lines(event) {
-            // A reader that left is no reason to stop the run.
-            let _ = self.out.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.out.flush());
+            self.write(&line);
+        }
+    }
+
+    fn tick(&mut self, now: u64) {
+        if let Some(line) = self.plain.countdown(now) {
+            self.write(&line);
         }
     }
 }
@@ -183,7 +218,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn shown(kind: EventKind) -> Vec<String> {
-        let mut plain = Plain { folder: "/w/".into(), most: 3 };
+        let mut plain = Plain { folder: "/w/".into(), most: 3, wait: None };
         plain.lines(&kind.at(0))
     }
 
@@ -202,6 +237,20 @@ mod tests {
         assert_eq!(shown(EventKind::ToolCall(call(json!({"file_path": "/w/src/a.rs"})))), ["  ● Read   src/a.rs"]);
         assert_eq!(shown(EventKind::ToolCall(call(json!({"command": "a\nb"})))), ["  ● Read   a"]);
         assert_eq!(shown(EventKind::ToolCall(call(json!(null)))).len(), 1);
+    }
+
+    #[test]
+    fn a_wait_is_counted_down_seldom_at_first_and_then_more_often() {
+        let mut plain = Plain::default();
+        let three_hours = 3 * 3_600_000;
+        let wait = EventKind::Waiting { iteration: 1, until: three_hours, reason: "limit".into() };
+        assert_eq!(plain.lines(&wait.at(0)), ["  waiting 3 h 0 min (limit)"]);
+        let said: Vec<String> = (0..=three_hours / 1000).filter_map(|second| plain.countdown(second * 1000)).collect();
+        let left = ["120 min", "60 min", "30 min", "10 min", "5 min", "60 s", "30 s", "10 s"];
+        let expected = left.map(|left| format!("  still waiting, {left} left"));
+        assert_eq!(said.iter().map(|line| line.replace("2 h 0 min", "120 min")).collect::<Vec<_>>(), expected);
+        plain.lines(&EventKind::Resumed.at(1));
+        assert_eq!(plain.countdown(three_hours - 1000), None, "the wait is over");
     }
 
     #[test]

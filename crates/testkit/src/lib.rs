@@ -2,13 +2,17 @@
 //!
 //! Dev-only. A test gets a [`World`] (temporary home, git repository, mock API), starts a binary in it as
 //! [`Run`] with scripted stdin, and looks at the [`Outcome`]. Everything ends by a deadline, with whatever
-//! the binary started. Deliberately absent: assertions, and any knowledge of what the binary does.
+//! the binary started. Deliberately absent: assertions, and any knowledge of what the binary does; only
+//! [`looping`] knows a loop when it sees one.
 
 pub mod captures;
+pub mod looping;
 pub mod matching;
 mod pipes;
 mod run;
+mod service;
 mod world;
 
 pub use run::{Outcome, Run, RunError, Step};
+pub use service::Service;
 pub use world::{World, WorldError};

@@ -45,7 +45,7 @@ async fn demo(environment: &Environment) -> Result<ExitCode, String> {
         .substitute("$WD", &folder.display().to_string());
     let mock = mock::Mock::start(script).map_err(|error| format!("no loopback server: {error}"))?;
     let job = job(&folder, environment, &mock.url()).map_err(|error| error.to_string())?;
-    let exit = loop_run::drive(job, Show::choose(&Wanted::default(), environment), false).await;
+    let exit = loop_run::drive(job, Show::choose(&Wanted::default(), environment), false, None).await;
     if exit == ExitCode::Success {
         say::out(&format!("\nThe project stays in {0}\nReplay it: cd {0} && ralph --replay\n", folder.display()));
     }
@@ -65,6 +65,7 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         zone: jiff::tz::TimeZone::system(),
         resume: None,
         attended: false,
+        rehearsal: None,
     })
 }
 

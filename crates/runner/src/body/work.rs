@@ -2,9 +2,10 @@
 
 use super::{
     AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Report,
-    Running, Said, Spent, Start, Verbatim, checks, now, prompt, replay, resets,
+    Running, Said, Spent, Start, Verbatim, checks, now, prompt, rehearsal, replay, resets,
 };
 use crate::backend::needs_file;
+use rehearsal::Cues;
 
 /// The check that runs, and those that ran before it.
 pub(super) struct Checking {
@@ -18,6 +19,7 @@ pub(super) struct Work {
     pub listener: Listener,
     iteration: u32,
     since: Instant,
+    cues: Cues,
 }
 
 pub(super) enum Doing {
@@ -55,7 +57,9 @@ impl Body<'_> {
         match happened {
             Happened::Command(command) => command.map(wish).into_iter().collect(),
             Happened::Tick => {
-                self.wake = None;
+                let now = now();
+                self.wake = self.wake.filter(|at| *at > now);
+                self.sinks.iter_mut().for_each(|sink| sink.tick(now));
                 vec![Input::Tick]
             }
             Happened::Checked(finished) => self.checked(finished).into_iter().collect(),
@@ -100,7 +104,9 @@ impl Body<'_> {
         match Running::start(&self.job.backend.program, call, self.job.folder.root(), &text, idle) {
             Ok(running) => {
                 let listener = Listener::new(start.iteration);
-                let work = Work { running, listener, iteration: start.iteration, since: Instant::now() };
+                let rehearsal = self.job.rehearsal.as_ref();
+                let cues = rehearsal.map(|cast| cast.cues(start.iteration, start.attempt)).unwrap_or_default();
+                let work = Work { running, listener, iteration: start.iteration, since: Instant::now(), cues };
                 self.doing = Doing::Agent(Box::new(work));
                 None
             }
@@ -118,7 +124,14 @@ impl Body<'_> {
                 Vec::new()
             }
             Said::Line(line) => {
-                let inputs = self.line(&mut work, &line);
+                let mut inputs = self.line(&mut work, &line);
+                let cues = std::mem::take(&mut work.cues);
+                if cues.malformed {
+                    inputs.extend(self.line(&mut work, rehearsal::MALFORMED));
+                }
+                if cues.crash {
+                    work.running.crash();
+                }
                 self.doing = Doing::Agent(work);
                 inputs
             }
@@ -159,9 +172,17 @@ impl Body<'_> {
             duration_ms: work.since.elapsed().as_millis() as u64,
             limit_until: None,
         };
-        let reset = report.limit().and_then(|limit| limit.reset);
-        report.limit_until = reset.and_then(|reset| resets::moment(&reset, now(), &self.job.zone));
+        report.limit_until = report.limit().and_then(|limit| self.limited_until(limit.reset.as_ref()));
         Input::AgentEnded(Box::new(report))
+    }
+
+    fn limited_until(&self, reset: Option<&cycle::Reset>) -> Option<u64> {
+        let until = reset.and_then(|reset| resets::moment(reset, now(), &self.job.zone));
+        if self.job.rehearsal.is_none() {
+            return until;
+        }
+        let most = now().saturating_add(rehearsal::WAIT.as_millis() as u64);
+        Some(until.map_or(most, |until| until.min(most)))
     }
 
     async fn changes(&self) -> (Changes, Option<u64>) {
@@ -199,7 +220,8 @@ impl Body<'_> {
             Running::start(&self.job.backend.program, call, self.job.folder.root(), prompt, self.job.settings.idle);
         match started {
             Ok(running) => {
-                let work = Work { running, listener: Listener::new(0), iteration: 0, since: Instant::now() };
+                let listener = Listener::new(0);
+                let work = Work { running, listener, iteration: 0, since: Instant::now(), cues: Cues::default() };
                 self.doing = Doing::Summary(Box::new(work), through);
                 None
             }
