@@ -1,7 +1,7 @@
 //! Done means checked.
 
 use crate::common::say;
-use crate::world::{PROMISE, folder, heard, looped, of, outcomes, ralph, told, verdict, with_model};
+use crate::world::{PROMISE, folder, looped, of, outcomes, ralph, told, verdict, with_model};
 use serde_json::json;
 
 #[test]
@@ -30,24 +30,4 @@ fn a_check_in_the_folder_cannot_be_talked_out_of() {
     assert_eq!((outcome.code, outcomes(&events)), (Some(2), vec!["not_done".to_owned(), "not_done".into()]));
     let output = of(&events, "check_finished")[0]["output"].as_str().unwrap().to_owned();
     assert!(output.contains("was changed"), "{output}");
-}
-
-#[test]
-fn a_question_blocks_until_it_is_answered() {
-    let world = folder();
-    let script = format!(
-        "hear; work; case $n in 1) result 'I need help.\\n<blocked>Which port?</blocked>';; *) result '{PROMISE}';; esac"
-    );
-    let (outcome, events) = told(looped(&world, &script, &[]));
-    assert_eq!((outcome.code, verdict(&events)), (Some(3), ("blocked".into(), 3)));
-    assert_eq!(of(&events, "verdict")[0]["question"]["text"], "Which port?");
-    let (answered, _) = told(ralph(&world, &["answer", "Port", "8080"]));
-    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
-    let backend = world.home().join("agent.sh").display().to_string();
-    let (resumed, events) = told(ralph(&world, &["resume", "--json", "--backend", &backend]));
-    assert_eq!((resumed.code, verdict(&events).0), (Some(0), "done".into()), "{:?}", resumed.lines);
-    let prompt = &heard(&world)[1];
-    assert!(prompt.contains("Which port?") && prompt.contains("Port 8080"), "{prompt}");
-    let (again, _) = told(ralph(&world, &["answer", "once more"]));
-    assert!(again.stderr.contains("asks nothing"), "{}", again.stderr);
 }

@@ -1,6 +1,6 @@
 //! A night of it: memory stays flat, and the recording is read in no time.
 
-use crate::world::{folder, of, ralph, told};
+use crate::world::{agent, folder, of, ralph, told};
 use std::time::{Duration, Instant};
 
 /// As many as the promise says; `RALPH_TEST_ITERATIONS` asks for more.
@@ -21,18 +21,27 @@ fn a_thousand_iterations_stay_flat_in_memory_and_replay_in_two_seconds() {
     std::fs::remove_dir_all(world.wd().join(".git")).unwrap();
     // Each agent that is due notes how much memory the loop has, which is its parent.
     let script = format!(
-        r#"hear; : > "$HOME/heard"
-        case "$*" in *haiku*) structured '"the story so far"'; exit 0;; esac
-        i=$(($(cat "$HOME/iteration" 2>/dev/null || echo 0) + 1)); echo $i > "$HOME/iteration"
+        r#"#!/bin/sh
+        read -r line
+        case "$*" in *haiku*)
+          echo '{{"type":"result","is_error":false,"result":"the story so far","total_cost_usd":0.01}}'; exit 0;;
+        esac
+        i=0; [ -f "$HOME/iteration" ] && read -r i < "$HOME/iteration"
+        i=$((i + 1)); echo $i > "$HOME/iteration"
         if [ $i = {early} ] || [ $i = {iterations} ]; then
           while read -r name size _; do [ "$name" = VmRSS: ] && echo "$size" >> "$HOME/rss"; done < /proc/$PPID/status
         fi
-        say "working on step $i"; result "step $i""#,
+        echo '{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":"working on it, as ever"}}],"usage":{{"input_tokens":10}}}}}}'
+        echo '{{"type":"result","is_error":false,"result":"step '$i'","session_id":"s","total_cost_usd":0.01}}'"#,
         early = iterations / 5,
     );
-    let words = [&iterations.to_string(), "--summarise-every", "100"];
+    // Without the usual beginning, which starts programs of its own.
+    let agent = agent(&world, "");
+    std::fs::write(&agent, script.trim_start()).unwrap();
+    let (count, backend) = (iterations.to_string(), agent.display().to_string());
+    let words = [&*count, "--json", "--backend", &backend, "--summarise-every", "100"];
     let started = Instant::now();
-    let run = crate::world::looped(&world, &script, &words).deadline(Duration::from_mins(10));
+    let run = ralph(&world, &words).deadline(Duration::from_mins(10));
     let (outcome, events) = told(run);
     let took = started.elapsed();
     assert_eq!(outcome.code, Some(2), "{} {:?}", outcome.stderr, outcome.lines.last());

@@ -44,26 +44,6 @@ fn refused_credentials_and_a_missing_program_are_not_tried_again() {
 }
 
 #[test]
-fn seed_003_plain_text_and_one_json_object_are_answers() {
-    for (script, format) in [
-        (format!("echo 'All is done.'; echo '{PROMISE}'"), "text"),
-        (format!("printf '{{\\n  \"result\": \"{PROMISE}\",\\n  \"session_id\": \"s\"\\n}}\\n'"), "json"),
-        (format!("say x; result '{PROMISE}'"), "args"),
-    ] {
-        let world = folder();
-        let (outcome, events) = told(looped(&world, &script, &["--output-format", format]));
-        assert_eq!(
-            (outcome.code, outcomes(&events)),
-            (Some(0), vec!["done".to_owned()]),
-            "{format} {:?}",
-            outcome.lines
-        );
-        let args = std::fs::read_to_string(world.home().join("args")).unwrap();
-        assert!(args.contains("# Build it"), "the prompt is an argument: {args}");
-    }
-}
-
-#[test]
 fn seed_001_a_long_prompt_goes_by_file_where_it_would_be_an_argument() {
     let world = folder();
     std::fs::write(world.wd().join(".ralph/prompt.md"), "y".repeat(8_000)).unwrap();

@@ -3,7 +3,7 @@
 use crate::common::binary;
 use testkit::{Run, World, looping};
 
-pub use looping::{PROMISE, agent, folder, heard, of, outcomes, told, trust, verdict, with_model};
+pub use looping::{PROMISE, agent, called, folder, heard, of, outcomes, told, trust, verdict, with_model};
 
 pub fn ralph(world: &World, words: &[&str]) -> Run {
     looping::ralph(&binary(), world, words)

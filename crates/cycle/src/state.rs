@@ -31,7 +31,8 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Phase {
     New,
-    Summarising,
+    /// With what the summariser has used so far.
+    Summarising(Spent),
     Working(Working),
     Checking(Box<Report>),
     /// Until then, before the next iteration.
@@ -144,7 +145,7 @@ impl State {
 
     pub(crate) fn run_spent(&self) -> Spent {
         let working = match &self.phase {
-            Phase::Working(working) => Spent { time_ms: 0, ..working.spent },
+            Phase::Working(Working { spent, .. }) | Phase::Summarising(spent) => Spent { time_ms: 0, ..*spent },
             _ => Spent::default(),
         };
         // Wall time runs between events too.

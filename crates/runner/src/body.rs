@@ -230,7 +230,7 @@ impl<'a> Body<'a> {
                 }
             }
             Effect::StopAgent => {
-                if let Doing::Agent(work) = &mut self.doing {
+                if let Doing::Agent(work) | Doing::Summary(work, _) = &mut self.doing {
                     work.running.stop();
                 }
             }

@@ -230,10 +230,16 @@ impl Body<'_> {
     }
 
     fn summary_said(&mut self, mut work: Box<Work>, through: u32, said: &Said) -> Vec<Input> {
+        let mut spending = Vec::new();
         match said {
             Said::Line(line) => {
+                let before = work.listener.heard().tokens;
                 work.listener.hear(line);
-                if work.listener.heard().answer.is_some() {
+                let heard = work.listener.heard();
+                if heard.tokens != before {
+                    spending.push(Input::Spending { tokens: heard.tokens, usd: heard.cost_usd });
+                }
+                if heard.answer.is_some() {
                     work.running.close_input();
                 }
             }
@@ -250,7 +256,7 @@ impl Body<'_> {
             }
         }
         self.doing = Doing::Summary(work, through);
-        Vec::new()
+        spending
     }
 }
 
