@@ -152,14 +152,11 @@ impl Stream {
         let Some(block) = self.blocks.last_mut().and_then(Value::as_object_mut).filter(|_| !input.is_empty()) else {
             return;
         };
-        match serde_json::from_str::<Value>(&input) {
-            Ok(input) => {
-                block.insert("input".into(), input);
-            }
-            Err(_) => {
-                block.shift_remove("input");
-                block.insert("input_json".into(), input.into());
-            }
+        if let Ok(input) = serde_json::from_str::<Value>(&input) {
+            block.insert("input".into(), input);
+        } else {
+            block.shift_remove("input");
+            block.insert("input_json".into(), input.into());
         }
     }
 

@@ -72,7 +72,7 @@ fn serve(script: &Path, wanted: &Wanted) -> Result<(), String> {
         let file = mock::private_file(path);
         file.map(Mutex::new).map_err(|error| format!("error: {} cannot be written: {error}", path.display()))
     });
-    let log = log.transpose()?;
+    let log = log.transpose()?.map(|file| (file, mock::Redactor::new([])));
     let runtime = runtime().map_err(|_| String::new())?;
     runtime.block_on(async {
         let server = mock::Server::bind(script, SocketAddr::from((Ipv4Addr::LOCALHOST, wanted.port)))
@@ -87,8 +87,10 @@ fn serve(script: &Path, wanted: &Wanted) -> Result<(), String> {
 }
 
 /// A log that cannot be written never stops the server.
-fn note(log: Option<&Mutex<std::fs::File>>, request: &mock::Recorded) {
-    if let Some(Ok(mut file)) = log.map(Mutex::lock) {
-        let _ = file.write_all(request.log_line().as_bytes());
+fn note(log: Option<&(Mutex<std::fs::File>, mock::Redactor)>, request: &mock::Recorded) {
+    if let Some((file, redactor)) = log
+        && let Ok(mut file) = file.lock()
+    {
+        let _ = file.write_all(request.log_line(redactor).as_bytes());
     }
 }
