@@ -74,8 +74,8 @@ fn isolate(command: &mut Command) {
     }
 }
 
-/// Signals that a parent may have left ignored (`nohup`, `&` in a script); ignored ones survive exec.
-const RESET: [libc::c_int; 9] = [
+/// Signals that a parent, or we, may have left ignored (`nohup`, `&` in a script); ignored ones survive exec.
+const RESET: [libc::c_int; 10] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -85,6 +85,7 @@ const RESET: [libc::c_int; 9] = [
     libc::SIGUSR2,
     libc::SIGTSTP,
     libc::SIGALRM,
+    libc::SIGXFSZ,
 ];
 
 #[expect(unsafe_code, reason = "the calls that prepare a child have no safe interface")]

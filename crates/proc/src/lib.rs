@@ -23,4 +23,4 @@ pub use child::Child;
 pub use piped::Piped;
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
 pub use timed::{Timed, timed};
-pub use tree::{adopt_orphans, end_all, harden};
+pub use tree::{adopt_orphans, end_all, harden, outlive_file_limits};

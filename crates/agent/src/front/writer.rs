@@ -4,7 +4,6 @@
 //! blocking write a line, in order, flushed by being unbuffered. What waits is bounded in bytes; the
 //! turn waits when the bound is reached.
 
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -162,11 +161,29 @@ fn wait_writable(stdout: &std::io::Stdout) -> std::io::Result<()> {
     Ok(())
 }
 
-/// One line for people. Only for what went wrong: stderr is empty on success.
+/// How long the first line waits for a stderr that takes nothing: a busy reader needs less, and for one
+/// that never looks at it no turn may stand still.
+const STDERR_WAIT: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
+
+/// Nobody reads our stderr: what more there is to say is not waited for.
+static UNHEARD: AtomicBool = AtomicBool::new(false);
+
+/// One line for people. Only for what went wrong: stderr is empty on success. Where stderr is a pipe that
+/// is full and stays full, the line is dropped.
 pub fn warn(line: &str) {
     let mut text = wire_safe(line);
     text.push('\n');
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let stderr = std::io::stderr();
+    for piece in text.as_bytes().chunks(PIPE_BUF) {
+        let wait = if UNHEARD.load(Ordering::Relaxed) { rustix::event::Timespec::default() } else { STDERR_WAIT };
+        let mut wanted = [rustix::event::PollFd::new(&stderr, rustix::event::PollFlags::OUT)];
+        // An interrupted or impossible poll says nothing; the write then says it.
+        let unheard = rustix::event::poll(&mut wanted, Some(&wait)) == Ok(0);
+        UNHEARD.store(unheard, Ordering::Relaxed);
+        if unheard || rustix::io::write(&stderr, piece).is_err() {
+            return;
+        }
+    }
 }
 
 /// Line breaks and escape sequences of others' texts do not reach the terminal.
