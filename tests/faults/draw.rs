@@ -18,15 +18,17 @@ pub fn plan(seed: u64) -> Plan {
     let servers = if dice.chance(20) { toolbox::servers(dice) } else { json!({}) };
     let has_server = servers != json!({});
     let count = 1 + dice.below(DRAWN_MAX);
+    let stdout = stdout(dice);
+    let face = face(dice, stdout != Stdout::Closed);
     Plan {
         seed,
-        face: face(dice),
-        partials: dice.chance(30),
+        partials: dice.chance(30) && !matches!(face, Face::Argument("text" | "json")),
+        face,
         model: (0..count).map(|number| told(dice, number, has_server)).collect(),
         settings: if dice.chance(30) { toolbox::settings(dice) } else { json!({}) },
         servers,
         home: home(dice),
-        stdout: stdout(dice),
+        stdout,
         stderr: *dice.pick(&[Stderr::Read, Stderr::Read, Stderr::Read, Stderr::Ignored, Stderr::Gone]),
         strikes: strikes(dice),
         interrupt_after: dice.chance(15).then(|| dice.below(12)),
@@ -53,15 +55,16 @@ fn told(dice: &mut Dice, number: usize, has_server: bool) -> Told {
     Told { turn, fault, counts }
 }
 
-fn face(dice: &mut Dice) -> Face {
+/// A client that hears nothing cannot wait for results.
+fn face(dice: &mut Dice, hears: bool) -> Face {
     match dice.below(10) {
         0 => Face::Argument("text"),
         1 => Face::Argument("json"),
         2 | 3 => Face::Argument("stream-json"),
         _ => Face::Duplex(Habits {
             prompts: 1 + dice.below(3),
-            hurried: dice.chance(40),
-            leaves_early: dice.chance(50),
+            hurried: dice.chance(40) || !hears,
+            leaves_early: dice.chance(50) || !hears,
             garbage: dice.chance(15),
             half_a_line: dice.chance(8),
         }),

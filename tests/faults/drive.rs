@@ -67,6 +67,8 @@ impl Seen {
 enum News {
     Line(String),
     Torn(String),
+    /// The reader has closed its end.
+    Left,
     Exited(ExitStatus),
 }
 
@@ -205,6 +207,9 @@ fn read(stdout: ChildStdout, habit: Stdout, news: &Sender<News>) {
     let mut line = Vec::new();
     loop {
         if habit == Stdout::Leaves(count) {
+            // A client that hears nothing more has nothing more to say.
+            drop(stdout);
+            let _ = news.send(News::Left);
             return;
         }
         line.clear();
@@ -320,12 +325,13 @@ impl<'a> Client<'a> {
             let now = Instant::now();
             let wait = match exited {
                 // The rest of its lines is in the pipe; a slow reader takes its time over them.
-                Some(at) => (at + GONE_WITHIN + DEADLINE / 4).saturating_duration_since(now),
+                Some(_) => GONE_WITHIN,
                 None => self.next_strike().unwrap_or(deadline).min(deadline).saturating_duration_since(now),
             };
             match heard.recv_timeout(wait) {
                 Ok(News::Line(line)) => self.hear(line),
                 Ok(News::Torn(text)) => self.seen.torn = text,
+                Ok(News::Left) => self.stdin = None,
                 Ok(News::Exited(status)) => {
                     exited = Some(Instant::now());
                     (self.seen.code, self.seen.signal) = (status.code(), status.signal());

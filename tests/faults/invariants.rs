@@ -30,7 +30,10 @@ pub fn broken(plan: &Plan, stage: &mut Stage, seen: &Seen) -> Vec<String> {
     found.extend(stream(plan, seen));
     found.extend(books(plan, seen));
     for request in &seen.requests {
-        found.extend(unacceptable(&request.body["messages"]).map(|why| format!("a request the API refuses: {why}")));
+        found.extend(
+            unacceptable(&request.body["messages"], plan.pauses())
+                .map(|why| format!("a request the API refuses: {why}")),
+        );
     }
     found.extend(resumable(plan, stage));
     found
@@ -84,6 +87,13 @@ fn stream(plan: &Plan, seen: &Seen) -> Vec<String> {
     if open && !cut_off {
         found.push("a turn without a result".into());
     }
+    if !streams {
+        // One line for the whole run, whatever its turns were about.
+        if seen.lines.len() != 1 && !ended_early {
+            found.push(format!("{} lines instead of one", seen.lines.len()));
+        }
+        return found;
+    }
     let answered = seen.results().iter().filter(|result| result["origin"]["kind"] != "task-notification").count();
     if answered > seen.prompts || (answered < seen.prompts && !ended_early) {
         found.push(format!("{answered} results for {} prompts", seen.prompts));
@@ -103,13 +113,14 @@ fn books(plan: &Plan, seen: &Seen) -> Vec<String> {
     wrong.collect()
 }
 
-/// What the API would not take of a conversation.
-pub fn unacceptable(messages: &Value) -> Option<String> {
+/// What the API would not take of a conversation. Only a turn that the API itself paused goes on from its own
+/// words.
+fn unacceptable(messages: &Value, pauses: bool) -> Option<String> {
     let messages = messages.as_array()?;
     if messages.first().is_none_or(|first| first["role"] != "user") {
         return Some("it does not begin with a user message".into());
     }
-    if messages.last().is_some_and(|last| last["role"] != "user") {
+    if messages.last().is_some_and(|last| last["role"] != "user") && !pauses {
         return Some("it ends with an assistant message".into());
     }
     let mut open: Vec<String> = Vec::new();
@@ -188,5 +199,8 @@ fn resume(stage: &mut Stage, id: &str, file: &Path) -> Option<String> {
         return Some(format!("the session cannot be resumed: {status} {text}\n{stored}"));
     }
     let requests = mock.requests();
-    requests.first().and_then(|request| unacceptable(&request.body["messages"])).map(|why| format!("resumed: {why}"))
+    requests
+        .first()
+        .and_then(|request| unacceptable(&request.body["messages"], false))
+        .map(|why| format!("resumed: {why}"))
 }

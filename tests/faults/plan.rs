@@ -117,6 +117,10 @@ impl Plan {
         matches!(self.stdout, Stdout::Read | Stdout::Slow(_))
     }
 
+    pub fn pauses(&self) -> bool {
+        self.model.iter().any(|told| told.turn.stop_reason.as_deref() == Some("pause_turn"))
+    }
+
     pub fn is_killed(&self) -> bool {
         self.strikes.iter().any(|strike| strike.signal == SIGKILL)
     }

@@ -6,14 +6,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 /// Bytes that may wait for the reader: eight of the longest lines.
 const QUEUE_BYTES: usize = 8 * wire::LINE_MAX;
 
-/// How long a slow reader gets to take the last lines once the run is over.
-const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
+/// Once the run is over, a reader that takes no line for so long is taken for dead. A slow one gets all
+/// its lines, the result above all.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(30);
+
+/// And even one that takes a line now and then does not keep us for ever.
+const DRAIN_MAX: Duration = Duration::from_mins(10);
 
 enum Job {
     /// And how much of the room it took.
@@ -113,9 +117,18 @@ impl Writer {
 
     /// Waits until everything queued is written, or the reader is gone or takes too long.
     pub async fn drain(&self) {
-        let (done, written) = oneshot::channel();
-        if self.jobs.send(Job::Flush(done)).is_ok() {
-            let _ = tokio::time::timeout(DRAIN_DEADLINE, written).await;
+        let (done, mut written) = oneshot::channel();
+        if self.jobs.send(Job::Flush(done)).is_err() {
+            return;
+        }
+        let started = Instant::now();
+        let mut left = usize::MAX;
+        while started.elapsed() < DRAIN_MAX {
+            let waiting = self.reader.waiting.load(Ordering::Acquire);
+            if waiting == left || tokio::time::timeout(DRAIN_PATIENCE, &mut written).await.is_ok() {
+                return;
+            }
+            left = waiting;
         }
     }
 }
