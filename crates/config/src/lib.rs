@@ -11,6 +11,7 @@ mod error;
 mod expand;
 mod files;
 mod frontmatter;
+mod globs;
 mod layers;
 mod manifest;
 mod markdown;
@@ -34,7 +35,7 @@ pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, S
 pub use error::ConfigError;
 pub use expand::{Segment, expand, split_arguments};
 pub use layers::{FlagSettings, Loaded, load};
-pub use memory::{MemoryFile, MemoryOptions, memory};
+pub use memory::{Cause, Memory, MemoryFile, MemoryOptions, memory};
 pub use oauth::{OAuth, OAuthLock, store_oauth};
 pub use permission_store::store_permission_update;
 pub use places::Places;

@@ -50,6 +50,8 @@ pub struct Settings {
     pub claude_md_excludes: Vec<String>,
     /// Memory text that the administrator put into the managed settings.
     pub managed_claude_md: Option<String>,
+    /// Never from the folder: the model may read what is there.
+    pub auto_memory_directory: Option<PathBuf>,
 }
 
 /// Values can be secrets: names only.
@@ -89,6 +91,10 @@ pub(crate) fn assemble(
         let command = layer.value.get("apiKeyHelper")?.as_str()?.trim();
         (!command.is_empty() && !layer.source.is_folder()).then(|| sourced(layer, command.to_owned()))
     });
+    let auto_memory_directory = newest(layers, |layer| {
+        let written = layer.value.get("autoMemoryDirectory").filter(|_| !layer.source.is_folder())?.as_str()?;
+        (!written.trim().is_empty()).then(|| places.resolve(written.trim(), &places.cwd))
+    });
     let skip = merged.get("dangerouslySkipPermissions") == Some(&Value::Bool(true));
     let env = environment(layers, warnings);
     let mut settings = Settings {
@@ -98,6 +104,7 @@ pub(crate) fn assemble(
         env,
         api_key_helper,
         managed_claude_md,
+        auto_memory_directory,
         ..Settings::default()
     };
     let text = |key: &str| settings.text(key).map(str::to_owned);

@@ -4,7 +4,7 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
-use config::{AgentDef, Places, PluginDir, Plugins, Skill, Sources};
+use config::{AgentDef, MemoryOptions, Places, PluginDir, Plugins, Skill, Sources};
 use std::path::PathBuf;
 
 pub struct Folder {
@@ -53,6 +53,30 @@ fn add_programs(plugins: &Plugins, environment: &mut Environment) {
     let known = environment.get("PATH").map(str::to_owned);
     let path = known.into_iter().chain(folders).collect::<Vec<_>>().join(":");
     environment.overlay(&[("PATH".to_owned(), path)]);
+}
+
+/// Which instruction files count beside the usual ones; none where they are switched off.
+pub fn memory(
+    settings: &config::Settings,
+    places: &Places,
+    roots: &[PathBuf],
+    environment: &Environment,
+) -> Option<MemoryOptions> {
+    if environment.is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS") {
+        return None;
+    }
+    let with_roots = environment.is_on("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD");
+    let auto_off =
+        settings.flag("autoMemoryEnabled") == Some(false) || environment.is_on("CLAUDE_CODE_DISABLE_AUTO_MEMORY");
+    let folder = settings.auto_memory_directory.clone().unwrap_or_else(|| {
+        let name = environment.get("CLAUDE_CODE_PROJECT_DIR_NAME").filter(|_| places.config_dir_is_custom);
+        session::Store::new(&places.config_dir, &places.project_root(), name).memory_dir()
+    });
+    let index = folder.join("MEMORY.md");
+    Some(MemoryOptions {
+        extra_dirs: if with_roots { roots.to_vec() } else { Vec::new() },
+        auto: (!auto_off && index.is_file()).then_some(index),
+    })
 }
 
 /// A client that sends messages may still bring the agent; then the first turn looks for it.

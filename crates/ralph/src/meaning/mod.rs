@@ -60,7 +60,9 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let prompt = prompt(typed);
     let schema = schema(typed)?;
     let extra_roots = permissions::extra_roots(typed, &settings, environment)?;
-    let permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
+    let mut permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
+    let memory = if bare || safe { None } else { folder::memory(&settings, &places, &extra_roots, environment) };
+    permissions::let_read(&mut permissions.rules, memory.as_ref());
     let mut asking = asking::resolve(typed, &settings, environment)?;
     let session = sessions::resolve(typed, &places, environment)?;
     let limits = tooling::limits(typed, environment)?;
@@ -98,7 +100,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         setup,
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
         slash: !bare && !typed.has("disable-slash-commands"),
-        memory: !bare && !safe && !environment.is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS"),
+        memory,
         debug_file: debug_file(typed, &places, &session),
         version: CONTRACT_VERSION,
         places,
