@@ -44,8 +44,7 @@ impl Scope {
             .flat_map(widened)
             .collect();
         let is_absolute = |pattern: &&String| pattern.starts_with('/') && !pattern.trim_matches('/').is_empty();
-        let absolute: Vec<String> =
-            patterns.iter().filter(is_absolute).flat_map(|pattern| widened(pattern)).collect();
+        let absolute: Vec<String> = patterns.iter().filter(is_absolute).flat_map(|pattern| widened(pattern)).collect();
         Self { relative: set(&relative), absolute: set(&absolute), patterns }
     }
 

@@ -221,7 +221,8 @@ pub fn enabled_plugins(places: &Places, settings: &Settings) -> (Vec<PluginDir>,
         };
         match here.iter().find(|plugin| plugin.id == *id) {
             _ if refused => {
-                problems.push(problem("marketplace-blocked", "the administrator does not allow its marketplace".into()));
+                problems
+                    .push(problem("marketplace-blocked", "the administrator does not allow its marketplace".into()));
             }
             Some(plugin) => dirs.push(PluginDir { path: plugin.path.clone(), with_mcp: true }),
             None => {

@@ -6,10 +6,7 @@ const NOW: &str = "2026-01-01T00:00:00Z";
 
 /// A marketplace `m` with the plugin `kit`, known to the user.
 fn market(bed: &Bed) -> Marketplace {
-    bed.file(
-        "market/.claude-plugin/marketplace.json",
-        r#"{"name":"m","plugins":[{"name":"kit","source":"./kit"}]}"#,
-    );
+    bed.file("market/.claude-plugin/marketplace.json", r#"{"name":"m","plugins":[{"name":"kit","source":"./kit"}]}"#);
     bed.file("market/kit/.claude-plugin/plugin.json", r#"{"name":"kit","version":"1.2"}"#);
     bed.file("market/kit/commands/go.md", "Go.");
     let market = marketplace(&bed.path("market")).unwrap();

@@ -144,7 +144,8 @@ fn parse(value: &Value, root: &Path) -> Result<Marketplace, String> {
     let listed = map.get("plugins").and_then(Value::as_array).ok_or("`plugins` must be a list")?;
     let base = map.get("metadata").and_then(|metadata| metadata.get("pluginRoot")).and_then(Value::as_str);
     let base = base.map_or_else(|| root.to_owned(), |inner| root.join(inner));
-    let plugins = listed.iter().take(PLUGINS_MAX).filter_map(Value::as_object).filter_map(|entry| offer(entry, root, &base));
+    let plugins =
+        listed.iter().take(PLUGINS_MAX).filter_map(Value::as_object).filter_map(|entry| offer(entry, root, &base));
     Ok(Marketplace { name: name.to_owned(), root: root.to_owned(), plugins: plugins.collect() })
 }
 

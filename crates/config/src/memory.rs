@@ -108,10 +108,10 @@ pub fn memory(
         gathering.file(&managed, "Managed");
         if sources.user {
             gathering.file(&places.config_dir.join("CLAUDE.md"), "User");
-            let bases = vec![places.cwd.clone(), places.checkout_root()];
+            let bases = vec![places.project_dir().to_owned(), places.checkout_root()];
             gathering.rules(&places.config_dir.join("rules"), "User", &bases);
         }
-        let folders: Vec<&Path> = places.cwd.ancestors().collect();
+        let folders: Vec<&Path> = places.project_dir().ancestors().collect();
         for folder in folders.into_iter().rev().chain(options.extra_dirs.iter().map(PathBuf::as_path)) {
             gathering.folder(folder, sources);
         }
@@ -126,6 +126,7 @@ impl Memory {
     /// What a touched file brings with it: the memory of the folders between the working folder and the file, and
     /// the rules whose `paths` name it. Each document comes once. `file` is real (no links).
     pub fn near(&mut self, file: &Path) -> Vec<MemoryFile> {
+        let file = &self.in_project(file);
         let folders = self.new_folders(file);
         let matches = |rule: &Waiting| rule.bases.iter().any(|base| rule.scope.covers(base, file));
         if folders.is_empty() && !self.waiting.iter().any(matches) {
@@ -153,12 +154,18 @@ impl Memory {
         found
     }
 
+    /// The file's place in the checkout whose configuration counts.
+    fn in_project(&self, file: &Path) -> PathBuf {
+        let inner = file.strip_prefix(&self.places.cwd).ok();
+        inner.map_or_else(|| file.to_owned(), |inner| self.places.project_dir().join(inner))
+    }
+
     /// Folders strictly below the working folder (or an added one) that hold the file and were not looked at yet,
     /// outermost first.
     fn new_folders(&self, file: &Path) -> Vec<PathBuf> {
-        let roots = std::iter::once(&self.places.cwd).chain(&self.extra_dirs);
+        let roots = std::iter::once(self.places.project_dir()).chain(self.extra_dirs.iter().map(PathBuf::as_path));
         let Some(root) = roots.into_iter().find(|root| file.starts_with(root)) else { return Vec::new() };
-        let between = file.ancestors().skip(1).take_while(|folder| folder != root);
+        let between = file.ancestors().skip(1).take_while(|folder| *folder != root);
         let mut folders: Vec<PathBuf> =
             between.filter(|folder| !self.folders.contains(*folder)).map(Path::to_owned).collect();
         folders.reverse();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::layers::Layer;
+use crate::layers::{Layer, merge_all};
 use crate::text::one_line;
 use crate::{ConfigError, Places, SourceKind, Sourced};
 
@@ -28,6 +28,8 @@ pub struct Settings {
     /// Everything, unknown keys too. `hooks` holds exactly those that should run.
     pub merged: Value,
     pub permissions: Permissions,
+    /// What the administrator alone says: for lists that nobody else may extend.
+    pub managed: Value,
     /// To be laid over the environment of the process.
     pub env: Vec<(String, String)>,
     /// Never from the folder.
@@ -99,6 +101,7 @@ pub(crate) fn assemble(
     let env = environment(layers, warnings);
     let mut settings = Settings {
         merged: Value::Object(merged),
+        managed: Value::Object(merge_all(layers.iter().filter(|layer| layer.source == SourceKind::Managed))),
         skip_permissions: skip && !permissions.disable_bypass,
         permissions,
         env,
