@@ -7,6 +7,8 @@ mod agents;
 mod common;
 #[path = "folder/explain.rs"]
 mod explain;
+#[path = "folder/installed.rs"]
+mod installed;
 #[path = "folder/memory.rs"]
 mod memory;
 #[path = "folder/nearby.rs"]

@@ -70,6 +70,38 @@ pub fn market_folder(places: &Places, name: &str) -> PathBuf {
     folder(places).join("marketplaces").join(name)
 }
 
+/// A folder for something that is being fetched; gone again unless it was made use of.
+pub struct Fetching(tempfile::TempDir);
+
+impl Fetching {
+    pub fn begin(places: &Places) -> Result<Self, ConfigError> {
+        let parent = folder(places).join("marketplaces");
+        let made = std::fs::create_dir_all(&parent)
+            .and_then(|()| tempfile::Builder::new().prefix(".fetching-").tempdir_in(&parent));
+        made.map(Self).map_err(|source| ConfigError::Write { file: parent, source })
+    }
+
+    /// Does not exist yet.
+    pub fn path(&self) -> PathBuf {
+        self.0.path().join("fetched")
+    }
+
+    /// Gives the marketplace that was fetched its place; one of the same name goes.
+    pub fn settle(self, places: &Places) -> Result<Marketplace, ConfigError> {
+        let fetched = self.path();
+        let market = marketplace(&fetched).map_err(|reason| ConfigError::Document { file: fetched.clone(), reason })?;
+        let place = market_folder(places, &market.name);
+        let moved = || {
+            if place.exists() {
+                std::fs::remove_dir_all(&place)?;
+            }
+            std::fs::rename(&fetched, &place)
+        };
+        moved().map_err(|source| ConfigError::Write { file: place.clone(), source })?;
+        marketplace(&place).map_err(|reason| ConfigError::Document { file: place, reason })
+    }
+}
+
 /// The marketplaces the user knows, each with where it came from. One that cannot be read is left out.
 pub fn known_marketplaces(places: &Places) -> Vec<(Marketplace, Source)> {
     let state = files::read_object(&markets_file(places)).unwrap_or_default();
@@ -224,7 +256,10 @@ pub fn enabled_plugins(places: &Places, settings: &Settings) -> (Vec<PluginDir>,
                 problems
                     .push(problem("marketplace-blocked", "the administrator does not allow its marketplace".into()));
             }
-            Some(plugin) => dirs.push(PluginDir { path: plugin.path.clone(), with_mcp: true }),
+            Some(plugin) => {
+                let called = id.rsplit_once('@').map(|(name, _)| name.to_owned());
+                dirs.push(PluginDir { path: plugin.path.clone(), with_mcp: true, called });
+            }
             None => {
                 let message = format!("it is switched on but not installed; `plugin install {id}` installs it");
                 problems.push(problem("plugin-not-found", message));

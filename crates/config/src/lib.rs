@@ -38,8 +38,8 @@ pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, S
 pub use error::ConfigError;
 pub use expand::{Segment, expand, split_arguments};
 pub use installed::{
-    Installed, Scope, add_marketplace, enabled_plugins, install, installed, known_marketplaces, market_folder, may_use,
-    remove_marketplace, switch, uninstall,
+    Fetching, Installed, Scope, add_marketplace, enabled_plugins, install, installed, known_marketplaces,
+    market_folder, may_use, remove_marketplace, switch, uninstall,
 };
 pub use layers::{FlagSettings, Loaded, load};
 pub use marketplace::{Marketplace, Offer, Source, marketplace};

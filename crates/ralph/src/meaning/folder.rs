@@ -4,7 +4,7 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
-use config::{AgentDef, MemoryOptions, Places, PluginDir, Plugins, Skill, Sources};
+use config::{AgentDef, MemoryOptions, Places, PluginDir, PluginProblem, Plugins, Skill, Sources};
 use std::path::PathBuf;
 
 pub struct Folder {
@@ -19,12 +19,17 @@ pub fn read(
     places: &Places,
     sources: Sources,
     roots: &[PathBuf],
+    (installed, problems): (Vec<PluginDir>, Vec<PluginProblem>),
     environment: &mut Environment,
 ) -> Result<Folder, Refusal> {
     let mut agents = config::agents(places, sources, typed.value("agents"))
         .map_err(|error| Refusal::new(format!("Error: {error}")))?;
     let mut skills = config::skills(places, sources, roots);
-    let plugins = config::plugins(places, &plugin_dirs(typed, environment));
+    // Those of the command line first: they take the place of installed ones of the same name.
+    let mut dirs = plugin_dirs(typed, environment);
+    dirs.extend(installed);
+    let mut plugins = config::plugins(places, &dirs);
+    plugins.problems.extend(problems);
     for plugin in &plugins.loaded {
         agents.extend(plugin.agents.iter().cloned());
         skills.extend(plugin.skills.iter().cloned());
@@ -36,7 +41,7 @@ pub fn read(
 fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
     let named = |flag: &str, with_mcp: bool| {
         let paths = typed.values(flag).iter().filter(|path| !path.is_empty());
-        paths.map(move |path| PluginDir { path: environment.cwd.join(path), with_mcp }).collect::<Vec<_>>()
+        paths.map(move |path| PluginDir { path: environment.cwd.join(path), with_mcp, called: None }).collect::<Vec<_>>()
     };
     let mut dirs = named("plugin-dir", true);
     dirs.extend(named("plugin-dir-no-mcp", false));
