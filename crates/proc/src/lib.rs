@@ -10,6 +10,7 @@
 
 mod capture;
 mod child;
+mod git;
 mod launch;
 mod piped;
 pub mod scrub;
@@ -20,6 +21,7 @@ mod tree;
 
 pub use capture::{Captured, Limits, capture};
 pub use child::Child;
+pub use git::Git;
 pub use piped::Piped;
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
 pub use timed::{Timed, timed};

@@ -5,6 +5,7 @@ use super::{Writer, warn};
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
 use crate::hooks::Hooks;
+use crate::memory::{self, Reader};
 use crate::own;
 use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
@@ -38,8 +39,9 @@ pub fn open(
     let transcript = transcript(&options, loaded.leaf, mirror(&options, &emitter)).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
+    let (preamble, memory) = memory::begin(&shared, Reader::Main, shared.live.mode.get());
     let lane = Lane {
-        conversation: Conversation::new(loaded.messages, prompt::preamble(&shared, shared.live.mode.get())),
+        conversation: Conversation::new(loaded.messages, preamble),
         transcript,
         toolset: Toolset::default(),
         tools: shared.kit.context(&shared.options),
@@ -47,6 +49,7 @@ pub fn open(
         role: Role::Main,
         max_turns,
         cancel: Rc::clone(&shared.cancel),
+        memory,
     };
     Ok((shared, lane))
 }
