@@ -1,7 +1,7 @@
 //! The system prompt and what stands before the first message.
 
 use crate::shared::Shared;
-use crate::{Options, clock, style, words};
+use crate::{clock, style, words};
 use serde_json::{Value, json};
 use wire::PermissionMode;
 
@@ -74,7 +74,7 @@ pub fn preamble(shared: &Shared, mode: PermissionMode) -> Option<String> {
     let (options, prompting) = (&shared.options, &shared.setup().prompting);
     let mut parts = Vec::new();
     if options.memory {
-        parts.extend(memory(options));
+        parts.extend(memory(shared));
     }
     if prompting.static_system && prompting.system.is_none() {
         parts.push(surroundings(shared));
@@ -85,8 +85,13 @@ pub fn preamble(shared: &Shared, mode: PermissionMode) -> Option<String> {
     if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
 }
 
-fn memory(options: &Options) -> Option<String> {
-    let files = config::memory(&options.places, options.sources, &options.settings, config::MemoryOptions::default());
+fn memory(shared: &Shared) -> Option<String> {
+    let options = &shared.options;
+    let mut files =
+        config::memory(&options.places, options.sources, &options.settings, config::MemoryOptions::default());
+    // What a rule hides from Read does not come in by an import either.
+    let denied = &shared.kit.denied;
+    files.retain(|file| !denied(&file.path) && !denied(&tools::real_path(&file.path)));
     if files.is_empty() {
         return None;
     }
