@@ -17,7 +17,6 @@ use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub fn open(
@@ -178,7 +177,11 @@ fn add_builtin_agents(options: &mut Options) {
 }
 
 fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: UnboundedSender<Question>) -> Rc<Shared> {
-    let kit = Kit { tasks: tools::Tasks::default(), web: small::web(&options, questions), denied: denied(&options) };
+    let kit = Kit {
+        tasks: tools::Tasks::default(),
+        web: small::web(&options, questions),
+        denied: crate::permit::denied(&options),
+    };
     Rc::new(Shared {
         live: Live {
             mode: Cell::new(options.permissions.mode),
@@ -234,19 +237,4 @@ fn hooks(options: &Options) -> Hooks {
         warn(&warning);
     }
     hooks
-}
-
-/// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.
-fn denied(options: &Options) -> tools::Denied {
-    let policy = policy::Policy {
-        mode: wire::PermissionMode::BypassPermissions,
-        rules: policy::RuleSet { deny: options.permissions.rules.deny.clone(), ..policy::RuleSet::default() },
-        roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
-        cwd: options.cwd.clone(),
-        home: options.places.home.clone(),
-    };
-    if policy.rules.deny.is_empty() {
-        return Arc::new(|_| false);
-    }
-    Arc::new(move |path| policy.denies_read(path, path))
 }
