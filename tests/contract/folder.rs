@@ -15,6 +15,8 @@ mod memory;
 mod nearby;
 #[path = "folder/plugins.rs"]
 mod plugins;
+#[path = "folder/servers.rs"]
+mod servers;
 #[path = "folder/sessions.rs"]
 mod sessions;
 #[path = "folder/skills.rs"]

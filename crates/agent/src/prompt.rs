@@ -15,7 +15,7 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
     if let Some(own) = own {
         texts.push(own.clone());
     } else {
-        let style = style::chosen(&shared.options);
+        let style = style::chosen(shared);
         let codes = style.as_ref().is_none_or(|style| style.keep_coding_instructions);
         match agent_prompt {
             Some(agent) => texts.push(agent.to_owned()),

@@ -15,7 +15,7 @@ mod writer;
 
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use failed::failed_start;
-pub use opening::mirror;
+pub use opening::{mirror, plugin_hooks};
 pub use writer::{Writer, warn};
 
 use crate::cancel::Why;

@@ -219,21 +219,40 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
 fn hooks(options: &Options) -> Hooks {
     let settings = &options.settings.merged;
     let (mut hooks, mut warnings) = Hooks::from_settings(&settings["hooks"], "settings");
-    let only_the_administrators = settings["allowManagedHooksOnly"] == true || settings["disableAllHooks"] == true;
-    for plugin in options.plugins.loaded.iter().filter(|_| !only_the_administrators) {
-        for value in &plugin.hooks {
-            let (more, problems) = Hooks::from_settings(value, &format!("plugin {}", plugin.name));
-            hooks.add(more.of_plugin(&plugin.folders.root, &plugin.folders.data));
-            warnings.extend(problems);
-        }
+    restrict(&mut hooks, settings, &mut warnings);
+    for warning in warnings {
+        warn(&warning);
     }
-    let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
-    let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
-    warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
+    for plugin in &options.setup.plugins.loaded {
+        hooks.add(plugin_hooks(options, plugin));
+    }
+    hooks
+}
+
+/// The hooks that a plugin brings, as far as they may run here.
+pub fn plugin_hooks(options: &Options, plugin: &config::Plugin) -> Hooks {
+    let settings = &options.settings.merged;
+    let mut hooks = Hooks::default();
+    if settings["allowManagedHooksOnly"] == true || settings["disableAllHooks"] == true {
+        return hooks;
+    }
+    let mut warnings = Vec::new();
+    for value in &plugin.hooks {
+        let (more, problems) = Hooks::from_settings(value, &format!("plugin {}", plugin.name));
+        hooks.add(more.of_plugin(&plugin.folders.root, &plugin.folders.data));
+        warnings.extend(problems);
+    }
+    restrict(&mut hooks, settings, &mut warnings);
     for warning in warnings {
         warn(&warning);
     }
     hooks
+}
+
+fn restrict(hooks: &mut Hooks, settings: &Value, warnings: &mut Vec<String>) {
+    let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
+    let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
+    warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
 }
 
 /// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.

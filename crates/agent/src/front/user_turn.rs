@@ -68,7 +68,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
             let last = last_text(&prompt.message.content);
             let command = match slash::read(shared, lane, last, prompt.client_composed).await {
                 Ok(Slash::Prompt) => None,
-                Ok(Slash::Text(text)) => Some(text),
+                Ok(Slash::Blocks(blocks)) => Some(blocks),
                 Ok(Slash::Builtin { name, args }) => return local(shared, lane, turn, &name, &args).await,
                 Err(problem) => return End::BadCommand(problem),
             };
@@ -115,7 +115,7 @@ fn is_blank(content: &Value) -> bool {
 }
 
 /// The prompt into transcript and conversation, with the files it mentions.
-async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, command: Option<String>) {
+async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, command: Option<Vec<Value>>) {
     let entry = prompt
         .uuid
         .clone()
@@ -133,12 +133,12 @@ async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, comman
             User { message: message.clone(), timestamp: clock::now_iso(), is_replay: Some(true), ..User::default() };
         shared.emitter.send_as(Event::User(Box::new(replay)), &entry).await;
     }
-    if let Some(body) = command {
+    if let Some(blocks) = command {
         let beside = without_last_text(content);
         if !beside.is_empty() {
             lane.conversation.push_user(usable(Value::Array(beside)));
         }
-        add_meta(shared, lane, json!([{"type": "text", "text": body}]));
+        add_meta(shared, lane, Value::Array(blocks));
         return;
     }
     lane.conversation.push_user(usable(content));
@@ -236,6 +236,7 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
     let options = &shared.options;
     let setup = shared.setup();
     let user_skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
+    let prompts = outside::prompts(shared).into_iter().map(|prompt| prompt.full_name);
     Init {
         cwd: options.cwd.display().to_string(),
         tools: lane.toolset.names(),
@@ -243,7 +244,7 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         mcp_server_errors: outside::errors(shared),
         model: shared.model(&lane.role),
         permission_mode: shared.mode(&lane.role),
-        slash_commands: user_skills.collect(),
+        slash_commands: user_skills.chain(prompts).collect(),
         api_key_source: options
             .access
             .credentials
@@ -254,8 +255,8 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         output_style: options.settings.output_style.clone().unwrap_or_else(|| "default".into()),
         agents: setup.agents.iter().map(|agent| agent.name.clone()).collect(),
         skills: setup.skills.iter().map(|skill| skill.name.clone()).collect(),
-        plugins: plugins(&options.plugins),
-        plugin_errors: plugin_errors(&options.plugins),
+        plugins: plugins(&setup.plugins),
+        plugin_errors: plugin_errors(&setup.plugins),
         betas: options.asking.betas.clone(),
         analytics_disabled: true,
         product_feedback_disabled: true,

@@ -5,12 +5,15 @@
 
 mod call;
 mod control;
+mod people;
 pub mod resources;
 
 pub use call::{call_for_text, is_outside, meta, run};
 pub use control::{control, status};
+pub use people::{call_prompt, prompts};
 pub use resources::SPECS;
 
+use crate::InputFormat;
 use crate::shared::Shared;
 use crate::toolset::Tool;
 use futures_util::FutureExt as _;
@@ -53,6 +56,22 @@ pub fn add_sdk_servers(shared: &Rc<Shared>, names: &Value) {
     if !new.is_empty() {
         servers(shared).start(new);
     }
+}
+
+/// The servers that a plugin brings.
+pub fn add_plugin_servers(shared: &Rc<Shared>, plugin: &config::Plugin) {
+    if plugin.mcp_servers.is_empty() || shared.options.outside.strict {
+        return;
+    }
+    let variable = |name: &str| {
+        let found = shared.options.env.iter().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.to_str().map(str::to_owned))
+    };
+    let (configs, problems) = mcp::parse(&json!({"mcpServers": plugin.mcp_servers}), "plugin", &variable);
+    for problem in problems {
+        crate::front::warn(&format!("warning: MCP server {}: {}", problem.name, problem.message));
+    }
+    servers(shared).start(configs);
 }
 
 /// Waits, bounded, until no server is pending, and has the lane equipped anew where tools have changed.
@@ -147,6 +166,7 @@ fn deps(shared: &Rc<Shared>) -> Deps {
         env: options.outside.env.clone(),
         roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
         sdk: Some(Rc::new(Client(Rc::downgrade(shared)))),
+        user: (options.input == InputFormat::StreamJson).then(|| Rc::new(people::User(Rc::downgrade(shared))) as _),
         client: ("ralph".into(), env!("CARGO_PKG_VERSION").into()),
         start_timeout: options.outside.start_timeout,
         call_timeout: options.outside.call_timeout,
