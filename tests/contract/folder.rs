@@ -5,6 +5,8 @@
 #[path = "folder/agents.rs"]
 mod agents;
 mod common;
+#[path = "folder/errands.rs"]
+mod errands;
 #[path = "folder/explain.rs"]
 mod explain;
 #[path = "folder/installed.rs"]

@@ -270,6 +270,11 @@ impl Servers {
         Ok(())
     }
 
+    /// Ends a server and forgets it.
+    pub fn stop(&self, name: &str) {
+        self.table.remove(name);
+    }
+
     /// Makes these the servers set at run time, waits for the new ones, and leaves all others alone. One
     /// whose configuration is the same stays as it is.
     pub async fn set(&self, configs: Vec<ServerConfig>) -> SetResult {

@@ -11,7 +11,7 @@ use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
 use crate::small::{self, Question};
 use crate::toolset::Toolset;
-use crate::{Options, SessionPlan, access, prompt};
+use crate::{Options, SessionPlan, Setup, access, prompt};
 use serde_json::{Value, json};
 use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
@@ -71,6 +71,12 @@ pub fn equip(shared: &Shared, lane: &mut Lane) {
         .system_chars
         .set(lane.system.iter().map(|block| block["text"].as_str().unwrap_or_default().len()).sum());
     shared.live.tools_chars.set(lane.toolset.definitions().iter().map(|tool| tool.to_string().len()).sum());
+}
+
+/// What the agent that a session runs as says first.
+pub fn initial_prompt(setup: &Setup) -> Option<String> {
+    let name = setup.agent.as_ref()?;
+    setup.agents.iter().find(|agent| agent.name == *name)?.initial_prompt.clone()
 }
 
 /// Why the session cannot run as the agent that was asked for.
@@ -178,7 +184,11 @@ fn add_builtin_agents(options: &mut Options) {
 }
 
 fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: UnboundedSender<Question>) -> Rc<Shared> {
-    let kit = Kit { tasks: tools::Tasks::default(), web: small::web(&options, questions), denied: denied(&options) };
+    let kit = Kit {
+        tasks: tools::Tasks::default(),
+        web: small::web(&options, questions),
+        denied: denied(&options, &options.cwd, &[]),
+    };
     Rc::new(Shared {
         live: Live {
             mode: Cell::new(options.permissions.mode),
@@ -256,12 +266,13 @@ fn restrict(hooks: &mut Hooks, settings: &Value, warnings: &mut Vec<String>) {
 }
 
 /// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.
-fn denied(options: &Options) -> tools::Denied {
+pub fn denied(options: &Options, cwd: &Path, more: &[policy::Rule]) -> tools::Denied {
+    let deny = options.permissions.rules.deny.iter().chain(more).cloned().collect();
     let policy = policy::Policy {
         mode: wire::PermissionMode::BypassPermissions,
-        rules: policy::RuleSet { deny: options.permissions.rules.deny.clone(), ..policy::RuleSet::default() },
-        roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
-        cwd: options.cwd.clone(),
+        rules: policy::RuleSet { deny, ..policy::RuleSet::default() },
+        roots: std::iter::once(cwd.to_owned()).chain(options.extra_roots.iter().cloned()).collect(),
+        cwd: cwd.to_owned(),
         home: options.places.home.clone(),
     };
     if policy.rules.deny.is_empty() {

@@ -6,7 +6,7 @@ use super::{builtin, mention_denials, warn};
 use crate::conversation::{blocks_of, last_text, text_of, without_last_text};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
-use crate::{InputFormat, Options, clock, hearing, memory, mentions, moments, outside, result};
+use crate::{InputFormat, Options, SessionPlan, clock, hearing, memory, mentions, moments, outside, result};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use session::UserExtra;
@@ -48,7 +48,8 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
 async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -> End {
     outside::settle(shared).await;
     super::opening::equip(shared, lane);
-    if !shared.live.started.replace(true) {
+    let is_first = !shared.live.started.replace(true);
+    if is_first {
         moments::session_starts(shared, lane, moments::start_source(shared)).await;
         memory::tell(shared, lane).await;
     }
@@ -64,6 +65,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
                 shared.emitter.send(Event::System(System::Informational { content, level: "notice" })).await;
                 return End::Done;
             }
+            let prompt = if is_first { with_initial_prompt(shared, prompt) } else { prompt };
             let text = text_of(&prompt.message.content);
             let last = last_text(&prompt.message.content);
             let command = match slash::read(shared, lane, last, prompt.client_composed).await {
@@ -102,6 +104,18 @@ async fn local(shared: &Shared, lane: &mut Lane, turn: &mut Turn, name: &str, ar
         }
         Err(problem) => End::BadCommand(problem),
     }
+}
+
+/// The agent that a session runs as may have something to say before the first prompt.
+fn with_initial_prompt(shared: &Shared, mut prompt: Box<UserInput>) -> Box<UserInput> {
+    let is_new = shared.options.session.plan == SessionPlan::New;
+    let Some(initial) = super::opening::initial_prompt(&shared.setup()).filter(|_| is_new) else { return prompt };
+    if text_of(&prompt.message.content) != initial {
+        let mut blocks = vec![json!({"type": "text", "text": initial})];
+        blocks.extend(blocks_of(prompt.message.content.take()));
+        prompt.message.content = Value::Array(blocks);
+    }
+    prompt
 }
 
 fn is_blank(content: &Value) -> bool {

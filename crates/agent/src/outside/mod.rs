@@ -5,11 +5,13 @@
 
 mod call;
 mod control;
+mod hired;
 mod people;
 pub mod resources;
 
 pub use call::{call_for_text, is_outside, meta, run};
 pub use control::{control, status};
+pub use hired::{Hired, hire};
 pub use people::{call_prompt, prompts};
 pub use resources::SPECS;
 
@@ -21,6 +23,7 @@ use futures_util::future::LocalBoxFuture;
 use mcp::{Deps, SdkLink, ServerConfig, Servers};
 use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
 /// The servers of one process.
@@ -29,6 +32,8 @@ pub struct Outside {
     servers: OnceCell<Servers>,
     /// Names that the client announced as its own.
     announced: RefCell<Vec<String>>,
+    /// Servers that agents brought, and how many use each.
+    hired: RefCell<HashMap<String, usize>>,
     /// What the toolset was last made of.
     shown: Cell<usize>,
     /// Servers whose failure was said on stderr.
@@ -63,15 +68,19 @@ pub fn add_plugin_servers(shared: &Rc<Shared>, plugin: &config::Plugin) {
     if plugin.mcp_servers.is_empty() || shared.options.outside.strict {
         return;
     }
-    let variable = |name: &str| {
-        let found = shared.options.env.iter().find(|(known, _)| known == name);
-        found.and_then(|(_, value)| value.to_str().map(str::to_owned))
-    };
-    let (configs, problems) = mcp::parse(&json!({"mcpServers": plugin.mcp_servers}), "plugin", &variable);
+    let (configs, problems) = mcp::parse(&json!({"mcpServers": plugin.mcp_servers}), "plugin", &variable(shared));
     for problem in problems {
         crate::front::warn(&format!("warning: MCP server {}: {}", problem.name, problem.message));
     }
     servers(shared).start(configs);
+}
+
+/// The environment, for configurations that name variables.
+fn variable(shared: &Shared) -> impl Fn(&str) -> Option<String> {
+    move |name| {
+        let found = shared.options.env.iter().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.to_str().map(str::to_owned))
+    }
 }
 
 /// Waits, bounded, until no server is pending, and has the lane equipped anew where tools have changed.
@@ -107,7 +116,9 @@ pub fn any(shared: &Shared) -> bool {
 pub fn tools(shared: &Shared) -> Vec<Tool> {
     let Some(servers) = shared.outside.servers.get() else { return Vec::new() };
     let tools = servers.tools();
-    tools.iter().map(|tool| Tool::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)).collect()
+    let hired = shared.outside.hired.borrow();
+    let everybodys = tools.iter().filter(|tool| !hired.contains_key(&tool.server));
+    everybodys.map(|tool| Tool::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)).collect()
 }
 
 /// For the system prompt: what servers say about their use.
