@@ -17,7 +17,6 @@ use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub fn open(
@@ -187,7 +186,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
     let kit = Kit {
         tasks: tools::Tasks::default(),
         web: small::web(&options, questions),
-        denied: denied(&options, &options.cwd, &[]),
+        denied: crate::permit::denied(&options, &options.cwd, &[]),
     };
     Rc::new(Shared {
         live: Live {
@@ -263,20 +262,4 @@ fn restrict(hooks: &mut Hooks, settings: &Value, warnings: &mut Vec<String>) {
     let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
     let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
     warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
-}
-
-/// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.
-pub fn denied(options: &Options, cwd: &Path, more: &[policy::Rule]) -> tools::Denied {
-    let deny = options.permissions.rules.deny.iter().chain(more).cloned().collect();
-    let policy = policy::Policy {
-        mode: wire::PermissionMode::BypassPermissions,
-        rules: policy::RuleSet { deny, ..policy::RuleSet::default() },
-        roots: std::iter::once(cwd.to_owned()).chain(options.extra_roots.iter().cloned()).collect(),
-        cwd: cwd.to_owned(),
-        home: options.places.home.clone(),
-    };
-    if policy.rules.deny.is_empty() {
-        return Arc::new(|_| false);
-    }
-    Arc::new(move |path| policy.denies_read(path, path))
 }

@@ -181,7 +181,7 @@ fn tools_in(shared: &Shared, cwd: PathBuf, sub: &Sub) -> tools::Ctx {
     if cwd == shared.options.cwd {
         return shared.kit.context(&shared.options);
     }
-    let denied = crate::front::denied(&shared.options, &cwd, &sub.rules.deny);
+    let denied = crate::permit::denied(&shared.options, &cwd, &sub.rules.deny);
     shared.kit.context_in(&shared.options, cwd, denied)
 }
 
