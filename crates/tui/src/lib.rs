@@ -7,7 +7,6 @@
 //! for anything but a terminal.
 
 mod amounts;
-mod clean;
 mod feed;
 #[cfg(test)]
 mod fixture;
@@ -17,17 +16,22 @@ mod keys;
 mod lines;
 mod markdown;
 mod reader;
+#[cfg(test)]
+mod recorded_tests;
 pub mod replay;
 mod screen;
 mod scroll;
 mod side;
 mod state;
+mod terminal;
 mod theme;
 mod tool;
 mod view;
 mod wrap;
 
+use cycle::clean;
 pub use keys::Command;
-pub use screen::{Options, play, restore, run};
+pub use screen::{Options, play, run};
 pub use state::State;
+pub use terminal::restore;
 pub use view::view;
