@@ -5,6 +5,7 @@ use super::{Writer, warn};
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
 use crate::hooks::Hooks;
+use crate::memory::{self, Reader};
 use crate::own;
 use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
@@ -16,7 +17,6 @@ use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub fn open(
@@ -38,8 +38,9 @@ pub fn open(
     let transcript = transcript(&options, loaded.leaf, mirror(&options, &emitter)).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
+    let (preamble, memory) = memory::begin(&shared, Reader::Main, shared.live.mode.get());
     let lane = Lane {
-        conversation: Conversation::new(loaded.messages, prompt::preamble(&shared, shared.live.mode.get())),
+        conversation: Conversation::new(loaded.messages, preamble),
         transcript,
         toolset: Toolset::default(),
         tools: shared.kit.context(&shared.options),
@@ -47,6 +48,7 @@ pub fn open(
         role: Role::Main,
         max_turns,
         cancel: Rc::clone(&shared.cancel),
+        memory,
     };
     Ok((shared, lane))
 }
@@ -175,7 +177,11 @@ fn add_builtin_agents(options: &mut Options) {
 }
 
 fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: UnboundedSender<Question>) -> Rc<Shared> {
-    let kit = Kit { tasks: tools::Tasks::default(), web: small::web(&options, questions), denied: denied(&options) };
+    let kit = Kit {
+        tasks: tools::Tasks::default(),
+        web: small::web(&options, questions),
+        denied: crate::permit::denied(&options),
+    };
     Rc::new(Shared {
         live: Live {
             mode: Cell::new(options.permissions.mode),
@@ -231,19 +237,4 @@ fn hooks(options: &Options) -> Hooks {
         warn(&warning);
     }
     hooks
-}
-
-/// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.
-fn denied(options: &Options) -> tools::Denied {
-    let policy = policy::Policy {
-        mode: wire::PermissionMode::BypassPermissions,
-        rules: policy::RuleSet { deny: options.permissions.rules.deny.clone(), ..policy::RuleSet::default() },
-        roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
-        cwd: options.cwd.clone(),
-        home: options.places.home.clone(),
-    };
-    if policy.rules.deny.is_empty() {
-        return Arc::new(|_| false);
-    }
-    Arc::new(move |path| policy.denies_read(path, path))
 }
