@@ -180,7 +180,11 @@ impl Terminal {
     pub fn start(run: &Run, columns: u16, rows: u16) -> Result<Self, TerminalError> {
         let (pty, pts) = open()?;
         pty.resize(Size::new(rows, columns))?;
-        let child = Command::from(run.command()).env("TERM", "xterm-256color").spawn(pts)?;
+        let mut command = run.command();
+        if command.get_envs().all(|(name, _)| name != "TERM") {
+            command.env("TERM", "xterm-256color");
+        }
+        let child = Command::from(command).spawn(pts)?;
         let pid =
             i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| std::io::Error::other("no id"))?;
         let parser = vt100::Parser::new_with_callbacks(size(rows), size(columns), 0, Noticed::default());

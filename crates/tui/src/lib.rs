@@ -12,6 +12,8 @@ mod feed;
 mod fixture;
 mod header;
 mod help;
+#[cfg(test)]
+mod hostile_tests;
 mod keys;
 mod lines;
 mod markdown;

@@ -171,7 +171,8 @@ pub enum Show {
 impl Show {
     /// A screen where somebody sits in front of one.
     pub fn choose(wanted: &loop_flags::Wanted, environment: &Environment) -> Self {
-        let somebody = environment.stdout_is_terminal && stdin_kind(false) == StdinKind::Terminal;
+        let can_draw = environment.stdout_is_terminal && environment.get("TERM") != Some("dumb");
+        let somebody = can_draw && stdin_kind(false) == StdinKind::Terminal;
         match (wanted.json, wanted.plain || !somebody) {
             (true, _) => Self::Json,
             (false, true) => Self::Plain,
