@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-use testkit::looping::{self, PROMISE, folder, heard, of, outcomes, told, verdict, with_model};
+use std::time::Duration;
+use testkit::looping::{self, PROMISE, folder, heard, is_gone, of, outcomes, told, verdict, with_model};
 use testkit::{Run, Step, World};
 
 const INT: i32 = 2;
@@ -176,19 +176,6 @@ fn l46_control_c_works_while_waiting() {
     let (outcome, events) = told(run);
     assert_eq!((outcome.code, verdict(&events).0), (Some(130), "interrupted".into()));
     assert!(outcome.elapsed < Duration::from_secs(20), "{:?}", outcome.elapsed);
-}
-
-/// Waits for a process to be gone; there is nothing to be told by.
-fn is_gone(pid: &str) -> bool {
-    let until = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < until {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        if stat.is_empty() || stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')) {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    false
 }
 
 const SLOW: &str = "hear; work; echo $$ > \"$HOME/pid\"; sleep 100 & echo $! > \"$HOME/child\"; say started; wait";

@@ -98,7 +98,7 @@ fn a_commit_per_iteration_where_it_is_asked_for() {
 
 /// Without what differs each time: the run's name and how long things took.
 fn masked(lines: &[String], run: &str) -> String {
-    let time = |words: &str| words.strip_suffix(" s").is_some_and(|number| number.parse::<f64>().is_ok());
+    let time = |words: &str| words.strip_suffix('s').is_some_and(|number| number.trim().parse::<f64>().is_ok());
     let line = |line: &String| {
         let line = line.replace(&format!("{run:<20}"), "RUN");
         let mask = |field: &str| {
@@ -112,14 +112,15 @@ fn masked(lines: &[String], run: &str) -> String {
 
 const SHOWN: &str = "\
 RUN done            3 iterations  $    0.02  Build it
-iteration 1: progress · 1 file +1 −0 · $0.01 · 15 tokens · TIME
+iteration 1: progress · 1 file +1 −0 · $0.010 · 15 tokens · TIME
   First step.
 iteration 2: the agent ended with an error code · 1 file +2 −0 · $0.00 · 0 tokens · TIME
   the agent ended with an error code: exit 3. oops
-iteration 3: done · 1 file +3 −0 · $0.01 · 15 tokens · TIME
+iteration 3: done · 1 file +3 −0 · $0.010 · 15 tokens · TIME
   <promise>COMPLETE</promise>
   passed: true
-done: the agent says so, and 1 of 1 checks agree (3 iterations · $0.02 · TIME)";
+
+done: the agent says so, and 1 of 1 checks agree (3 iterations · $0.020 · TIME)";
 
 #[test]
 fn runs_are_listed_and_shown_like_this() {

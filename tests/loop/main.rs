@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod answering;
+mod backends;
+mod backends_stopping;
 mod checked;
 mod commands;
 mod common;
@@ -10,8 +12,9 @@ mod long;
 mod misbehaving;
 mod recording;
 mod schema;
-mod seed_000;
-mod seed_002;
-mod seed_003;
-mod seed_004;
+mod seed000;
+mod seed001;
+mod seed002;
+mod seed003;
+mod seed004;
 mod world;

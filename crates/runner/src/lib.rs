@@ -15,6 +15,7 @@ mod files;
 mod folder;
 mod git;
 mod init;
+mod issues;
 mod job;
 mod lock;
 mod plain;
@@ -28,6 +29,7 @@ mod settings;
 mod span;
 mod summary;
 mod thinking;
+mod transport;
 mod watch;
 
 pub use answers::answer_live;

@@ -8,6 +8,7 @@ use crate::{Outcome, Run, World};
 use mock::Script;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 pub const PROMISE: &str = "<promise>COMPLETE</promise>";
 
@@ -97,6 +98,19 @@ pub fn verdict(events: &[Value]) -> (String, u64) {
 pub fn heard(world: &World) -> Vec<String> {
     let text = std::fs::read_to_string(world.home().join("heard")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
+}
+
+/// Waits for a process to be gone; there is nothing to be told by.
+pub fn is_gone(pid: &str) -> bool {
+    let until = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < until {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        if stat.is_empty() || stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
 }
 
 /// The command lines of the agents, one call a line.

@@ -113,7 +113,7 @@ fn seed_004_replay_plays_the_pretty_logs_of_others() {
         "  I'll look first.",
         "  ● Read   /home/me/project/src/a.rs",
         "  ● Bash   make test",
-        "    ✗ 2 failed",
+        "  ✗ Bash   2 failed",
         "  Two tests fail.",
     ];
     // Without a name, and without a run of ours, it is the log where others keep theirs.
