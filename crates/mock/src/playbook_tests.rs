@@ -132,7 +132,7 @@ fn request_of(opening: &str, messages: usize) -> Recorded {
     Recorded {
         method: "POST".into(),
         path: "/v1/messages".into(),
-        headers: std::collections::BTreeMap::new(),
+        headers: BTreeMap::new(),
         body: json!({"model": "m", "tools": [{"name": "Bash"}], "messages": messages}),
         at_ms: 0,
     }

@@ -2,6 +2,7 @@
 //! an agent may have written, and none of it may run anything.
 
 use crate::command::{capture, get, on_path};
+use crate::git_files::{Kept, lines, print};
 use cycle::{Changes, FileChange};
 use proc::Env;
 use std::collections::BTreeMap;
@@ -13,8 +14,6 @@ use std::time::Duration;
 /// A status of a huge tree takes seconds; more than this is a broken disk.
 const DEADLINE: Duration = Duration::from_mins(1);
 const OUTPUT_MAX: usize = 4 * 1024 * 1024;
-/// Changed files whose content is looked at; of the others only size and time.
-const CONTENT_MAX: u64 = 1024 * 1024;
 const COMMITS_MAX: &str = "--max-count=20";
 
 /// Configuration that could run something, or look elsewhere, set to nothing.
@@ -41,6 +40,8 @@ const PINS: [(&str, &str); 14] = [
 pub(crate) struct Git {
     program: PathBuf,
     folder: PathBuf,
+    /// Where the folder is in its repository; git names some paths from the top.
+    prefix: String,
     env: Env,
 }
 
@@ -51,14 +52,17 @@ pub(crate) struct Snapshot {
     pub tree: u64,
     /// What lay about uncommitted, by content.
     dirty: BTreeMap<String, u64>,
+    /// The contents of it, as far as they are kept.
+    kept: Kept,
 }
 
 impl Git {
     pub(crate) async fn open(folder: &Path, env: &Env) -> Option<Self> {
         let path = get(env, "PATH")?;
         let program = on_path("git", path)?;
-        let git = Self { program, folder: folder.to_owned(), env: git_env(env) };
+        let mut git = Self { program, folder: folder.to_owned(), prefix: String::new(), env: git_env(env) };
         git.run(&["rev-parse", "--is-inside-work-tree"]).await.filter(|answer| answer.trim() == "true")?;
+        git.prefix = git.run(&["rev-parse", "--show-prefix"]).await?.trim_end_matches('\n').to_owned();
         Some(git)
     }
 
@@ -105,7 +109,8 @@ impl Git {
         let dirty: BTreeMap<String, u64> =
             changed.into_iter().map(|path| (path.clone(), print(&self.folder.join(&path)))).collect();
         dirty.hash(&mut hasher);
-        Some(Snapshot { head, tree: hasher.finish(), dirty })
+        let kept = Kept::of(&self.folder, dirty.keys());
+        Some(Snapshot { head, tree: hasher.finish(), dirty, kept })
     }
 
     /// Paths that differ from the last commit, without our own files.
@@ -113,7 +118,8 @@ impl Git {
         let status =
             ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
         let listed = self.run(&[&status[..], &["--", ".", ":(exclude).ralph"]].concat()).await?;
-        let mut paths: Vec<String> = listed.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect();
+        let paths = listed.split('\0').filter_map(|entry| entry.get(3..)?.strip_prefix(&self.prefix));
+        let mut paths: Vec<String> = paths.map(str::to_owned).collect();
         paths.sort();
         Some(paths)
     }
@@ -125,10 +131,9 @@ impl Git {
 
     async fn changes_since(&self, before: &Snapshot) -> Changes {
         let since = before.head.as_deref().unwrap_or(EMPTY_TREE);
-        let numstat =
-            ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"];
-        let listed =
-            self.run(&[&numstat[..], &[since, "--", ".", ":(exclude).ralph"]].concat()).await.unwrap_or_default();
+        let numstat = ["diff", "--numstat", "-z", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        let what = ["--ignore-submodules=all", since, "--", ".", ":(exclude).ralph"];
+        let listed = self.run(&[&numstat[..], &what].concat()).await.unwrap_or_default();
         let mut files: Vec<FileChange> = listed.split('\0').filter_map(numstat_entry).collect();
         let untracked =
             self.run(&["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude).ralph"]).await;
@@ -137,6 +142,7 @@ impl Git {
         }
         // What lay about before and is still the same is not this iteration's doing.
         files.retain(|file| before.dirty.get(&file.path) != Some(&print(&self.folder.join(&file.path))));
+        before.kept.correct(&self.folder, &mut files);
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let more_files = files.len().saturating_sub(Changes::FILES_MAX) as u64;
         files.truncate(Changes::FILES_MAX);
@@ -200,26 +206,6 @@ fn numstat_entry(entry: &str) -> Option<FileChange> {
     // Binary files have a dash.
     let count = |text: &str| text.parse().unwrap_or(0);
     Some(FileChange { path: path.to_owned(), added: count(added), removed: count(removed) })
-}
-
-fn regular(path: &Path) -> Option<std::fs::Metadata> {
-    path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)
-}
-
-fn print(path: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    match regular(path) {
-        Some(data) if data.len() <= CONTENT_MAX => std::fs::read(path).unwrap_or_default().hash(&mut hasher),
-        Some(data) => (data.len(), data.modified().ok()).hash(&mut hasher),
-        None => "not a file".hash(&mut hasher),
-    }
-    hasher.finish()
-}
-
-fn lines(path: &Path) -> u64 {
-    let small = regular(path).filter(|data| data.len() <= CONTENT_MAX);
-    let bytes = small.and_then(|_| std::fs::read(path).ok()).unwrap_or_default();
-    bytes.split(|byte| *byte == b'\n').count().saturating_sub(1) as u64
 }
 
 #[cfg(test)]
