@@ -3,7 +3,7 @@
 use crate::api::unacceptable;
 use crate::drive::{Seen, Stage, transcripts};
 use crate::model::{Counts, booked};
-use crate::plan::{Face, Plan, SIGHUP, SIGINT, SIGTERM, Stdout};
+use crate::plan::{Face, Habits, Plan, SIGHUP, SIGINT, SIGTERM, Stdout};
 use mock::{Script, Turn};
 use serde_json::Value;
 use std::io::Read as _;
@@ -94,6 +94,11 @@ fn stream(plan: &Plan, seen: &Seen) -> Vec<String> {
             found.push(format!("{} lines instead of one", seen.lines.len()));
         }
         return found;
+    }
+    let introduced = matches!(plan.face, Face::Duplex(Habits { initializes: true, .. }));
+    let welcomed = events.iter().filter(|event| event["response"]["request_id"] == "init").count();
+    if introduced && welcomed != 1 && !ended_early {
+        found.push(format!("{welcomed} answers to one introduction"));
     }
     let answered = seen.results().iter().filter(|result| result["origin"]["kind"] != "task-notification").count();
     if answered > seen.prompts || (answered < seen.prompts && !ended_early) {

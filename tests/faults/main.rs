@@ -17,6 +17,7 @@ mod model;
 mod named;
 mod plan;
 mod random;
+mod soak_tests;
 mod spoil;
 mod toolbox;
 
