@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use crate::model::{Counts, Told, marked};
-use crate::plan::{Face, Habits, Home, Plan, SIGHUP, SIGINT, SIGKILL, SIGTERM, Stderr, Stdout, Strike, When};
+use crate::plan::{Face, Habits, Home, Permits, Plan, SIGHUP, SIGINT, SIGKILL, SIGTERM, Stderr, Stdout, Strike, When};
 use crate::spoil::FAULTS;
 use crate::toolbox;
 use mock::Turn;
@@ -32,6 +32,7 @@ pub fn plan(seed: u64) -> Plan {
         stderr: *dice.pick(&[Stderr::Read, Stderr::Read, Stderr::Read, Stderr::Ignored, Stderr::Gone]),
         strikes: strikes(dice),
         interrupt_after: dice.chance(15).then(|| dice.below(12)),
+        max_turns: dice.chance(8).then(|| 1 + dice.below(3)),
     }
 }
 
@@ -67,8 +68,14 @@ fn face(dice: &mut Dice, hears: bool) -> Face {
             leaves_early: dice.chance(50) || !hears,
             garbage: dice.chance(15),
             half_a_line: dice.chance(8),
+            initializes: dice.chance(30),
+            permits: if dice.chance(25) { permits(dice) } else { None },
         }),
     }
+}
+
+fn permits(dice: &mut Dice) -> Option<Permits> {
+    Some(*dice.pick(&[Permits::Yes, Permits::Yes, Permits::No, Permits::Nonsense, Permits::Never]))
 }
 
 fn home(dice: &mut Dice) -> Home {
