@@ -54,7 +54,8 @@ fn read(
     if reader == Reader::Agent {
         wanted.auto = None;
     }
-    let (memory, files) = config::memory(&options.places, options.sources, &options.settings, &wanted);
+    let (memory, mut files) = config::memory(&options.places, options.sources, &options.settings, &wanted);
+    hide(shared, &mut files);
     let news = files.iter().map(|file| News::of(file, reason)).collect();
     let text = (!files.is_empty()).then(|| format!("{}{}\n</system-reminder>", words::MEMORY_HEAD, contents(&files)));
     (prompt::preamble(shared, mode, text), Known { memory: Some(memory), news })
@@ -78,7 +79,8 @@ pub fn begin_again(shared: &Shared, lane: &mut Lane) {
 pub async fn follow(shared: &Shared, lane: &mut Lane) {
     let touched = lane.tools.reads.take_touched();
     let Some(memory) = &mut lane.memory.memory else { return };
-    let files: Vec<MemoryFile> = touched.iter().flat_map(|file| memory.near(file)).collect();
+    let mut files: Vec<MemoryFile> = touched.iter().flat_map(|file| memory.near(file)).collect();
+    hide(shared, &mut files);
     if files.is_empty() {
         return;
     }
@@ -93,6 +95,12 @@ pub async fn tell(shared: &Shared, lane: &mut Lane) {
         let reason = news.reason;
         hearing::fire(shared, lane, HookEvent::InstructionsLoaded, Some(reason), news.fields(), None).await;
     }
+}
+
+/// What a rule hides from Read does not come in as an instruction or by an import either.
+fn hide(shared: &Shared, files: &mut Vec<MemoryFile>) {
+    let denied = &shared.kit.denied;
+    files.retain(|file| !denied(&file.path) && !denied(&tools::real_path(&file.path)));
 }
 
 fn contents(files: &[MemoryFile]) -> String {

@@ -265,6 +265,7 @@ impl<'a> Body<'a> {
     fn show_todo(&mut self) {
         let todo = prompt::read(&self.job.folder, &self.job.settings).ok().and_then(|sources| sources.todo);
         let items = todo.map(|todo| todo_items(&todo)).unwrap_or_default();
+        let items = if items.is_empty() { crate::issues::items(&self.job.folder) } else { items };
         if !items.is_empty() {
             self.tell(EventKind::Todo { items });
         }
