@@ -279,9 +279,10 @@ async fn looked_at(left: oneshot::Receiver<()>, leaves: bool) -> bool {
 
 /// Ctrl-C once finishes the iteration, twice stops it; the others end everything.
 async fn listen(commands: mpsc::Sender<Command>) {
+    // Asked first: from the moment we listen for it, it is not ignored any more.
+    let stays = hangup_is_ignored();
     let heard = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = heard else { return };
-    let stays = hangup_is_ignored();
     loop {
         let command = tokio::select! {
             _ = interrupt.recv() => Command::Stop,
