@@ -4,5 +4,8 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod kit;
+#[path = "../contract/common/loopback.rs"]
+mod loopback;
 mod paths;
 mod shell;
+mod trust;
