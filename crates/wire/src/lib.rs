@@ -12,8 +12,8 @@ mod usage;
 mod visible;
 
 pub use event::{
-    Assistant, CompactBoundary, CompactMetadata, Event, HookResponse, Init, Outcome, ResultUsage, Retry, StreamEvent,
-    System, TaskNotification, TaskStarted, ToolDenied, User,
+    Assistant, CompactBoundary, CompactMetadata, Event, HookResponse, Init, Outcome, ResultUsage, Retry, System,
+    TaskNotification, TaskStarted, ToolDenied, User,
 };
 pub use exit::{ExitCode, table as exit_table};
 pub use input::{Input, InputError, UserInput, UserMessage};
