@@ -159,7 +159,7 @@ fn f35_a_torn_last_line_is_left_out_and_not_built_upon() {
 fn f36_our_secrets_are_in_no_file_and_in_no_line() {
     let key = "sk-ant-api03-hush-hush-hush-hush-hush-hush";
     let look = "echo $ANTHROPIC_API_KEY; env | grep ANTHROPIC; echo key is $ANTHROPIC_API_KEY >&2";
-    let world = World::empty(script(json!([bash(look), say(&format!("it is {key}")), say("two")]))).unwrap();
+    let world = World::empty(script(json!([bash(look), say("one"), say("two")]))).unwrap();
     let debug = world.home().join("debug.log").display().to_string();
     let run =
         duplex(&world).args(["--dangerously-skip-permissions", "--debug-file", &debug, "--include-partial-messages"]);

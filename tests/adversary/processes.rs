@@ -1,7 +1,8 @@
 //! Children that outlive the run, and what they can learn from it.
 
-use crate::kit::{bash, call, finish, say, script, stream};
+use crate::kit::{bash, binary, call, finish, say, script, stream};
 use serde_json::json;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use testkit::World;
 
@@ -82,7 +83,7 @@ fn x31_a_killed_agent_takes_its_command_with_it() {
         let shell = std::fs::read_to_string(&pids).unwrap().lines().next().unwrap().to_owned();
         let status = std::fs::read_to_string(format!("/proc/{shell}/status")).unwrap();
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().to_owned();
-        let kill = testkit::Run::new(std::path::Path::new("/bin/kill"), std::path::Path::new("/")).named("kill");
+        let kill = testkit::Run::new(Path::new("/bin/kill"), Path::new("/")).named("kill");
         kill.args(["-TERM", &parent]).finish().unwrap();
     });
     let outcome = finish(run.hold());
@@ -130,30 +131,36 @@ fn x32_a_scrubbed_environment_holds_no_credentials() {
     }
 }
 
-#[test]
-fn x33_a_command_cannot_look_into_the_agent() {
-    let look = "p=$CLAUDE_PID; [ -n \"$p\" ] || p=$PPID; \
-        cat /proc/$p/environ; head -c 16 /proc/$p/mem; ls -l /proc/$p/fd; cat /proc/$p/maps; \
-        (command -v gdb && gdb -p $p -batch) ; (command -v strace && timeout 1 strace -p $p); echo looked";
-    let world = World::empty(script(json!([bash(look), say("done")]))).unwrap();
-    // As root everything may be looked at; what can be said there is that the flag is set.
-    let outcome = finish(stream(&world).args(["--dangerously-skip-permissions"]).close());
-    assert_eq!(outcome.result().unwrap()["result"], "done", "{}", outcome.stderr);
-    let told = world.mock().requests()[1].body["messages"].to_string();
-    assert!(told.contains("looked"), "{told}");
-    let root = std::fs::read_to_string("/proc/self/status").unwrap().contains("\nUid:\t0\t");
-    if !root {
-        assert!(!told.contains("sk-ant-test") && told.contains("ermission denied"), "{told}");
-    }
+/// The agent as somebody who is not root: root may look at everything, so nothing would be shown by it.
+/// `None` where that cannot be done: a tree that only root can enter.
+fn as_nobody(world: &World) -> Option<testkit::Run> {
+    let base = world.home().parent().unwrap();
+    let set_up = "chown -R 65534:65534 \"$1\" && chmod 755 \"$1\" && exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$2\" --version";
+    let tried = testkit::Run::new(Path::new("/bin/sh"), Path::new("/")).named("sh").env("PATH", "/usr/bin:/bin");
+    let tried = tried.args(["-c", set_up, "sh", &base.display().to_string(), &binary().display().to_string()]).finish();
+    let words = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    tried.is_ok_and(|outcome| outcome.code == Some(0)).then(|| {
+        world.run(Path::new("/usr/bin/setpriv")).named("setpriv").args(words).args([binary().display().to_string()])
+    })
 }
 
-/// Not dumpable: the files of the process under `/proc` belong to root, whoever runs it.
+fn is_root() -> bool {
+    std::fs::read_to_string("/proc/self/status").unwrap().contains("\nUid:\t0\t")
+}
+
 #[test]
-fn x33_the_agent_is_not_dumpable() {
-    let look = "stat -c %U:%a /proc/$CLAUDE_PID/environ; grep -c . /proc/$CLAUDE_PID/status; ulimit -c";
+fn x33_a_command_cannot_look_into_the_agent() {
+    let look = "p=$CLAUDE_PID; cat /proc/$p/environ; head -c 16 /proc/$p/mem; ls /proc/$p/fd/; cat /proc/$p/maps; \
+        (command -v gdb && gdb -p $p -batch); (command -v strace && timeout 1 strace -p $p); echo looked at $p";
     let world = World::empty(script(json!([bash(look), say("done")]))).unwrap();
-    let outcome = finish(stream(&world).args(["--dangerously-skip-permissions"]).close());
-    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let told = world.mock().requests()[1].body["messages"].to_string();
-    assert!(told.contains("root:400"), "{told}");
+    let run = if is_root() { as_nobody(&world) } else { Some(world.run(&binary())) };
+    let Some(run) = run else { return };
+    let outcome =
+        finish(run.args(["agent", "-p", "go", "--output-format=json", "--dangerously-skip-permissions"]).close());
+    assert_eq!(outcome.code, Some(0), "{:?} {}", outcome.lines, outcome.stderr);
+    let messages = world.mock().requests()[1].body["messages"].clone();
+    let told = messages.as_array().unwrap().last().unwrap()["content"][0]["content"].to_string();
+    assert!(told.contains("looked at") && !told.contains("looked at \""), "{told}");
+    assert!(!told.contains("sk-ant-test") && !told.contains("r-xp"), "{told}");
+    assert!(told.matches("ermission denied").count() >= 4, "{told}");
 }
