@@ -188,6 +188,7 @@ impl Show {
 /// Runs a job to its verdict, under the signals of this process.
 pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
     proc::adopt_orphans();
+    proc::harden();
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
         Show::Screen => {
