@@ -3,6 +3,7 @@
 use crate::ask::{self, NoReply};
 use crate::conversation::blocks_of;
 use crate::judge::GiveUp;
+use crate::memory;
 use crate::moments;
 use crate::shared::{Lane, Shared};
 use crate::turn::End;
@@ -52,6 +53,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
         }
     };
     let text = format!("{}\n\n{summary}", words::SUMMARY_HEAD);
+    memory::begin_again(shared, lane);
     let prompt = lane.conversation.compact(&text);
     lane.tools.reads.forget_answers();
     let metadata = CompactMetadata {
@@ -68,6 +70,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
     }
     done(shared, lane, "success").await;
     moments::compacted(shared, lane, trigger, &summary).await;
+    memory::tell(shared, lane).await;
     Ok(())
 }
 

@@ -23,6 +23,11 @@ impl Conversation {
         conversation
     }
 
+    /// What will stand before the conversation when it starts over.
+    pub fn set_preamble(&mut self, preamble: Option<String>) {
+        self.preamble = preamble;
+    }
+
     pub fn messages(&self) -> Arc<Vec<Value>> {
         Arc::clone(&self.messages)
     }

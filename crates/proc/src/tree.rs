@@ -90,7 +90,7 @@ fn has_children() -> bool {
 }
 
 /// Who below us is alive. Ended ones that nobody owns are collected on the way.
-fn alive() -> Vec<Row> {
+pub(crate) fn alive() -> Vec<Row> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let below = table::descendants(&table::snapshot(), me);
     let owned = owned();
