@@ -12,8 +12,11 @@ mod transcript;
 
 use std::path::PathBuf;
 
+/// Holds whatever bytes against what must be true, and panics where it is not.
+type Body = fn(&[u8]);
+
 /// Name of the target and of its corpus, and its body.
-pub const ALL: [(&str, fn(&[u8])); 8] = [
+pub const ALL: [(&str, Body); 8] = [
     ("stdin_line", stdin::line),
     ("sse", sse),
     ("shell", shell::command),
@@ -37,7 +40,8 @@ fn sse(bytes: &[u8]) {
         assert_eq!(model::read_recorded(bytes, piece), whole, "in pieces of {piece}");
     }
     for partial in &whole.partials {
-        assert!(serde_json::from_slice::<serde_json::Value>(partial).is_ok(), "{partial:?}");
+        // As JSON has it: half a surrogate pair is the sender's own, and passed on like everything else.
+        assert!(serde_json::from_slice::<&serde_json::value::RawValue>(partial).is_ok(), "{partial:?}");
         assert!(!partial.contains(&b'\n'), "{partial:?}");
     }
 }

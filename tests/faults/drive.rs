@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// A run that takes longer hangs: twice what the slowest schedule takes on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// After the exit whatever it started has this long to be gone; the agent itself waits for it before.
 const GONE_WITHIN: Duration = Duration::from_secs(2);

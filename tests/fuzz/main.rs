@@ -54,6 +54,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).unwrap()).collect()
 }
 
+#[expect(clippy::print_stdout, reason = "how much was tried, and from which seed, is part of the result")]
 fn fuzz(name: &str) {
     let seed = knobs::number("RALPH_FAULT_SEED", SEED);
     let until = Instant::now() + Duration::from_secs(knobs::number("RALPH_FUZZ_SECONDS", SECONDS));
