@@ -9,6 +9,7 @@ mod permissions;
 mod sessions;
 mod tooling;
 
+pub use access::client as api;
 pub use permissions::Judging;
 
 use crate::argv::{Flag, Standing, Typed};
