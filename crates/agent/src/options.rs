@@ -140,6 +140,15 @@ pub enum Prompter {
     Tool(String),
 }
 
+/// What is done before the first prompt, where a flag asks for it: Setup hooks of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preparation {
+    Init,
+    /// And then nothing: no prompt, no model.
+    InitOnly,
+    Maintenance,
+}
+
 /// Whether the client wants to be told when we are busy and when idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateEvents {
@@ -211,6 +220,7 @@ pub struct Options {
     pub partial: bool,
     pub replay_user: bool,
     pub hook_events: bool,
+    pub preparation: Option<Preparation>,
     pub state_events: StateEvents,
     /// Where files are kept before they are changed, for clients that may rewind.
     pub checkpoint_dir: Option<PathBuf>,

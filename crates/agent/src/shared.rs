@@ -91,6 +91,9 @@ pub struct Live {
     pub told: Told,
     /// SessionStart hooks have been heard.
     pub started: Cell<bool>,
+    pub ear: crate::hearing::Ear,
+    /// A call that a hook put off; the next turn begins with it.
+    pub deferred: RefCell<Option<crate::ask::ToolCall>>,
     /// Sizes of the main conversation, for clients that ask how full the window is.
     pub context_tokens: Cell<u64>,
     pub system_chars: Cell<usize>,

@@ -36,7 +36,7 @@ pub use expand::{Segment, expand, split_arguments};
 pub use layers::{FlagSettings, Loaded, load};
 pub use memory::{MemoryFile, MemoryOptions, memory};
 pub use oauth::{OAuth, OAuthLock, store_oauth};
-pub use permission_store::store_permission_update;
+pub use permission_store::{restrictions, store_permission_update};
 pub use places::Places;
 pub use plugins::{Plugin, PluginDir, PluginFolders, PluginProblem, Plugins, plugins};
 pub use settings::{Permissions, Settings};

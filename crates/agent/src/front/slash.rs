@@ -1,6 +1,7 @@
 //! Prompts that begin with a slash: commands and skills, by name.
 
 use super::builtin;
+use crate::moments::{Expansion, prompt_expands};
 use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
 use std::rc::Rc;
@@ -9,8 +10,8 @@ use std::rc::Rc;
 pub enum Slash {
     /// No command: a prompt like any other.
     Prompt,
-    /// A command or skill of the project or the user: its text for the model.
-    Text(String),
+    /// A command or skill of the project or the user: its text for the model, and what hooks add to it.
+    Text { text: String, contexts: Vec<String> },
     /// One of ours.
     Builtin { name: String, args: String },
 }
@@ -25,14 +26,17 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
     };
     let setup = shared.setup();
     if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
+        let command = Expansion { kind: "slash_command", name: &skill.name, args, source: skill.source, prompt: text };
+        let contexts = prompt_expands(shared, lane, &command).await?;
         let id = shared.emitter.ids().short('s');
-        return match call_skill(shared, lane, skill, args, &id).await? {
-            Called::Body(text) => Ok(Slash::Text(text)),
+        let text = match call_skill(shared, lane, skill, args, &id).await? {
+            Called::Body(text) => text,
             Called::Answer(done) => {
                 let answer = crate::after::text_of(&shared.secrets.hide(done.outcome));
-                Ok(Slash::Text(format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")))
+                format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")
             }
         };
+        return Ok(Slash::Text { text, contexts });
     }
     if builtin::is_builtin(name) {
         return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });

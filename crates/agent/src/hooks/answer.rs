@@ -1,6 +1,7 @@
 //! From the way a handler ended to what it means. Pure: the table of exit codes, status codes and failures.
 
 use super::event::{HookEvent, Refusal};
+use super::opinion;
 use super::speech::{Speech, hear, refused};
 use super::verdict::Verdict;
 use super::world::Outcome;
@@ -24,6 +25,8 @@ pub(super) enum Raw {
     },
     /// A callback's answer.
     Said(Value),
+    /// What a model thinks.
+    Opinion(String),
     TimedOut(Duration),
     /// It could not be asked at all, or refused to answer.
     Failed(String),
@@ -81,6 +84,7 @@ pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
         }
         Raw::Said(Value::Null) => heard(Ok(Verdict::default())),
         Raw::Said(said) => heard(hear(event, said).map(|speech| speech.verdict)),
+        Raw::Opinion(text) => heard(opinion::read(event, text)),
         Raw::TimedOut(limit) => {
             let silent = on_failure == OnFailure::BlockOnTimeout && event == HookEvent::PreToolUse;
             let why = format!("gave no answer within {} s and was stopped", limit.as_secs_f32());

@@ -103,7 +103,9 @@ fn event_fields(event: HookEvent, specific: &Fields, verdict: &mut Verdict) -> R
         HookEvent::SessionStart => {
             verdict.session_title = specific.owned("sessionTitle")?;
             verdict.initial_user_message = specific.owned("initialUserMessage")?;
+            verdict.watch_paths = specific.texts("watchPaths")?;
         }
+        HookEvent::CwdChanged | HookEvent::FileChanged => verdict.watch_paths = specific.texts("watchPaths")?,
         _ => {}
     }
     Ok(())
@@ -144,6 +146,13 @@ impl<'a> Fields<'a> {
 
     fn owned(&self, key: &str) -> Result<Option<String>, String> {
         Ok(self.text(key)?.map(str::to_owned))
+    }
+
+    fn texts(&self, key: &str) -> Result<Vec<String>, String> {
+        let list = self.typed(key, "a list of strings", |value| {
+            value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+        });
+        Ok(list?.unwrap_or_default())
     }
 
     fn flag(&self, key: &str) -> Result<Option<bool>, String> {

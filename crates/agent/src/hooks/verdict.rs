@@ -48,6 +48,8 @@ pub struct Verdict {
     pub retry: bool,
     pub session_title: Option<String>,
     pub initial_user_message: Option<String>,
+    /// Files to watch from here on.
+    pub watch_paths: Vec<String>,
     /// Failures that block nothing, for stderr and debug logs.
     pub errors: Vec<String>,
 }
@@ -78,6 +80,7 @@ impl Verdict {
         self.retry |= later.retry;
         self.session_title = later.session_title.or(self.session_title);
         self.initial_user_message = both(self.initial_user_message, later.initial_user_message);
+        self.watch_paths.extend(later.watch_paths);
         self.errors.extend(later.errors);
         self
     }

@@ -7,7 +7,7 @@ mod call;
 mod control;
 pub mod resources;
 
-pub use call::{call_for_text, is_outside, meta, run};
+pub use call::{call_for_text, call_named, is_outside, meta, run};
 pub use control::{control, status};
 pub use resources::SPECS;
 

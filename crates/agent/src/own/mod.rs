@@ -2,7 +2,7 @@
 //! questions to a person, the structured answer, and the search that another model call does.
 
 pub mod background;
-mod errand;
+pub mod errand;
 mod plan;
 mod question;
 mod search;
