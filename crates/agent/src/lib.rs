@@ -23,6 +23,7 @@ mod hooks;
 mod ids;
 mod judge;
 mod ledger;
+mod memory;
 mod mentions;
 mod moments;
 mod options;

@@ -247,7 +247,8 @@ pub struct Options {
     pub mentions: bool,
     /// Prompts that begin with a slash are commands.
     pub slash: bool,
-    pub memory: bool,
+    /// Instruction files, where they count at all.
+    pub memory: Option<config::MemoryOptions>,
     pub bare: bool,
     /// Agents of ours beside those that are configured.
     pub builtin_agents: bool,

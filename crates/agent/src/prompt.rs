@@ -1,12 +1,9 @@
 //! The system prompt and what stands before the first message.
 
 use crate::shared::Shared;
-use crate::{Options, clock, style, words};
+use crate::{clock, style, words};
 use serde_json::{Value, json};
 use wire::PermissionMode;
-
-/// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
-const MEMORY_FILE_CHARS: usize = 200_000;
 
 /// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
 pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
@@ -70,12 +67,9 @@ fn surroundings(shared: &Shared) -> String {
 }
 
 /// Project memory and, in plan mode, its rule: the first block of the first message.
-pub fn preamble(shared: &Shared, mode: PermissionMode) -> Option<String> {
-    let (options, prompting) = (&shared.options, &shared.setup().prompting);
-    let mut parts = Vec::new();
-    if options.memory {
-        parts.extend(memory(options));
-    }
+pub fn preamble(shared: &Shared, mode: PermissionMode, memory: Option<String>) -> Option<String> {
+    let prompting = &shared.setup().prompting;
+    let mut parts: Vec<String> = memory.into_iter().collect();
     if prompting.static_system && prompting.system.is_none() {
         parts.push(surroundings(shared));
     }
@@ -83,19 +77,4 @@ pub fn preamble(shared: &Shared, mode: PermissionMode) -> Option<String> {
         parts.push(words::PLAN_MODE.into());
     }
     if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
-}
-
-fn memory(options: &Options) -> Option<String> {
-    let files = config::memory(&options.places, options.sources, &options.settings, config::MemoryOptions::default());
-    if files.is_empty() {
-        return None;
-    }
-    let mut text = words::MEMORY_HEAD.to_owned();
-    for file in files {
-        let body: String = file.text.chars().take(MEMORY_FILE_CHARS).collect();
-        let cut = if body.len() < file.text.len() { "\n[cut here: the file is longer]" } else { "" };
-        text.push_str(&format!("\n\nContents of {} ({}):\n\n{body}{cut}", file.path.display(), file.kind));
-    }
-    text.push_str("\n</system-reminder>");
-    Some(text)
 }

@@ -110,6 +110,7 @@ pub struct Lane {
     pub role: Role,
     pub max_turns: Option<u32>,
     pub cancel: Rc<Cancel>,
+    pub memory: crate::memory::Known,
 }
 
 /// Main conversation or sub-agent; decides what reaches the client and how.

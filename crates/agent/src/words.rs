@@ -26,6 +26,10 @@ pub const MEMORY_HEAD: &str = "\
 <system-reminder>
 What the people of this project and machine want you to know, from their instruction files. Follow it where it applies; the user's own words go first.";
 
+/// Before instruction files that came with a file just touched.
+pub const MEMORY_NEARBY: &str =
+    "These instruction files belong to files that you have just touched; follow them there.";
+
 pub const PLAN_MODE: &str = "\
 <system-reminder>
 Plan mode is on: look around, read, think, but change nothing. When you have a plan, call ExitPlanMode with it.

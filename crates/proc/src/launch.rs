@@ -13,26 +13,22 @@ pub(crate) fn launch(spec: Spec) -> io::Result<std::process::Child> {
     if let Some(arg0) = &spec.arg0 {
         command.arg0(arg0);
     }
-    match spec.output {
+    let feed = connect_stdin(&mut command, spec.stdin)?;
+    let place = match spec.output {
         Output::Merged(file) => {
             command.stderr(file.try_clone()?).stdout(file);
+            Place::NoTerminal
         }
         Output::Pipes => {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            Place::NoTerminal
         }
-    }
-    let feed = match spec.stdin {
-        Stdin::Null => {
-            command.stdin(Stdio::null());
-            None
-        }
-        Stdin::Bytes(bytes) => feed_later(&mut command, &bytes)?.then_some(bytes),
-        Stdin::Pipe => {
-            command.stdin(Stdio::piped());
-            None
+        Output::Terminal(end) => {
+            command.stdin(end.try_clone()?).stdout(end).stderr(Stdio::piped());
+            Place::OwnTerminal
         }
     };
-    isolate(&mut command);
+    isolate(&mut command, place);
     let mut child = command.spawn()?;
     if let Some(bytes) = feed
         && let Some(mut pipe) = child.stdin.take()
@@ -43,6 +39,28 @@ pub(crate) fn launch(spec: Spec) -> io::Result<std::process::Child> {
         });
     }
     Ok(child)
+}
+
+/// Whether a child's session has a terminal: the one on its stdin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    NoTerminal,
+    OwnTerminal,
+}
+
+/// What is left to be written once the child runs.
+fn connect_stdin(command: &mut Command, stdin: Stdin) -> io::Result<Option<Vec<u8>>> {
+    match stdin {
+        Stdin::Null => {
+            command.stdin(Stdio::null());
+            Ok(None)
+        }
+        Stdin::Bytes(bytes) => Ok(feed_later(command, &bytes)?.then_some(bytes)),
+        Stdin::Pipe => {
+            command.stdin(Stdio::piped());
+            Ok(None)
+        }
+    }
 }
 
 /// Input as a file in memory: nobody has to write while the child runs, and a child that never reads
@@ -64,18 +82,18 @@ fn feed_later(command: &mut Command, _bytes: &[u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-fn isolate(command: &mut Command) {
+fn isolate(command: &mut Command, place: Place) {
     let die_with = parent_to_die_with();
     // SAFETY: the closure runs between fork and exec and calls only async-signal-safe functions on
     // plain integers; it neither allocates nor takes locks.
     #[expect(unsafe_code, reason = "a session of its own and a death signal can only be set between fork and exec")]
     unsafe {
-        command.pre_exec(move || prepare(die_with));
+        command.pre_exec(move || prepare(die_with, place));
     }
 }
 
-/// Signals that a parent may have left ignored (`nohup`, `&` in a script); ignored ones survive exec.
-const RESET: [libc::c_int; 9] = [
+/// Signals that a parent, or we, may have left ignored (`nohup`, `&` in a script); ignored ones survive exec.
+const RESET: [libc::c_int; 10] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -85,13 +103,17 @@ const RESET: [libc::c_int; 9] = [
     libc::SIGUSR2,
     libc::SIGTSTP,
     libc::SIGALRM,
+    libc::SIGXFSZ,
 ];
 
 #[expect(unsafe_code, reason = "the calls that prepare a child have no safe interface")]
-fn prepare(die_with: Option<libc::pid_t>) -> io::Result<()> {
+fn prepare(die_with: Option<libc::pid_t>, place: Place) -> io::Result<()> {
     // SAFETY: setsid takes no arguments and is async-signal-safe.
     if unsafe { libc::setsid() } < 0 {
         return Err(io::Error::last_os_error());
+    }
+    if place == Place::OwnTerminal {
+        rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
     for signal in RESET {
         // SAFETY: SIG_DFL is a valid disposition for each of these signals.

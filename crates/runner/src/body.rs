@@ -5,6 +5,7 @@ use crate::checks::{self, Check};
 use crate::git::{Git, Snapshot};
 use crate::job::{Job, Sink};
 use crate::record::Recorder;
+use crate::transport::Need;
 use crate::{Lock, LockError, RunsError, direnv, prompt, replay, resets, runs, summary};
 use cycle::{
     AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Report, Resumed,
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 mod day;
+mod launch;
 mod work;
 
 use work::{Doing, Happened};
@@ -108,6 +110,8 @@ struct Body<'a> {
     wake: Option<u64>,
     run: String,
     before: Option<Snapshot>,
+    /// Of a terminal.
+    need: Need,
     _lock: Lock,
 }
 
@@ -159,8 +163,21 @@ impl<'a> Body<'a> {
             resumed,
         };
         let doing = Doing::Nothing;
-        let mut body =
-            Self { job, env, git, checks, recorder, sinks, state, doing, wake: None, run, before: None, _lock: lock };
+        let mut body = Self {
+            job,
+            env,
+            git,
+            checks,
+            recorder,
+            sinks,
+            state,
+            doing,
+            wake: None,
+            run,
+            before: None,
+            need: Need::default(),
+            _lock: lock,
+        };
         if let Some((iteration, receipt)) = torn {
             body.tell(EventKind::IterationEnded { iteration, receipt });
         }

@@ -26,6 +26,7 @@ mod settings;
 mod span;
 mod summary;
 mod thinking;
+mod transport;
 mod watch;
 
 pub use backend::{Backend, BackendError, choose};

@@ -163,6 +163,15 @@ impl Desk {
         }
     }
 
+    /// Waits for a signal alone.
+    pub async fn signalled(&mut self) -> ExitCode {
+        tokio::select! {
+            _ = self.terminate.recv() => ExitCode::Terminated,
+            () = hung_up(self.hangup.as_mut()) => ExitCode::Terminated,
+            _ = self.interrupt.recv() => ExitCode::Interrupted,
+        }
+    }
+
     /// Does what the happening asks for; `Some` where it asks us to stop.
     pub async fn handle(&mut self, shared: &Rc<Shared>, happened: Happened) -> Option<ExitCode> {
         match happened {

@@ -186,10 +186,14 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
     for task in shared.kit.tasks.list() {
         shared.secrets.hide_in_file(&task.output_file);
     }
-    if exit != ExitCode::Terminated {
-        shared.emitter.finish().await;
+    if exit == ExitCode::Terminated {
+        return exit;
     }
-    exit
+    // A reader may take its time over the last lines; whoever ends us does not have to.
+    tokio::select! {
+        () = shared.emitter.finish() => exit,
+        ended = desk.signalled() => ended,
+    }
 }
 
 /// One turn, with an ear to the outside. `Err` ends the process.

@@ -6,6 +6,7 @@ use crate::ask::ToolCall;
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
 use crate::hooks::Hooks;
+use crate::memory::{self, Reader};
 use crate::own;
 use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
@@ -39,8 +40,9 @@ pub fn open(
     let transcript = transcript(&options, loaded.leaf, mirror(&options, &emitter)).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
+    let (preamble, memory) = memory::begin(&shared, Reader::Main, shared.live.mode.get());
     let lane = Lane {
-        conversation: Conversation::new(loaded.messages, prompt::preamble(&shared, shared.live.mode.get())),
+        conversation: Conversation::new(loaded.messages, preamble),
         transcript,
         toolset: Toolset::default(),
         tools: shared.kit.context(&shared.options),
@@ -48,6 +50,7 @@ pub fn open(
         role: Role::Main,
         max_turns,
         cancel: Rc::clone(&shared.cancel),
+        memory,
     };
     let ear = &shared.live.ear;
     // Both are set here and nowhere else.
@@ -197,7 +200,11 @@ fn add_builtin_agents(options: &mut Options) {
 }
 
 fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: UnboundedSender<Question>) -> Rc<Shared> {
-    let kit = Kit { tasks: tools::Tasks::default(), web: small::web(&options, questions), denied: denied(&options) };
+    let kit = Kit {
+        tasks: tools::Tasks::default(),
+        web: small::web(&options, questions),
+        denied: crate::permit::denied(&options),
+    };
     Rc::new(Shared {
         live: Live {
             mode: Cell::new(options.permissions.mode),
@@ -261,19 +268,4 @@ fn hooks(options: &Options) -> Hooks {
         warn(&warning);
     }
     hooks
-}
-
-/// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.
-fn denied(options: &Options) -> tools::Denied {
-    let policy = policy::Policy {
-        mode: wire::PermissionMode::BypassPermissions,
-        rules: policy::RuleSet { deny: options.permissions.rules.deny.clone(), ..policy::RuleSet::default() },
-        roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
-        cwd: options.cwd.clone(),
-        home: options.places.home.clone(),
-    };
-    if policy.rules.deny.is_empty() {
-        return Arc::new(|_| false);
-    }
-    Arc::new(move |path| policy.denies_read(path, path))
 }

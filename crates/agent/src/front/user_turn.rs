@@ -6,10 +6,11 @@ use super::{builtin, mention_denials, warn};
 use crate::conversation::{blocks_of, last_text, text_of, without_last_text};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
-use crate::{InputFormat, calls, clock, hearing, mentions, moments, outside, result};
+use crate::{InputFormat, Options, calls, clock, hearing, memory, mentions, moments, outside, result};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use session::UserExtra;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use wire::{Assistant, Event, Init, System, User, UserInput};
@@ -55,6 +56,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
     }
     if !shared.live.started.replace(true) {
         moments::session_starts(shared, lane, moments::start_source(shared)).await;
+        memory::tell(shared, lane).await;
     }
     shared.emitter.send(Event::System(System::Init(Box::new(init(shared, lane))))).await;
     crate::watching::begin(shared);
@@ -86,6 +88,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
                 Err(problem) => return End::BadCommand(problem),
             };
             take_prompt(shared, lane, *prompt, command).await;
+            memory::follow(shared, lane).await;
             added.extend(contexts);
             for context in added.into_iter().chain(hearing::finished(shared)) {
                 whisper(shared, lane, &context);
@@ -280,9 +283,16 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         betas: options.asking.betas.clone(),
         analytics_disabled: true,
         product_feedback_disabled: true,
-        memory_paths: std::collections::BTreeMap::new(),
+        memory_paths: memory_paths(options),
         fast_mode_state: "off",
     }
+}
+
+/// Where the automatic memory is, where there is one.
+fn memory_paths(options: &Options) -> BTreeMap<String, String> {
+    let index = options.memory.as_ref().and_then(|memory| memory.auto.as_ref());
+    let folder = index.and_then(|index| index.parent()).map(|folder| folder.display().to_string());
+    folder.map(|folder| ("auto".to_owned(), folder)).into_iter().collect()
 }
 
 fn plugins(plugins: &config::Plugins) -> Vec<Value> {

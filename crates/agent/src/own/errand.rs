@@ -5,6 +5,7 @@
 use crate::calls::Done;
 use crate::cancel::Cancel;
 use crate::conversation::Conversation;
+use crate::memory::{self, Reader};
 use crate::own::skill;
 use crate::prompt;
 use crate::shared::{Lane, Role, Shared, Sub};
@@ -127,7 +128,8 @@ pub async fn prepare(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>, canc
     let toolset = lane.toolset.narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
     let (mut transcript, transcript_file) = transcript(shared, &sub, errand.description);
     let reads_memory = !matches!(agent.name.as_str(), "Explore" | "Plan");
-    let preamble = if reads_memory { prompt::preamble(shared, PermissionMode::Default) } else { None };
+    let (preamble, memory) =
+        if reads_memory { memory::begin(shared, Reader::Agent, PermissionMode::Default) } else { Default::default() };
     let mut conversation = Conversation::new(Vec::new(), preamble);
     for text in skill::preloaded(shared, lane, &agent.skills).await {
         let content = json!([{"type": "text", "text": text}]);
@@ -147,6 +149,7 @@ pub async fn prepare(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>, canc
         role: Role::Sub(sub),
         max_turns: agent.max_turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)),
         cancel,
+        memory,
     };
     Ready { agent_id, transcript_file, lane, task: errand.task.to_owned(), _counted: counted }
 }
@@ -154,6 +157,7 @@ pub async fn prepare(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>, canc
 /// Lets the agent work to its end.
 pub async fn carry_out(shared: &Rc<Shared>, mut ready: Ready) -> Finished {
     crate::moments::subagent_starts(shared, &mut ready.lane).await;
+    memory::tell(shared, &mut ready.lane).await;
     let mut turn = Turn::begin();
     let end = drive(shared, &mut ready.lane, &mut turn).await;
     let status = match &end {

@@ -2,13 +2,17 @@
 //! is: a hook, the client, a tool of the client's. Nobody there means no.
 
 mod ask;
+mod hidden;
 mod suggest;
 mod updates;
 
+pub use hidden::denied;
+
 use crate::hooks::{self, Decision as Wish};
 use crate::shared::{Lane, Shared};
-use policy::{Call, Decision, PathFact, Policy, Verdict};
+use policy::{Call, Decision, Kind, Listing, Name, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
+use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tools::Target;
@@ -209,5 +213,31 @@ pub struct Disk;
 impl policy::Resolve for Disk {
     fn real(&self, path: &Path) -> PathBuf {
         tools::real_path(path)
+    }
+
+    fn list(&self, folder: &Path, most: usize) -> Listing {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Listing::NotAFolder };
+        let mut names = Vec::new();
+        for entry in entries.flatten() {
+            if names.len() >= most {
+                return Listing::TooMany;
+            }
+            let kind = match entry.file_type() {
+                Ok(kind) if kind.is_dir() => Kind::Folder,
+                Ok(kind) if kind.is_symlink() => Kind::Link,
+                _ => Kind::Other,
+            };
+            names.push(Name { text: entry.file_name(), kind, ino: entry.ino() });
+        }
+        Listing::Names(names)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.symlink_metadata().is_ok()
+    }
+
+    fn shared_inode(&self, path: &Path) -> Option<u64> {
+        let data = path.symlink_metadata().ok().filter(|data| data.is_file() && data.nlink() > 1)?;
+        Some(data.ino())
     }
 }

@@ -126,6 +126,7 @@ pub const FLAGS: &[Flag] = &[
     works("agent", One, "run as this agent"),
     works("agents", One, "more agents, as JSON"),
     works("plugin-dir", Repeat, "load the plugin in this folder"),
+    works("project-config-root", One, "take the project's configuration from this folder"),
     works("plugin-dir-no-mcp", Repeat, "the same without its MCP servers"),
     works("disable-slash-commands", No, "no skills, no commands"),
     works("bare", No, "Bash, Read and Edit only; no project configuration"),
@@ -138,7 +139,6 @@ pub const FLAGS: &[Flag] = &[
     short(works("help", No, "print this help"), 'h'),
     // The next issues' features.
     later("plugin-url", Repeat, "plugins are loaded from folders only"),
-    later("project-config-root", One, "project configuration is read from the working folder"),
     later("await-initialize", No, "the initialize line is not awaited yet"),
     // Nothing to do for these headless, whatever they say.
     silent("prompt-suggestions", No),

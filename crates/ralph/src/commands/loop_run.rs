@@ -90,9 +90,6 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
         found_nothing(&settings, environment)?;
     }
-    if settings.pty_mode {
-        return Err(Refusal("error: this build has no terminal for agents yet; leave out --pty and pty_mode.".into()));
-    }
     let path = environment.raw("PATH").unwrap_or_default();
     // A rehearsal is with our own agent, unless another one is named.
     let wish = if wanted.rehearse.is_some() && settings.backend == "auto" { "builtin" } else { &settings.backend };
@@ -197,6 +194,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
         other => (other.sink(), None),
     };
     let listening = tokio::spawn(listen(sender));
+    let suspending = tokio::spawn(proc::follow_suspensions());
     let last = Rc::new(RefCell::new(None));
     let kept = Rc::clone(&last);
     let keep = move |event: &LoopEvent| {
@@ -214,6 +212,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
     };
     drop(sinks);
     listening.abort();
+    suspending.abort();
     proc::end_all(GRACE).await;
     if let Some(left) = left {
         looked_at(left).await;

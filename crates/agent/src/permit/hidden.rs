@@ -1,0 +1,54 @@
+//! Which files searches and attachments must not show: those that a rule denies, under any of their names.
+//!
+//! Deliberately absent: rules that came during the conversation. Those are about calls, and calls are judged.
+
+use super::Disk;
+use crate::options::Options;
+use policy::{Policy, Resolve as _, RuleSet};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A search asks for each of its files; files do not get new names faster than this matters.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Asked with everything else allowed.
+pub fn denied(options: &Options) -> tools::Denied {
+    let policy = Policy {
+        mode: wire::PermissionMode::BypassPermissions,
+        rules: RuleSet { deny: options.permissions.rules.deny.clone(), ..RuleSet::default() },
+        roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
+        cwd: options.cwd.clone(),
+        home: options.places.home.clone(),
+    };
+    if policy.rules.deny.is_empty() {
+        return Arc::new(|_| false);
+    }
+    let hidden = Hidden { policy, known: Mutex::default() };
+    Arc::new(move |path| hidden.holds(path))
+}
+
+struct Hidden {
+    policy: Policy,
+    /// Inodes of what is denied, and when they were gathered. `None` inside: too many files to tell.
+    known: Mutex<Option<(Instant, Option<HashSet<u64>>)>>,
+}
+
+impl Hidden {
+    fn holds(&self, path: &Path) -> bool {
+        self.policy.denies_read(path, path)
+            || (self.policy.denies_files() && Disk.shared_inode(path).is_some_and(|ino| self.is_denied(ino)))
+    }
+
+    fn is_denied(&self, ino: u64) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, inodes) = known.take().filter(|(at, _)| at.elapsed() < FRESH).unwrap_or_else(|| {
+            let inodes = self.policy.denied_inodes(&Disk);
+            (Instant::now(), inodes)
+        });
+        let denied = inodes.as_ref().is_none_or(|inodes| inodes.contains(&ino));
+        *known = Some((at, inodes));
+        denied
+    }
+}
