@@ -5,6 +5,8 @@
 #[path = "folder/agents.rs"]
 mod agents;
 mod common;
+#[path = "folder/errands.rs"]
+mod errands;
 #[path = "folder/explain.rs"]
 mod explain;
 #[path = "folder/installed.rs"]
@@ -15,6 +17,8 @@ mod memory;
 mod nearby;
 #[path = "folder/plugins.rs"]
 mod plugins;
+#[path = "folder/servers.rs"]
+mod servers;
 #[path = "folder/sessions.rs"]
 mod sessions;
 #[path = "folder/skills.rs"]

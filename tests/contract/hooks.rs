@@ -2,6 +2,8 @@
 //! and what its answer does.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
+#[path = "hooks/agents.rs"]
+mod agents;
 mod common;
 #[path = "hooks/deferring.rs"]
 mod deferring;
@@ -11,6 +13,8 @@ mod kinds;
 mod models;
 #[path = "hooks/prompts.rs"]
 mod prompts;
+#[path = "hooks/servers.rs"]
+mod servers;
 #[path = "hooks/settings.rs"]
 mod settings;
 #[path = "hooks/shown.rs"]

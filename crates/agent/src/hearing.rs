@@ -2,7 +2,7 @@
 
 use crate::helpers::Help;
 use crate::hooks::{self, HookEvent, HookNews, Scene, Verdict, World};
-use crate::shared::{Lane, Role, Shared};
+use crate::shared::{Lane, Role, Shared, Sub};
 use serde_json::{Map, Value};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -68,12 +68,21 @@ pub async fn fire(
     fields: Map<String, Value>,
     tool_use_id: Option<&str>,
 ) -> Verdict {
-    let hooks = Rc::clone(&shared.live.hooks.borrow());
+    let hooks = hooks_of(shared, lane);
     if !hooks.wants(event) {
         return Verdict::default();
     }
     let moment = Moment { event, subject, fields, tool_use_id };
     heard(shared, Some(lane), &hooks, moment).await
+}
+
+/// Everybody's hooks, and those of the agent itself.
+fn hooks_of(shared: &Shared, lane: &Lane) -> Rc<hooks::Hooks> {
+    let mut hooks = Rc::clone(&shared.live.hooks.borrow());
+    if let Role::Sub(Sub { hooks: Some(own), .. }) = &lane.role {
+        Rc::make_mut(&mut hooks).add(own.clone());
+    }
+    hooks
 }
 
 /// The same for what happens to the session as a whole, at any time.

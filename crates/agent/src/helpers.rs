@@ -73,8 +73,9 @@ impl Help<'_> {
             description: "judge a hook's condition",
             tool_use_id: self.tool_use_id.unwrap_or(HOOK_AGENT),
             model: question.model.as_deref().or(Some(&small)),
+            isolated: false,
         };
-        let ready = errand::prepare(&shared, lane, &errand, Rc::clone(&lane.cancel)).await;
+        let ready = errand::prepare(&shared, lane, &errand, Rc::clone(&lane.cancel)).await?;
         let finished = errand::carry_out(&shared, ready).await;
         let text = crate::after::text_of(&finished.outcome);
         if finished.outcome.is_error() { Err(text) } else { Ok(text) }

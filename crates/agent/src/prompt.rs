@@ -3,6 +3,7 @@
 use crate::shared::Shared;
 use crate::{clock, style, words};
 use serde_json::{Value, json};
+use std::path::Path;
 use wire::PermissionMode;
 
 /// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
@@ -15,7 +16,7 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
     if let Some(own) = own {
         texts.push(own.clone());
     } else {
-        let style = style::chosen(&shared.options);
+        let style = style::chosen(shared);
         let codes = style.as_ref().is_none_or(|style| style.keep_coding_instructions);
         match agent_prompt {
             Some(agent) => texts.push(agent.to_owned()),
@@ -24,7 +25,7 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
         }
         texts.extend(style.map(|style| format!("# How to answer: {}\n{}", style.name, style.prompt)));
         if !prompting.static_system {
-            texts.push(surroundings(shared));
+            texts.push(surroundings(shared, &shared.options.cwd));
         }
     }
     texts.extend(crate::outside::instructions(shared));
@@ -33,8 +34,9 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
 }
 
 /// A sub-agent's system blocks.
-pub fn sub_system(shared: &Shared, prompt: &str) -> Vec<Value> {
-    let mut texts = vec![prompt.to_owned(), surroundings(shared)];
+pub fn sub_system(shared: &Shared, prompt: &str, cwd: &Path, notes: Option<String>) -> Vec<Value> {
+    let mut texts = vec![prompt.to_owned(), surroundings(shared, cwd)];
+    texts.extend(notes);
     texts.extend(shared.setup().prompting.append_subagent.clone());
     blocks(&texts)
 }
@@ -44,7 +46,7 @@ fn blocks(texts: &[String]) -> Vec<Value> {
 }
 
 /// What differs per machine, folder and day.
-fn surroundings(shared: &Shared) -> String {
+fn surroundings(shared: &Shared, cwd: &Path) -> String {
     let options = &shared.options;
     let git = if options.session.git_branch.is_empty() {
         "no".to_owned()
@@ -53,7 +55,7 @@ fn surroundings(shared: &Shared) -> String {
     };
     let mut text = format!(
         "# Where you are\nWorking folder: {}\nGit repository: {git}\nSystem: {} {}\nShell: {}\nToday: {}\nModel: {}\n",
-        options.cwd.display(),
+        cwd.display(),
         std::env::consts::OS,
         std::env::consts::ARCH,
         options.tools.shell.program.display(),
@@ -71,7 +73,7 @@ pub fn preamble(shared: &Shared, mode: PermissionMode, memory: Option<String>) -
     let prompting = &shared.setup().prompting;
     let mut parts: Vec<String> = memory.into_iter().collect();
     if prompting.static_system && prompting.system.is_none() {
-        parts.push(surroundings(shared));
+        parts.push(surroundings(shared, &shared.options.cwd));
     }
     if mode == PermissionMode::Plan {
         parts.push(words::PLAN_MODE.into());

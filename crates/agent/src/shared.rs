@@ -39,6 +39,7 @@ pub struct Shared {
     /// Sub-agents at work now, against the limit.
     pub agents_running: Cell<usize>,
     pub web_searches: Cell<u32>,
+    pub task_list: RefCell<crate::own::TaskList>,
 }
 
 /// What the tools of all lanes have in common. The rest is each lane's own: its working folder, and the
@@ -51,15 +52,20 @@ pub struct Kit {
 
 impl Kit {
     pub fn context(&self, options: &Options) -> tools::Ctx {
+        self.context_in(options, options.cwd.clone(), Arc::clone(&self.denied))
+    }
+
+    /// For whoever works in another folder, where other paths may be denied.
+    pub fn context_in(&self, options: &Options, cwd: PathBuf, denied: tools::Denied) -> tools::Ctx {
         let roots = options.extra_roots.clone();
-        let workspace = tools::Workspace::new(options.cwd.clone(), roots, options.places.home.clone());
+        let workspace = tools::Workspace::new(cwd, roots, options.places.home.clone());
         tools::Ctx {
             workspace: Arc::new(workspace),
             reads: tools::ReadLog::default(),
             todos: tools::Todos::default(),
             limits: options.tools.limits,
             must_read_first: model::info(&options.asking.model).reads_before_edit,
-            denied: Arc::clone(&self.denied),
+            denied,
             shell: options.tools.shell.clone(),
             tasks: self.tasks.clone(),
             web: self.web.clone(),
@@ -127,7 +133,11 @@ pub struct Sub {
     pub model: String,
     pub mode: Option<PermissionMode>,
     pub effort: Option<String>,
+    /// Hooks that its own file names; they run for it alone.
+    pub hooks: Option<Hooks>,
     pub depth: u32,
+    /// Beside everybody's.
+    pub rules: policy::RuleSet,
 }
 
 impl Role {

@@ -45,6 +45,9 @@ impl Toolset {
         };
         let available = |name: &str| match name {
             "TodoWrite" => options.tools.todo_write,
+            name if own::is_task_tool(name) => {
+                options.tools.task_list || matches!(options.tools.choice, ToolChoice::Only(_))
+            }
             "ExitPlanMode" => mode == PermissionMode::Plan,
             own::ASK_USER => options.permissions.prompter == Prompter::Client,
             "Skill" => !setup.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
@@ -73,6 +76,12 @@ impl Toolset {
     /// The main conversation's where it runs as an agent: that agent's, and what the client asked for.
     pub fn running_as(&self, only: Option<&[String]>, without: &[String]) -> Self {
         self.keeping(|name| listed(only, without, name) || is_clients(name))
+    }
+
+    /// The same and more.
+    pub fn with(&self, more: Vec<Tool>, without: &[String]) -> Self {
+        let more = more.into_iter().filter(|tool| listed(None, without, &tool.name));
+        Self::of(self.tools.iter().cloned().chain(more).collect())
     }
 
     fn keeping(&self, keep: impl Fn(&str) -> bool) -> Self {

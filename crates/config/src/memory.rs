@@ -193,6 +193,14 @@ impl Memory {
     }
 }
 
+/// The beginning of an index of notes; what it names is read by whoever needs it. `None` where there is nothing in it.
+pub fn memory_index(index: &Path) -> Option<String> {
+    let (bytes, _) = files::read_head(index, AUTO_BYTES as u64).ok()??;
+    let text = String::from_utf8_lossy(&bytes);
+    let head: String = text.split_inclusive('\n').take(AUTO_LINES).collect();
+    (!head.trim().is_empty() && !bytes.contains(&0)).then(|| text::visible(&head).into_owned())
+}
+
 /// The file that a chain of imports began with decides how far the chain may reach.
 struct Start<'a> {
     kind: &'static str,
@@ -264,13 +272,8 @@ impl Gathering<'_> {
         }
     }
 
-    /// The beginning of the index; what it names is read by whoever needs it.
     fn auto(&mut self, index: &Path) {
-        let Ok(Some((bytes, _))) = files::read_head(index, AUTO_BYTES as u64) else { return };
-        let text = String::from_utf8_lossy(&bytes);
-        let head: String = text.split_inclusive('\n').take(AUTO_LINES).collect();
-        if !head.trim().is_empty() && !bytes.contains(&0) {
-            let text = text::visible(&head).into_owned();
+        if let Some(text) = memory_index(index) {
             self.found.push(MemoryFile { path: index.to_owned(), kind: "Auto", text, cause: self.cause.clone() });
         }
     }

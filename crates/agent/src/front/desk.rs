@@ -60,6 +60,8 @@ pub struct Desk {
     terminate: Signal,
     hangup: Option<Signal>,
     bad_lines: u32,
+    /// The client's `initialize` has to come before anything is done.
+    awaits_client: bool,
     /// Since when only background tasks keep us here.
     lingering_since: Option<Instant>,
     /// Context that a client added without asking for an answer; goes with the next prompt.
@@ -72,6 +74,7 @@ impl Desk {
             (InputFormat::Text, _) | (_, StdinKind::Closed) => None,
             _ => Some(stdin::lines()?),
         };
+        let lines_come = lines.is_some();
         let waits = prompt.is_none() && input == InputFormat::Text && shared.live.deferred.borrow().is_some();
         let first = prompt.map(|text| Work::Prompt(Box::new(typed(text)))).or(waits.then_some(Work::Deferred));
         let queue = first.into_iter().collect();
@@ -82,6 +85,7 @@ impl Desk {
             terminate: signal(SignalKind::terminate())?,
             hangup: shared.options.ends_with_terminal.then(|| signal(SignalKind::hangup())).transpose()?,
             bad_lines: 0,
+            awaits_client: shared.options.await_initialize && lines_come,
             lingering_since: None,
             held: Vec::new(),
         })
@@ -99,7 +103,8 @@ impl Desk {
     /// Waits for the next thing to do.
     pub async fn next(&mut self, shared: &Rc<Shared>) -> Outside {
         loop {
-            if let Some(work) = self.queue.pop_front() {
+            let work = if self.awaits_client { None } else { self.queue.pop_front() };
+            if let Some(work) = work {
                 self.lingering_since = None;
                 return Outside::Work(work);
             }
@@ -179,6 +184,7 @@ impl Desk {
             Happened::ReaderLeft => return Some(ExitCode::Failure),
             Happened::Line(None) => {
                 self.lines = None;
+                self.awaits_client = false;
                 shared.link.close();
             }
             Happened::Line(Some(Line::TooLong)) => self.bad_line("a line on stdin is over 64 MiB and was thrown away"),
@@ -210,7 +216,9 @@ impl Desk {
             }
             Input::ControlRequest { request_id, request } => {
                 let waiting = recall::answer(&mut self.queue, &request);
+                let is_first = request["subtype"] == "initialize";
                 control::handle(shared, request_id, request, waiting).await;
+                self.awaits_client &= !is_first;
             }
             Input::ControlResponse(line) => shared.link.answer(&line),
             Input::ControlCancel { .. } | Input::KeepAlive | Input::Unknown(_) => {}

@@ -15,7 +15,7 @@ mod writer;
 
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use failed::failed_start;
-pub use opening::mirror;
+pub use opening::{mirror, plugin_hooks};
 pub use writer::{Writer, warn};
 
 use crate::cancel::Why;
@@ -145,11 +145,8 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
         (Some(argument), Some(piped)) => format!("{argument}\n{piped}"),
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) if opening::has_deferred(options) => return Ok(None),
-        (None, None) => {
-            return Err(
-                "Error: Input must be provided either through stdin or as a prompt argument when using --print".into(),
-            );
-        }
+        (None, None) => opening::initial_prompt(&options.setup)
+            .ok_or("Error: Input must be provided either through stdin or as a prompt argument when using --print")?,
     };
     if prompt.trim().is_empty() {
         return Err("Error: Input contained only whitespace. Provide a prompt as an argument or on stdin.".into());

@@ -12,7 +12,7 @@ use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
 use crate::small::{self, Question};
 use crate::toolset::Toolset;
-use crate::{Options, SessionPlan, access, moments, prompt};
+use crate::{Options, SessionPlan, Setup, access, moments, prompt};
 use serde_json::{Value, json};
 use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
@@ -82,6 +82,12 @@ pub fn equip(shared: &Shared, lane: &mut Lane) {
         .system_chars
         .set(lane.system.iter().map(|block| block["text"].as_str().unwrap_or_default().len()).sum());
     shared.live.tools_chars.set(lane.toolset.definitions().iter().map(|tool| tool.to_string().len()).sum());
+}
+
+/// What the agent that a session runs as says first.
+pub fn initial_prompt(setup: &Setup) -> Option<String> {
+    let name = setup.agent.as_ref()?;
+    setup.agents.iter().find(|agent| agent.name == *name)?.initial_prompt.clone()
 }
 
 /// Why the session cannot run as the agent that was asked for.
@@ -203,7 +209,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
     let kit = Kit {
         tasks: tools::Tasks::default(),
         web: small::web(&options, questions),
-        denied: crate::permit::denied(&options),
+        denied: crate::permit::denied(&options, &options.cwd, &[]),
     };
     Rc::new(Shared {
         live: Live {
@@ -240,6 +246,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
         secrets,
         agents_running: Cell::new(0),
         web_searches: Cell::new(0),
+        task_list: RefCell::default(),
         options,
     })
 }
@@ -253,19 +260,38 @@ fn hooks(options: &Options) -> Hooks {
         hooks.add(more.anchored(&layer.anchor));
         warnings.extend(problems);
     }
-    let only_the_administrators = settings["allowManagedHooksOnly"] == true || settings["disableAllHooks"] == true;
-    for plugin in options.plugins.loaded.iter().filter(|_| !only_the_administrators) {
-        for value in &plugin.hooks {
-            let (more, problems) = Hooks::from_settings(value, &format!("plugin {}", plugin.name));
-            hooks.add(more.of_plugin(&plugin.folders.root, &plugin.folders.data));
-            warnings.extend(problems);
-        }
+    restrict(&mut hooks, settings, &mut warnings);
+    for warning in warnings {
+        warn(&warning);
     }
-    let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
-    let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
-    warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
+    for plugin in &options.setup.plugins.loaded {
+        hooks.add(plugin_hooks(options, plugin));
+    }
+    hooks
+}
+
+/// The hooks that a plugin brings, as far as they may run here.
+pub fn plugin_hooks(options: &Options, plugin: &config::Plugin) -> Hooks {
+    let settings = &options.settings.merged;
+    let mut hooks = Hooks::default();
+    if settings["allowManagedHooksOnly"] == true || settings["disableAllHooks"] == true {
+        return hooks;
+    }
+    let mut warnings = Vec::new();
+    for value in &plugin.hooks {
+        let (more, problems) = Hooks::from_settings(value, &format!("plugin {}", plugin.name));
+        hooks.add(more.of_plugin(&plugin.folders.root, &plugin.folders.data));
+        warnings.extend(problems);
+    }
+    restrict(&mut hooks, settings, &mut warnings);
     for warning in warnings {
         warn(&warning);
     }
     hooks
+}
+
+fn restrict(hooks: &mut Hooks, settings: &Value, warnings: &mut Vec<String>) {
+    let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
+    let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
+    warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
 }

@@ -2,16 +2,19 @@
 
 use super::builtin;
 use crate::moments::{Expansion, prompt_expands};
+use crate::outside;
 use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
+use serde_json::{Value, json};
 use std::rc::Rc;
 
 /// What a prompt turned out to be.
 pub enum Slash {
     /// No command: a prompt like any other.
     Prompt,
-    /// A command or skill of the project or the user: its text for the model, and what hooks add to it.
-    Text { text: String, contexts: Vec<String> },
+    /// A command or skill of the project or the user, or a server's prompt: what the model is told, and what hooks
+    /// add to it.
+    Blocks { blocks: Vec<Value>, contexts: Vec<String> },
     /// One of ours.
     Builtin { name: String, args: String },
 }
@@ -36,12 +39,20 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
                 format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")
             }
         };
-        return Ok(Slash::Text { text, contexts });
+        return Ok(Slash::Blocks { blocks: vec![json!({"type": "text", "text": text})], contexts });
     }
     if builtin::is_builtin(name) {
         return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });
     }
-    Err(unknown(shared, name))
+    if !outside::prompts(shared).iter().any(|prompt| prompt.full_name == name) {
+        return Err(unknown(shared, name));
+    }
+    let command = Expansion { kind: "mcp_prompt", name, args, source: "mcp", prompt: text };
+    let contexts = prompt_expands(shared, lane, &command).await?;
+    match outside::call_prompt(shared, name, args).await {
+        Some(called) => called.map(|blocks| Slash::Blocks { blocks, contexts }),
+        None => Err(unknown(shared, name)),
+    }
 }
 
 /// `/name rest`. A path such as `/tmp/x` and a lone slash are no commands.

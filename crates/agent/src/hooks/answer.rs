@@ -71,7 +71,9 @@ pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
         }
         Raw::Exit { code, stdout, stderr } => {
             let verdict = json(event, stdout).and_then(Result::ok).unwrap_or_default().verdict;
-            let error = failed(&format!("failed with exit code {code}: {}", stderr.trim()), false);
+            // Half a checkout is none.
+            let blocks = event == HookEvent::WorktreeCreate;
+            let error = failed(&format!("failed with exit code {code}: {}", stderr.trim()), blocks);
             Answer { verdict: verdict.merge(error), outcome: Outcome::Error }
         }
         Raw::Http { status: 200..=299, body } if body.trim().is_empty() => heard(Ok(Verdict::default())),
@@ -102,6 +104,9 @@ fn spoken(event: HookEvent, stdout: &str) -> Result<Verdict, String> {
         return said.map(|speech| speech.verdict);
     }
     let text = stdout.trim();
+    if event == HookEvent::WorktreeCreate && !text.is_empty() {
+        return Ok(Verdict { worktree_path: Some(text.to_owned()), ..Verdict::default() });
+    }
     let is_context = event.hears_plain_text() && !text.is_empty();
     Ok(Verdict { contexts: is_context.then(|| text.to_owned()).into_iter().collect(), ..Verdict::default() })
 }

@@ -104,7 +104,8 @@ impl HookEvent {
             | Self::TeammateIdle
             | Self::ConfigChange
             | Self::Elicitation
-            | Self::ElicitationResult => Refusal::Blocks,
+            | Self::ElicitationResult
+            | Self::WorktreeCreate => Refusal::Blocks,
             Self::PostToolUse | Self::PostToolUseFailure => Refusal::Tells,
             _ => Refusal::Nothing,
         }

@@ -28,9 +28,12 @@ pub async fn file_changed(shared: &Shared, change: &Change) {
 }
 
 /// A person should look.
-pub async fn notify(shared: &Shared, lane: &Lane, kind: &str, message: &str) {
+pub async fn notify(shared: &Shared, lane: Option<&Lane>, kind: &str, message: &str) {
     let fields = fields([("message", json!(message)), ("notification_type", json!(kind))]);
-    fire(shared, lane, HookEvent::Notification, Some(kind), fields, None).await;
+    match lane {
+        Some(lane) => fire(shared, lane, HookEvent::Notification, Some(kind), fields, None).await,
+        None => fire_outside(shared, HookEvent::Notification, Some(kind), fields).await,
+    };
 }
 
 /// Rules or the mode refused a call and nobody was there to be asked. True where the model may try it again.

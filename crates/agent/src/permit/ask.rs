@@ -27,7 +27,7 @@ pub async fn ask(request: &Request<'_>, call: Permitted, decision: &Decision) ->
 /// Hooks hear that somebody is asked, while they are.
 async fn notified<T>(request: &Request<'_>, asked: impl Future<Output = T>) -> T {
     let message = format!("A permission is needed to use {}", request.name);
-    let told = crate::moments::notify(request.shared, request.lane, "permission_prompt", &message);
+    let told = crate::moments::notify(request.shared, Some(request.lane), "permission_prompt", &message);
     futures_util::future::join(asked, told).await.0
 }
 

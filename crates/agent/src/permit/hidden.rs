@@ -4,7 +4,7 @@
 
 use super::Disk;
 use crate::options::Options;
-use policy::{Policy, Resolve as _, RuleSet};
+use policy::{Policy, Resolve as _, Rule, RuleSet};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +13,16 @@ use std::time::{Duration, Instant};
 /// A search asks for each of its files; files do not get new names faster than this matters.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Asked with everything else allowed.
-pub fn denied(options: &Options) -> tools::Denied {
+/// Asked with everything else allowed, by whoever works in `cwd`, where more rules may hold.
+pub fn denied(options: &Options, cwd: &Path, more: &[Rule]) -> tools::Denied {
     let policy = Policy {
         mode: wire::PermissionMode::BypassPermissions,
-        rules: RuleSet { deny: options.permissions.rules.deny.clone(), ..RuleSet::default() },
-        roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
-        cwd: options.cwd.clone(),
+        rules: RuleSet {
+            deny: options.permissions.rules.deny.iter().chain(more).cloned().collect(),
+            ..RuleSet::default()
+        },
+        roots: std::iter::once(cwd.to_owned()).chain(options.extra_roots.iter().cloned()).collect(),
+        cwd: cwd.to_owned(),
         home: options.places.home.clone(),
     };
     if policy.rules.deny.is_empty() {

@@ -9,7 +9,7 @@ mod updates;
 pub use hidden::denied;
 
 use crate::hooks::{self, Decision as Wish};
-use crate::shared::{Lane, Shared};
+use crate::shared::{Lane, Role, Shared};
 use policy::{Call, Decision, Kind, Listing, Name, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
 use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
@@ -178,6 +178,11 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
     let mut rules = shared.live.rules.borrow().clone();
     rules.allow.extend(shared.live.grants.borrow().iter().cloned());
     rules.deny.extend(shared.live.bans.borrow().iter().cloned());
+    if let Role::Sub(sub) = &lane.role {
+        rules.allow.extend(sub.rules.allow.iter().cloned());
+        rules.ask.extend(sub.rules.ask.iter().cloned());
+        rules.deny.extend(sub.rules.deny.iter().cloned());
+    }
     let mut roots = workspace.roots().to_vec();
     roots.extend(shared.live.extra_roots.borrow().iter().cloned());
     let policy = Policy {

@@ -128,6 +128,7 @@ pub const FLAGS: &[Flag] = &[
     works("plugin-dir", Repeat, "load the plugin in this folder"),
     works("project-config-root", One, "take the project's configuration from this folder"),
     works("plugin-dir-no-mcp", Repeat, "the same without its MCP servers"),
+    works("await-initialize", No, "take no prompt before the client's initialize"),
     works("disable-slash-commands", No, "no skills, no commands"),
     works("bare", No, "Bash, Read and Edit only; no project configuration"),
     works("safe-mode", No, "ignore every customisation of the project and the user"),
@@ -139,7 +140,6 @@ pub const FLAGS: &[Flag] = &[
     short(works("help", No, "print this help"), 'h'),
     // The next issues' features.
     later("plugin-url", Repeat, "plugins are loaded from folders only"),
-    later("await-initialize", No, "the initialize line is not awaited yet"),
     // Nothing to do for these headless, whatever they say.
     silent("prompt-suggestions", No),
     silent("mcp-debug", No),

@@ -41,7 +41,9 @@ pub fn read(
 fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
     let named = |flag: &str, with_mcp: bool| {
         let paths = typed.values(flag).iter().filter(|path| !path.is_empty());
-        paths.map(move |path| PluginDir { path: environment.cwd.join(path), with_mcp, called: None }).collect::<Vec<_>>()
+        paths
+            .map(move |path| PluginDir { path: environment.cwd.join(path), with_mcp, called: None })
+            .collect::<Vec<_>>()
     };
     let mut dirs = named("plugin-dir", true);
     dirs.extend(named("plugin-dir-no-mcp", false));

@@ -49,6 +49,7 @@ pub fn resolve(
     Ok(OutsideSetup {
         servers: found.servers,
         problems: found.problems,
+        strict: typed.has("strict-mcp-config"),
         env: server_env(environment, places),
         start_timeout: millis("MCP_TIMEOUT").unwrap_or(Duration::from_millis(START_MS)),
         call_timeout: millis("MCP_TOOL_TIMEOUT").unwrap_or(Duration::from_millis(CALL_MS)),

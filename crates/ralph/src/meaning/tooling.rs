@@ -67,7 +67,8 @@ pub fn resolve(typed: &Typed, environment: &Environment, places: &Places, sessio
     let off = environment.is_off("CLAUDE_CODE_ENABLE_TASKS");
     ToolSetup {
         choice: choice(typed),
-        todo_write: off || environment.is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
+        todo_write: off,
+        task_list: !off && environment.is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
         shell: shell(environment, places, session),
         limits: file_limits(environment),
         concurrency: environment.number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY").unwrap_or(CONCURRENCY).max(1) as usize,
