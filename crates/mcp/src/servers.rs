@@ -94,7 +94,7 @@ impl Servers {
         let told = |config: &Rc<ServerConfig>| {
             let Some(State::Connected(connection)) = self.table.state(&config.name) else { return None };
             let text = connection.info.as_ref()?.instructions.as_deref().filter(|text| !text.trim().is_empty())?;
-            Some((config.name.clone(), cut(text, DESCRIPTION_MAX)))
+            Some((config.name.clone(), cut(&wire::visible(text), DESCRIPTION_MAX)))
         };
         self.table.configs().iter().filter_map(told).collect()
     }

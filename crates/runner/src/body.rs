@@ -57,8 +57,8 @@ pub async fn run(
     sinks: &mut [Box<dyn Sink>],
     commands: &mut mpsc::Receiver<Command>,
 ) -> Result<VerdictKind, RunError> {
-    let mut body = Body::prepare(job, sinks).await?;
-    let mut inputs = VecDeque::from([Input::Start]);
+    let (mut body, first) = Body::prepare(job, sinks).await?;
+    let mut inputs = VecDeque::from([first]);
     let mut listening = true;
     loop {
         while let Some(input) = inputs.pop_front() {
@@ -116,7 +116,8 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<Self, RunError> {
+    /// Ready to go, and what to go on from.
+    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<(Self, Input), RunError> {
         let stamp = jiff::Timestamp::now().to_zoned(job.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string();
         let run = match &job.resume {
             Some(id) => id.clone(),
@@ -178,14 +179,11 @@ impl<'a> Body<'a> {
             need: Need::default(),
             _lock: lock,
         };
-        if let Some((iteration, receipt)) = torn {
-            body.tell(EventKind::IterationEnded { iteration, receipt });
-        }
         body.tell(EventKind::RunStarted(Box::new(started)));
         if let Some(text) = warning {
             body.tell(EventKind::Warning { iteration: None, text });
         }
-        Ok(body)
+        Ok((body, torn.map_or(Input::Start, Input::Recovered)))
     }
 
     /// An event of our own: remembered, recorded, shown.
@@ -265,6 +263,7 @@ impl<'a> Body<'a> {
     fn show_todo(&mut self) {
         let todo = prompt::read(&self.job.folder, &self.job.settings).ok().and_then(|sources| sources.todo);
         let items = todo.map(|todo| todo_items(&todo)).unwrap_or_default();
+        let items = if items.is_empty() { crate::issues::items(&self.job.folder) } else { items };
         if !items.is_empty() {
             self.tell(EventKind::Todo { items });
         }

@@ -14,6 +14,7 @@ mod files;
 mod folder;
 mod git;
 mod init;
+mod issues;
 mod job;
 mod lock;
 mod plain;

@@ -214,7 +214,7 @@ impl Run {
     fn spawn(&self) -> std::io::Result<Child> {
         let mut tries = 1;
         loop {
-            match self.command().spawn() {
+            match self.piped().spawn() {
                 Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES => {
                     tries += 1;
                     std::thread::sleep(BUSY_PAUSE);
@@ -224,19 +224,25 @@ impl Run {
         }
     }
 
-    fn command(&self) -> Command {
+    fn piped(&self) -> Command {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+    }
+
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command
             .arg0(&self.name)
             .args(&self.args)
             .current_dir(&self.cwd)
             .env_clear()
-            .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
         command
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        self.deadline
     }
 }
 

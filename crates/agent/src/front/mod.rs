@@ -16,7 +16,7 @@ mod writer;
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use failed::failed_start;
 pub use opening::{mirror, plugin_hooks};
-pub use writer::{Writer, warn};
+pub use writer::{PIPE_BUF, Writer, warn};
 
 use crate::cancel::Why;
 use crate::shared::{Lane, Shared};

@@ -1,7 +1,7 @@
 //! The only writer of the agent's stdout.
 //!
-//! A thread of its own, so that a reader who is slow stops neither control requests nor signals: one
-//! blocking write a line, in order, flushed by being unbuffered. What waits is bounded in bytes; the
+//! A thread of its own, so that a reader who is slow stops neither control requests nor signals: whole
+//! lines, one write each (small ones that come together share one), in order, never buffered. What waits is bounded in bytes; the
 //! turn waits when the bound is reached.
 
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Writer {
 }
 
 /// What a pipe with room takes whole and at once (POSIX: at least 512, Linux: 4096).
-const PIPE_BUF: usize = 4096;
+pub const PIPE_BUF: usize = 4096;
 
 impl Writer {
     pub fn start() -> std::io::Result<Self> {
@@ -60,7 +60,7 @@ impl Writer {
         Ok(Self { jobs, room, reader, is_pipe })
     }
 
-    /// Queues one line, waiting while the queue is full. Lines for a reader that left are dropped.
+    /// Queues whole lines, one or a few small ones, waiting while the queue is full. Lines for a reader that left are dropped.
     pub async fn line(&self, line: Vec<u8>) {
         if self.write_at_once(&line) {
             return;

@@ -2,13 +2,13 @@
 //!
 //! Deliberately absent: rules that came during the conversation. Those are about calls, and calls are judged.
 
-use super::Disk;
 use crate::options::Options;
 use policy::{Policy, Resolve as _, Rule, RuleSet};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tools::Disk;
 
 /// A search asks for each of its files; files do not get new names faster than this matters.
 const FRESH: Duration = Duration::from_secs(1);

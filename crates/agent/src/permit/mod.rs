@@ -10,12 +10,10 @@ pub use hidden::denied;
 
 use crate::hooks::{self, Decision as Wish};
 use crate::shared::{Lane, Role, Shared};
-use policy::{Call, Decision, Kind, Listing, Name, PathFact, Policy, Verdict};
+use policy::{Call, Decision, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
-use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tools::Target;
+use tools::{Disk, Target};
 use wire::{Event, System, ToolDenied};
 
 /// A call that may run, with its input as hooks and the client have left it.
@@ -209,40 +207,5 @@ fn words(name: &str, decision: &Decision) -> String {
         _ => format!(
             "{name} was not run: it is not permitted ({reason}). Do not try to get around this; go on without it."
         ),
-    }
-}
-
-/// The real file system, for paths that stand inside shell commands.
-pub struct Disk;
-
-impl policy::Resolve for Disk {
-    fn real(&self, path: &Path) -> PathBuf {
-        tools::real_path(path)
-    }
-
-    fn list(&self, folder: &Path, most: usize) -> Listing {
-        let Ok(entries) = std::fs::read_dir(folder) else { return Listing::NotAFolder };
-        let mut names = Vec::new();
-        for entry in entries.flatten() {
-            if names.len() >= most {
-                return Listing::TooMany;
-            }
-            let kind = match entry.file_type() {
-                Ok(kind) if kind.is_dir() => Kind::Folder,
-                Ok(kind) if kind.is_symlink() => Kind::Link,
-                _ => Kind::Other,
-            };
-            names.push(Name { text: entry.file_name(), kind, ino: entry.ino() });
-        }
-        Listing::Names(names)
-    }
-
-    fn exists(&self, path: &Path) -> bool {
-        path.symlink_metadata().is_ok()
-    }
-
-    fn shared_inode(&self, path: &Path) -> Option<u64> {
-        let data = path.symlink_metadata().ok().filter(|data| data.is_file() && data.nlink() > 1)?;
-        Some(data.ino())
     }
 }

@@ -44,6 +44,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         say::err(warning);
     }
     proc::adopt_orphans();
+    proc::harden();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
