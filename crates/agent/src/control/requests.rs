@@ -15,11 +15,13 @@ const STOP_WAIT: Duration = Duration::from_secs(2);
 /// what the queue of prompts has to say to it.
 pub async fn handle(shared: &Rc<Shared>, request_id: String, request: Value, waiting: Value) {
     let subtype = request["subtype"].as_str().unwrap_or_default();
-    // What waits for hooks may wait for a line that the client has still to write.
-    if let Some(answer) = switch::begin(shared, subtype, &request) {
-        let shared = Rc::clone(shared);
+    // What waits for hooks may wait for a line that the client has still to write; the next turn waits for it.
+    if switch::waits(shared, subtype, &request) {
+        let (shared, subtype) = (Rc::clone(shared), subtype.to_owned());
+        shared.live.ear.between.begin();
         tokio::task::spawn_local(async move {
-            let answer = answer.await;
+            let answer = answer(&shared, &subtype, &request, waiting).await;
+            shared.live.ear.between.end();
             respond(&shared, &request_id, answer).await;
         });
         return;
@@ -59,7 +61,8 @@ async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value, waiting: Va
         "set_permission_mode" => set_mode(shared, request).await,
         "register_repo_root" => roots::register(shared, request),
         "set_max_thinking_tokens" => set_thinking(shared, request),
-        "apply_flag_settings" => apply_settings(shared, &request["settings"]),
+        "set_model" => switch::set_model(shared, &request["model"]).await,
+        "apply_flag_settings" => apply_settings(shared, &request["settings"]).await,
         "get_settings" => Ok(settings(shared)),
         "get_context_usage" => Ok(usage::context(shared)),
         "mcp_status" => Ok(crate::outside::status(shared)),
@@ -106,10 +109,11 @@ fn set_thinking(shared: &Shared, request: &Value) -> Result<Value, String> {
 }
 
 /// The settings that make a difference while a session runs; a null takes a value back.
-pub(super) fn apply_settings(shared: &Shared, settings: &Value) -> Result<Value, String> {
+async fn apply_settings(shared: &Shared, settings: &Value) -> Result<Value, String> {
     let map = settings.as_object().ok_or("apply_flag_settings needs \"settings\", an object")?;
     for (key, value) in map {
         match key.as_str() {
+            "model" => drop(switch::set_model(shared, value).await?),
             "effortLevel" => {
                 let own = shared.options.asking.effort.clone();
                 *shared.live.effort.borrow_mut() = value.as_str().map(str::to_owned).or(own);

@@ -1,47 +1,30 @@
-//! Another model for the session, asked for by the client or typed as a command. Hooks may refuse it, and they
-//! may live in the client: so nothing here holds up the lines that the client writes.
+//! Another model for the session, asked for by the client or typed as a command. Hooks may refuse it.
 
+use crate::hearing;
+use crate::hooks::HookEvent;
 use crate::moments::{self, Switch};
 use crate::shared::Shared;
-use futures_util::FutureExt as _;
-use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
-use std::rc::Rc;
 
-/// The answer to a request that changes the model; `None` for any other request. Settings that come with it are
-/// applied before this returns.
-pub fn begin(
-    shared: &Rc<Shared>,
-    subtype: &str,
-    request: &Value,
-) -> Option<LocalBoxFuture<'static, Result<Value, String>>> {
-    let model = match subtype {
-        "set_model" => &request["model"],
-        "apply_flag_settings" => request["settings"].get("model")?,
-        _ => return None,
+/// Whether the answer to a request waits for hooks. They may live in the client, so the lines that it goes on
+/// writing must not wait for the answer.
+pub fn waits(shared: &Shared, subtype: &str, request: &Value) -> bool {
+    let changes = match subtype {
+        "set_model" => true,
+        "apply_flag_settings" => request["settings"].get("model").is_some(),
+        _ => false,
     };
-    let others = if subtype == "set_model" {
-        Ok(())
-    } else {
-        super::requests::apply_settings(shared, &request["settings"]).map(drop)
+    changes
+        && [HookEvent::PreModelSwitch, HookEvent::PostModelSwitch].iter().any(|event| hearing::wants(shared, *event))
+}
+
+pub async fn set_model(shared: &Shared, model: &Value) -> Result<Value, String> {
+    let wanted = match model {
+        Value::Null => None,
+        Value::String(name) => Some(name.as_str()),
+        _ => return Err("the model must be a string or null".into()),
     };
-    let wanted = match (others, model) {
-        (Err(problem), _) => Err(problem),
-        (Ok(()), Value::Null) => Ok(None),
-        (Ok(()), Value::String(name)) => Ok(Some(name.clone())),
-        _ => Err(format!("{subtype} needs \"model\", a string or null")),
-    };
-    let shared = Rc::clone(shared);
-    shared.live.ear.between.begin();
-    let switch = async move {
-        let done = match wanted {
-            Ok(wanted) => switch_model(&shared, wanted.as_deref(), "sdk").await.map(|_| json!({})),
-            Err(problem) => Err(problem),
-        };
-        shared.live.ear.between.end();
-        done
-    };
-    Some(switch.boxed_local())
+    switch_model(shared, wanted, "sdk").await.map(|_| json!({}))
 }
 
 /// Changes the model unless a hook refuses; the id of the new one.
