@@ -68,6 +68,8 @@ impl Drop for Worktree {
 }
 
 async fn clear(git: &Git, repository: &Path, root: &Path, branch: &str, base: &str) -> Option<String> {
+    // The agent may have added filters.
+    let git = &git.clone().disarmed(repository, DEADLINE).await;
     let status = run(git, root, &["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=all"]).await;
     let head = run(git, root, &["rev-parse", "--verify", "HEAD"]).await;
     // What cannot be told is not thrown away.
