@@ -12,13 +12,14 @@ mod capture;
 mod child;
 mod launch;
 mod piped;
+pub mod sandbox;
 pub mod scrub;
 mod spec;
 mod table;
 mod timed;
 mod tree;
 
-pub use capture::{Captured, Limits, capture};
+pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;
 pub use piped::Piped;
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};

@@ -1,0 +1,188 @@
+//! A scratch machine: a home with secrets, a workspace with a repository, a temporary folder, and a
+//! folder that is none of the command's business.
+
+use ralph_proc::sandbox::{Level, Network, Request, Sandbox};
+use ralph_proc::{Captured, Limits, Output, Spec, Stdin};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Set where this test program is run as an attempt.
+const ATTEMPT: &str = "SANDBOX_ATTEMPT";
+const ABOUT: &str = "SANDBOX_ABOUT";
+
+/// Slow machines; nothing here takes a second.
+const LIMITS: Limits =
+    Limits { deadline: Duration::from_secs(60), max_output: 1024 * 1024, grace: Duration::from_millis(100) };
+
+pub struct World {
+    _dir: tempfile::TempDir,
+    pub root: PathBuf,
+}
+
+pub struct Said {
+    pub ok: bool,
+    pub text: String,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in ["work/src", "home/.ssh", "home/.claude", "home/.cache", "temp", "outside"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let world = Self { _dir: dir, root };
+        for (file, text) in [
+            ("home/.ssh/id_ed25519", "PRIVATE KEY"),
+            ("home/.netrc", "machine password"),
+            ("home/.claude/.credentials.json", "sk-secret"),
+            ("home/.bashrc", "alias ll=ls\n"),
+            ("outside/file", "precious\n"),
+            ("work/src/main.c", "int main(void) { return 0; }\n"),
+        ] {
+            std::fs::write(world.at(file), text).unwrap();
+        }
+        world
+    }
+
+    /// With a repository that has one commit.
+    pub fn with_git() -> Self {
+        let world = Self::new();
+        let made = world.free("git init -q . && git add -A && git commit -qm first");
+        assert!(made.ok, "{}", made.text);
+        world
+    }
+
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub fn request(&self) -> Request {
+        Request {
+            level: Level::Workspace,
+            roots: vec![self.at("work")],
+            home: Some(self.at("home")),
+            config_dir: self.at("home/.claude"),
+            temp: vec![self.at("temp")],
+            allow_write: Vec::new(),
+            deny_write: Vec::new(),
+            deny_read: Vec::new(),
+            allow_read: Vec::new(),
+            network: Network::Open,
+            unix_sockets: false,
+        }
+    }
+
+    pub fn sandbox(&self) -> Sandbox {
+        let sandbox = Sandbox::new(self.request().rules()).unwrap();
+        assert_eq!(sandbox.weaknesses(), [], "these tests need a machine that can hold everything");
+        sandbox
+    }
+
+    fn env(&self) -> ralph_proc::Env {
+        let pairs = [
+            ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            ("HOME", self.at("home").display().to_string()),
+            ("TMPDIR", self.at("temp").display().to_string()),
+            ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+            ("GIT_AUTHOR_NAME", "a".to_owned()),
+            ("GIT_AUTHOR_EMAIL", "a@localhost".to_owned()),
+            ("GIT_COMMITTER_NAME", "a".to_owned()),
+            ("GIT_COMMITTER_EMAIL", "a@localhost".to_owned()),
+        ];
+        pairs.map(|(name, value)| (name.into(), value.into())).to_vec()
+    }
+
+    fn spec(&self, program: &Path, args: &[&str]) -> Spec {
+        Spec {
+            program: program.into(),
+            args: args.iter().map(Into::into).collect(),
+            cwd: self.at("work"),
+            env: self.env(),
+            stdin: Stdin::Null,
+            output: Output::Pipes,
+            arg0: None,
+        }
+    }
+
+    /// A shell script without a sandbox.
+    pub fn free(&self, script: &str) -> Said {
+        said(run(self.spec(Path::new("/bin/sh"), &["-c", script]), None))
+    }
+
+    pub fn inside(&self, sandbox: &Sandbox, script: &str) -> Said {
+        said(run(self.spec(Path::new("/bin/sh"), &["-c", script]), Some(sandbox)))
+    }
+
+    /// One of the attempts of `proc`, by this program.
+    pub fn attempt(&self, sandbox: Option<&Sandbox>, name: &str, about: &str) -> Said {
+        let me = std::env::current_exe().unwrap();
+        let mut spec = self.spec(&me, &["--exact", "world::attempted", "--nocapture"]);
+        spec.env.push((ATTEMPT.into(), name.into()));
+        spec.env.push((ABOUT.into(), about.into()));
+        said(run(spec, sandbox))
+    }
+
+    /// A script that does harm without the sandbox, and none with it. `harm` looks at the world afterwards.
+    pub fn escape(make: fn() -> Self, script: &str, harm: fn(&Self) -> bool) {
+        let world = make();
+        let control = world.free(script);
+        assert!(harm(&world), "without a sandbox this should do harm: {script}\n{}", control.text);
+        let world = make();
+        let sandbox = world.sandbox();
+        let said = world.inside(&sandbox, script);
+        assert!(!harm(&world), "this got out: {script}\n{}", said.text);
+        drop(sandbox);
+        assert!(!harm(&world), "this got out afterwards: {script}\n{}", said.text);
+    }
+
+    pub fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.at(path)).unwrap_or_default()
+    }
+}
+
+fn run(spec: Spec, sandbox: Option<&Sandbox>) -> Captured {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let captured = match sandbox {
+        Some(sandbox) => runtime.block_on(ralph_proc::capture_inside(spec, LIMITS, sandbox)),
+        None => runtime.block_on(ralph_proc::capture(spec, LIMITS)),
+    };
+    captured.unwrap()
+}
+
+fn said(captured: Captured) -> Said {
+    assert!(!captured.timed_out, "it never ended");
+    let text = [captured.stdout, captured.stderr].concat();
+    Said { ok: captured.exit.success(), text: String::from_utf8_lossy(&text).into_owned() }
+}
+
+/// Not a test of its own: what [`World::attempt`] starts.
+#[test]
+fn attempted() {
+    let Ok(name) = std::env::var(ATTEMPT) else { return };
+    let about = std::env::var(ABOUT).unwrap();
+    if let Err(error) = ralph_proc::sandbox::attempt(&name, &about) {
+        panic!("refused: {error}");
+    }
+}
+
+/// A process of ours that is not in any sandbox and lives until dropped.
+pub struct Bystander(std::process::Child);
+
+impl Bystander {
+    pub fn new() -> Self {
+        Self(Command::new("/bin/sleep").arg("600").env("SECRET", "1").spawn().unwrap())
+    }
+
+    pub fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
