@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod files;
+mod network;
 mod processes;
 mod protected;
 mod work;

@@ -3,6 +3,7 @@
 
 use ralph_proc::sandbox::{Level, Network, Request, Sandbox};
 use ralph_proc::{Captured, Limits, Output, Spec, Stdin};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -17,6 +18,8 @@ const LIMITS: Limits =
 
 pub struct World {
     _dir: tempfile::TempDir,
+    /// One for all commands, as in an agent: a proxy lives on it.
+    runtime: tokio::runtime::Runtime,
     pub root: PathBuf,
 }
 
@@ -32,7 +35,8 @@ impl World {
         for folder in ["work/src", "home/.ssh", "home/.claude", "home/.cache", "temp", "outside"] {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
-        let world = Self { _dir: dir, root };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let world = Self { _dir: dir, runtime, root };
         for (file, text) in [
             ("home/.ssh/id_ed25519", "PRIVATE KEY"),
             ("home/.netrc", "machine password"),
@@ -108,11 +112,11 @@ impl World {
 
     /// A shell script without a sandbox.
     pub fn free(&self, script: &str) -> Said {
-        said(run(self.spec(Path::new("/bin/sh"), &["-c", script]), None))
+        said(self.run(self.spec(Path::new("/bin/sh"), &["-c", script]), None))
     }
 
     pub fn inside(&self, sandbox: &Sandbox, script: &str) -> Said {
-        said(run(self.spec(Path::new("/bin/sh"), &["-c", script]), Some(sandbox)))
+        said(self.run(self.spec(Path::new("/bin/sh"), &["-c", script]), Some(sandbox)))
     }
 
     /// One of the attempts of `proc`, by this program.
@@ -121,7 +125,7 @@ impl World {
         let mut spec = self.spec(&me, &["--exact", "world::attempted", "--nocapture"]);
         spec.env.push((ATTEMPT.into(), name.into()));
         spec.env.push((ABOUT.into(), about.into()));
-        said(run(spec, sandbox))
+        said(self.run(spec, sandbox))
     }
 
     /// A script that does harm without the sandbox, and none with it. `harm` looks at the world afterwards.
@@ -137,18 +141,17 @@ impl World {
         assert!(!harm(&world), "this got out afterwards: {script}\n{}", said.text);
     }
 
+    fn run(&self, spec: Spec, sandbox: Option<&Sandbox>) -> Captured {
+        let captured = match sandbox {
+            Some(sandbox) => self.runtime.block_on(ralph_proc::capture_inside(spec, LIMITS, sandbox)),
+            None => self.runtime.block_on(ralph_proc::capture(spec, LIMITS)),
+        };
+        captured.unwrap()
+    }
+
     pub fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.at(path)).unwrap_or_default()
     }
-}
-
-fn run(spec: Spec, sandbox: Option<&Sandbox>) -> Captured {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let captured = match sandbox {
-        Some(sandbox) => runtime.block_on(ralph_proc::capture_inside(spec, LIMITS, sandbox)),
-        None => runtime.block_on(ralph_proc::capture(spec, LIMITS)),
-    };
-    captured.unwrap()
 }
 
 fn said(captured: Captured) -> Said {
@@ -162,9 +165,40 @@ fn said(captured: Captured) -> Said {
 fn attempted() {
     let Ok(name) = std::env::var(ATTEMPT) else { return };
     let about = std::env::var(ABOUT).unwrap();
-    if let Err(error) = ralph_proc::sandbox::attempt(&name, &about) {
+    let tried = match name.as_str() {
+        "ask-proxy" => ask_proxy(&about),
+        "own-loopback" => own_loopback(),
+        name => ralph_proc::sandbox::attempt(name, &about),
+    };
+    if let Err(error) = tried {
         panic!("refused: {error}");
     }
+}
+
+/// `ADDRESS|REQUEST LINE`; prints the answer.
+fn ask_proxy(about: &str) -> std::io::Result<()> {
+    let (address, request) = about.split_once('|').unwrap();
+    let mut proxy = std::net::TcpStream::connect(address)?;
+    proxy.set_read_timeout(Some(Duration::from_secs(20)))?;
+    proxy.write_all(format!("{request}\r\n\r\n").as_bytes())?;
+    let mut answer = [0; 4096];
+    let mut text = Vec::new();
+    while let Ok(read @ 1..) = proxy.read(&mut answer) {
+        text.extend_from_slice(&answer[..read]);
+        if request.starts_with("CONNECT") {
+            break;
+        }
+    }
+    println!("{}", String::from_utf8_lossy(&text));
+    Ok(())
+}
+
+/// A server and a client in the same network.
+fn own_loopback() -> std::io::Result<()> {
+    let server = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let mut client = std::net::TcpStream::connect(server.local_addr()?)?;
+    client.write_all(b"x")?;
+    server.accept()?.0.read_exact(&mut [0])
 }
 
 /// A process of ours that is not in any sandbox and lives until dropped.

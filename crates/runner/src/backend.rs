@@ -19,6 +19,8 @@ pub struct Backend {
     pub leading: Vec<OsString>,
 }
 
+const BUILTIN: &str = "builtin";
+
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     #[error("no 'claude' on PATH. Install it, run 'ralph link', or use --backend builtin.")]
@@ -29,14 +31,14 @@ pub enum BackendError {
 
 /// `auto` takes `claude` on PATH first and the built-in agent where there is none.
 pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
-    let builtin = || Backend { name: "builtin".into(), program: exe.to_owned(), leading: vec!["agent".into()] };
+    let builtin = || Backend { name: BUILTIN.into(), program: exe.to_owned(), leading: vec!["agent".into()] };
     let claude = || {
         let program = on_path("claude", path)?;
         Some(Backend { name: "claude".into(), program, leading: Vec::new() })
     };
     match wish {
         "auto" => Ok(claude().unwrap_or_else(builtin)),
-        "builtin" => Ok(builtin()),
+        BUILTIN => Ok(builtin()),
         "claude" => claude().ok_or(BackendError::NoClaude),
         other if other.contains('/') => {
             let program = cwd.join(other);
@@ -76,6 +78,11 @@ pub(crate) fn needs_file(settings: &Settings, prompt: &str) -> bool {
 }
 
 impl Backend {
+    /// Only our own agent knows our flags.
+    pub fn is_builtin(&self) -> bool {
+        self.name == BUILTIN
+    }
+
     /// For an iteration. `prompt` is used where it has to be an argument.
     pub(crate) fn call(&self, settings: &Settings, start: &Start, prompt: &str, auth: &Auth, env: &Env) -> Call {
         let mut args = self.leading.clone();
@@ -85,6 +92,9 @@ impl Backend {
             "bypass" => add(&["--dangerously-skip-permissions"]),
             "default" => {}
             mode => add(&["--permission-mode", mode]),
+        }
+        if self.is_builtin() {
+            add(&["--sandbox", settings.sandbox.name()]);
         }
         if let Some(tools) = &settings.tools {
             add(&["--tools", tools]);
@@ -120,6 +130,9 @@ impl Backend {
 
     pub(crate) fn summary_call(&self, auth: &Auth, env: &Env) -> Call {
         let mut args = self.leading.clone();
+        if self.is_builtin() {
+            args.extend(["--sandbox", "read-only"].map(OsString::from));
+        }
         let words = ["-p", "--model", SUMMARY_MODEL, "--tools", SUMMARY_TOOLS, "--verbose", "--input-format"];
         args.extend(words.iter().map(OsString::from));
         args.extend(["stream-json", "--output-format", "stream-json", "--json-schema", SCHEMA].map(OsString::from));

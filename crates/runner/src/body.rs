@@ -165,7 +165,7 @@ impl<'a> Body<'a> {
             body.tell(EventKind::IterationEnded { iteration, receipt });
         }
         body.tell(EventKind::RunStarted(Box::new(started)));
-        if let Some(text) = warning {
+        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning) {
             body.tell(EventKind::Warning { iteration: None, text });
         }
         Ok(body)

@@ -5,6 +5,8 @@ use crate::{Folder, Settings};
 use cycle::LoopEvent;
 use jiff::tz::TimeZone;
 use proc::Env;
+use proc::sandbox::Sandbox;
+use std::sync::Arc;
 
 /// What an external agent is given to authenticate with.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,6 +37,10 @@ pub struct Job {
     pub auth: Auth,
     /// For agents, checks and git.
     pub env: Env,
+    /// Where checks run: they execute what agents wrote.
+    pub sandbox: Option<Arc<Sandbox>>,
+    /// To be said when the run begins.
+    pub warnings: Vec<String>,
     /// Days begin and clocks count here.
     pub zone: TimeZone,
     /// A run to go on with.

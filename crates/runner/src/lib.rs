@@ -37,6 +37,6 @@ pub use lock::{Lock, LockError};
 pub use plain::{JsonSink, PlainSink};
 pub use replay::{ReplayError, replay};
 pub use runs::{RunInfo, RunsError, answer, find, list, load};
-pub use settings::{OutputFormat, Reasoning, Settings, SettingsError};
+pub use settings::{OutputFormat, Reasoning, SandboxWish, Settings, SettingsError};
 pub use span::span;
 pub use watch::new_work;

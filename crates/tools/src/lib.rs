@@ -16,6 +16,7 @@ mod ctx;
 mod dispatch;
 mod edit;
 mod existing;
+mod fence;
 mod file_error;
 mod glob;
 mod grep;

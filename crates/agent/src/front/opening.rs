@@ -233,7 +233,7 @@ fn hooks(options: &Options) -> Hooks {
     hooks
 }
 
-/// Whether a Read-deny rule hides a file from searches: asked with everything else allowed.
+/// Whether a Read-deny rule or the sandbox hides a file from searches: asked with everything else allowed.
 fn denied(options: &Options) -> tools::Denied {
     let policy = policy::Policy {
         mode: wire::PermissionMode::BypassPermissions,
@@ -242,8 +242,11 @@ fn denied(options: &Options) -> tools::Denied {
         cwd: options.cwd.clone(),
         home: options.places.home.clone(),
     };
-    if policy.rules.deny.is_empty() {
+    let hidden = options.tools.shell.sandbox.clone();
+    if policy.rules.deny.is_empty() && hidden.is_none() {
         return Arc::new(|_| false);
     }
-    Arc::new(move |path| policy.denies_read(path, path))
+    Arc::new(move |path| {
+        hidden.as_ref().is_some_and(|sandbox| sandbox.rules().may_read(path).is_err()) || policy.denies_read(path, path)
+    })
 }

@@ -81,15 +81,25 @@ mod native {
 
     #[expect(unsafe_code, reason = "the attempt is the call itself")]
     pub(super) fn type_into_terminal() -> io::Result<()> {
+        // Only one's own terminal may be typed into: a new one, of a new session.
+        // SAFETY: integers only; fails where we lead a session already, which will do.
+        unsafe { libc::setsid() };
         // SAFETY: flags only.
-        let terminal = check(libc::c_long::from(unsafe { libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY) }))?;
+        let master = unsafe { libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY) };
+        check(libc::c_long::from(master))?;
+        // SAFETY: integers only.
+        check(libc::c_long::from(unsafe { libc::grantpt(master) }))?;
+        // SAFETY: integers only.
+        check(libc::c_long::from(unsafe { libc::unlockpt(master) }))?;
+        // SAFETY: flags only.
+        let terminal = unsafe { libc::ioctl(master, libc::TIOCGPTPEER, libc::O_RDWR) };
+        check(libc::c_long::from(terminal))?;
+        // SAFETY: integers only.
+        check(libc::c_long::from(unsafe { libc::ioctl(terminal, libc::TIOCSCTTY, 0) }))?;
         let byte = 0_u8;
-        // SAFETY: one byte that outlives the call.
-        let done = unsafe { libc::ioctl(terminal as libc::c_int, libc::TIOCSTI, &raw const byte) };
-        // SAFETY: ours, and not used again.
-        unsafe { libc::close(terminal as libc::c_int) };
-        match check(libc::c_long::from(done)) {
-            // Newer kernels refuse everybody with another error: then the call itself came through.
+        // SAFETY: one byte that outlives the call. The process ends soon, and both descriptors with it.
+        match check(libc::c_long::from(unsafe { libc::ioctl(terminal, libc::TIOCSTI, &raw const byte) })) {
+            // Newer kernels refuse everybody with this error: then the call itself came through.
             Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(()),
             other => other.map(drop),
         }

@@ -21,14 +21,20 @@ mod landlock;
 mod layout;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod nowhere;
 #[cfg(target_os = "linux")]
 mod placeholder;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod proxy;
 mod repository;
 mod rules;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
 #[cfg(target_os = "linux")]
 mod sys;
 
@@ -39,6 +45,10 @@ pub use hosts::Hosts;
 pub use layout::{CACHES, CREDENTIALS, Request};
 #[cfg(target_os = "linux")]
 use linux::Linux as Native;
+#[cfg(target_os = "macos")]
+use macos::Mac as Native;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+use nowhere::Nowhere as Native;
 pub use rules::{Level, Network, OutOfReach, Rules, Weakness};
 
 use crate::spec::{Env, Spec};

@@ -105,6 +105,7 @@ pub const FLAGS: &[Flag] = &[
     works("allow-dangerously-skip-permissions", No, "let a client switch to bypassPermissions later"),
     works("permission-prompt-tool", One, "who answers permission questions: stdio (the client), or an MCP tool"),
     works("permission-prompts", One, "none: whatever would ask is denied"),
+    works("sandbox", Optional, "confine commands and file tools: workspace (if no value is given), read-only, or off"),
     works("mcp-config", Many, "MCP servers: a file, or JSON"),
     works("strict-mcp-config", No, "only the servers of --mcp-config"),
     works("settings", One, "a settings file, or settings as JSON"),

@@ -181,7 +181,8 @@ impl Body<'_> {
         };
         self.tell(EventKind::CheckStarted { iteration, command: check.command.clone() });
         let (folder, limit): (_, Duration) = (self.job.folder.root().to_owned(), self.job.settings.check_time);
-        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit));
+        let sandbox = self.job.sandbox.clone();
+        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit, sandbox));
         self.doing = Doing::Check(Checking { iteration, done, running });
         None
     }
