@@ -77,3 +77,15 @@ fn privileges_cannot_be_gained() {
     let said = world.inside(&world.sandbox(), "grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status");
     assert!(said.text.contains("NoNewPrivs:\t1") && said.text.contains("Seccomp:\t2"), "{}", said.text);
 }
+
+/// Inside a sandbox no namespaces can be made, as in many containers: what is built there holds less, says
+/// so, and still holds what Landlock and seccomp can.
+#[test]
+fn without_namespaces_less_is_held_and_that_is_known() {
+    let world = World::new();
+    std::fs::create_dir_all(world.at("work/inner")).unwrap();
+    let said = world.attempt(Some(&world.sandbox()), "nested", &world.at("work").display().to_string());
+    assert!(said.ok, "{}", said.text);
+    assert_eq!(world.text("work/inner/inside"), "x\n");
+    assert!(!world.at("work/outside").exists(), "{}", said.text);
+}

@@ -88,3 +88,22 @@ fn jobs_and_pipelines() {
     );
     works(&world, "trap 'exit 0' TERM; kill -TERM $$; exit 1");
 }
+
+/// An agent gives each command a file for its output and one for notes; both may lie where nothing else
+/// may be written.
+#[test]
+fn files_that_are_written_for_the_agent() {
+    let world = World::new();
+    let sandbox = world.sandbox();
+    for folder in ["outside", "work/.claude", "home/.claude"] {
+        std::fs::create_dir_all(world.at(folder)).unwrap();
+        let (note, other) = (world.at(folder).join("note"), world.at(folder).join("other"));
+        for file in [&note, &other] {
+            std::fs::write(file, "old\n").unwrap();
+        }
+        let script = format!("echo new >| {}; echo new > {}", note.display(), other.display());
+        world.inside_with(&sandbox, &script, std::slice::from_ref(&note));
+        let texts = [note, other].map(|file| std::fs::read_to_string(file).unwrap());
+        assert_eq!(texts, ["new\n", "old\n"], "{folder}");
+    }
+}

@@ -119,6 +119,17 @@ impl World {
         said(self.run(self.spec(Path::new("/bin/sh"), &["-c", script]), Some(sandbox)))
     }
 
+    /// With files that it may write besides.
+    pub fn inside_with(&self, sandbox: &Sandbox, script: &str, also: &[PathBuf]) {
+        let spec = Spec {
+            output: Output::Merged(tempfile::tempfile().unwrap()),
+            ..self.spec(Path::new("/bin/sh"), &["-c", script])
+        };
+        self.runtime.block_on(async {
+            ralph_proc::Child::spawn_inside(spec, sandbox, also).unwrap().wait().await;
+        });
+    }
+
     /// One of the attempts of `proc`, by this program.
     pub fn attempt(&self, sandbox: Option<&Sandbox>, name: &str, about: &str) -> Said {
         let me = std::env::current_exe().unwrap();
@@ -168,6 +179,7 @@ fn attempted() {
     let tried = match name.as_str() {
         "ask-proxy" => ask_proxy(&about),
         "own-loopback" => own_loopback(),
+        "nested" => nested(Path::new(&about)),
         name => ralph_proc::sandbox::attempt(name, &about),
     };
     if let Err(error) = tried {
@@ -199,6 +211,41 @@ fn own_loopback() -> std::io::Result<()> {
     let mut client = std::net::TcpStream::connect(server.local_addr()?)?;
     client.write_all(b"x")?;
     server.accept()?.0.read_exact(&mut [0])
+}
+
+/// A sandbox in a sandbox, around a folder of the outer one's workspace.
+fn nested(work: &Path) -> std::io::Result<()> {
+    use ralph_proc::sandbox::{Hosts, Weakness};
+    let world = Request {
+        level: Level::Workspace,
+        roots: vec![work.join("inner")],
+        home: None,
+        config_dir: work.join("none"),
+        temp: Vec::new(),
+        allow_write: Vec::new(),
+        deny_write: Vec::new(),
+        deny_read: vec!["secret".into()],
+        allow_read: Vec::new(),
+        network: Network::Only(Hosts::default()),
+        unix_sockets: false,
+    };
+    let sandbox = Sandbox::new(world.rules()).map_err(std::io::Error::other)?;
+    let weak = [Weakness::ProtectedFiles, Weakness::HiddenInside, Weakness::AllowList];
+    assert_eq!(sandbox.weaknesses(), weak);
+    assert_eq!(sandbox.rules().network, Network::Off, "a list that cannot be held is nothing");
+    let spec = Spec {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), "echo x > inside; echo x > ../outside".into()],
+        cwd: work.join("inner"),
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        stdin: Stdin::Null,
+        output: Output::Pipes,
+        arg0: None,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(ralph_proc::capture_inside(spec, LIMITS, &sandbox)).map_err(std::io::Error::other)?;
+    assert!(String::from_utf8_lossy(&done.stderr).contains("ermission denied"), "{done:?}");
+    Ok(())
 }
 
 /// A process of ours that is not in any sandbox and lives until dropped.

@@ -5,10 +5,9 @@ use crate::command::capture_in;
 use crate::{Folder, Settings};
 use cycle::CheckFinished;
 use proc::Env;
-use proc::sandbox::Sandbox;
+use proc::sandbox::{Rules, Sandbox};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Read of a check's output.
@@ -51,7 +50,7 @@ pub(crate) async fn run(
     folder: PathBuf,
     mut env: Env,
     deadline: Duration,
-    sandbox: Option<Arc<Sandbox>>,
+    rules: Option<Rules>,
 ) -> CheckFinished {
     let started = Instant::now();
     let finished = |passed, exit_code, output: String| CheckFinished {
@@ -69,12 +68,17 @@ pub(crate) async fn run(
         let why = "this check was changed while the loop ran; put it back, or start the loop anew";
         return finished(false, 1, why.into());
     }
+    // Made for this check alone: between checks nothing of it is in the workspace.
+    let sandbox = match rules.map(Sandbox::new).transpose() {
+        Ok(sandbox) => sandbox,
+        Err(error) => return finished(false, 126, error.to_string()),
+    };
     if let Some(sandbox) = &sandbox {
         proc::scrub::credentials(&mut env);
         env.extend(sandbox.proxy_env());
     }
     let script = ["-c", &check.script];
-    match capture_in(sandbox.as_deref(), "/bin/sh".as_ref(), &script, &folder, env, deadline, OUTPUT_MAX).await {
+    match capture_in(sandbox.as_ref(), "/bin/sh".as_ref(), &script, &folder, env, deadline, OUTPUT_MAX).await {
         Ok(done) => {
             let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
             output.push_str(&String::from_utf8_lossy(&done.stderr));

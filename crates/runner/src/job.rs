@@ -5,8 +5,7 @@ use crate::{Folder, Settings};
 use cycle::LoopEvent;
 use jiff::tz::TimeZone;
 use proc::Env;
-use proc::sandbox::Sandbox;
-use std::sync::Arc;
+use proc::sandbox::Rules;
 
 /// What an external agent is given to authenticate with.
 #[derive(Clone, PartialEq, Eq)]
@@ -37,8 +36,8 @@ pub struct Job {
     pub auth: Auth,
     /// For agents, checks and git.
     pub env: Env,
-    /// Where checks run: they execute what agents wrote.
-    pub sandbox: Option<Arc<Sandbox>>,
+    /// What checks may do: they execute what agents wrote.
+    pub rules: Option<Rules>,
     /// To be said when the run begins.
     pub warnings: Vec<String>,
     /// Days begin and clocks count here.

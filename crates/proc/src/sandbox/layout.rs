@@ -149,7 +149,10 @@ impl Request {
             protected.extend(PROTECTED.iter().map(|name| root.join(name)));
             protected.extend(PROTECTED_IF_THERE.iter().map(|name| root.join(name)).filter(|path| path.exists()));
         }
-        protected.extend(home(&START_FILES));
+        // Where somebody works at home, even start files that do not exist are held; elsewhere nobody
+        // wants folders standing in for them.
+        let at_home = self.home.as_ref().is_some_and(|home| roots.iter().any(|root| real(home).starts_with(root)));
+        protected.extend(home(&START_FILES).into_iter().filter(|path| at_home || path.exists()));
         protected.push(real(&self.config_dir));
         protected.extend(self.deny_write.iter().map(|path| self.place(path)));
         // A link is held by what it leads to.

@@ -25,14 +25,16 @@ pub(super) struct Mounts {
     protected: Vec<CString>,
     hidden_folders: Vec<CString>,
     hidden_files: Vec<CString>,
+    /// Single files that stay writable whatever is around them.
+    files: Vec<CString>,
 }
 
 impl Mounts {
     /// Looks at what exists now; everything protected is expected to.
     pub(super) fn plan(rules: &Rules, also: &[PathBuf]) -> io::Result<Self> {
-        let wanted: Vec<PathBuf> = rules.write.iter().chain(also).filter(|path| path.exists()).cloned().collect();
+        let wanted: Vec<PathBuf> = rules.write.iter().filter(|path| path.exists()).cloned().collect();
         let trees = outermost(&wanted);
-        if trees.len() > TREES_MAX {
+        if trees.len() + also.len() > TREES_MAX {
             return Err(io::Error::other(format!("more than {TREES_MAX} folders are writable")));
         }
         let below = |path: &PathBuf| trees.iter().any(|tree| path.starts_with(tree));
@@ -47,6 +49,7 @@ impl Mounts {
             protected: texts(protected.iter())?,
             hidden_folders: texts(folders.into_iter())?,
             hidden_files: texts(files.into_iter())?,
+            files: texts(also.iter().filter(|path| path.exists()))?,
         })
     }
 
@@ -54,7 +57,7 @@ impl Mounts {
     pub(super) fn make(&self) -> io::Result<()> {
         sys::mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE, c"")?;
         let mut copies: [RawFd; TREES_MAX] = [-1; TREES_MAX];
-        for (copy, tree) in copies.iter_mut().zip(&self.trees) {
+        for (copy, tree) in copies.iter_mut().zip(self.trees.iter().chain(&self.files)) {
             *copy = sys::copy_tree(tree)?;
         }
         sys::make_read_only(c"/")?;
@@ -74,6 +77,9 @@ impl Mounts {
         }
         for path in &self.hidden_files {
             sys::mount(c"/dev/null", path, c"", libc::MS_BIND, c"")?;
+        }
+        for (copy, file) in copies.iter().skip(self.trees.len()).zip(&self.files) {
+            sys::attach_tree(*copy, file)?;
         }
         Ok(())
     }

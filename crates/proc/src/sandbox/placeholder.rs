@@ -35,6 +35,8 @@ impl Placeholder {
         let made = if path.ends_with(COMMON_DIR) { make_file(&path) } else { make_folder(&path) };
         match made {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_ours(&path) => return Ok(None),
+            // Where we may not make it, commands may not either.
+            Err(error) if is_forbidden(&error) => return Ok(None),
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
@@ -59,6 +61,10 @@ impl Drop for Placeholder {
             }
         }
     }
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 fn make_folder(path: &Path) -> io::Result<()> {

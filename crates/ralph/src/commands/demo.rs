@@ -63,7 +63,7 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         settings: Settings { max: ITERATIONS, check: vec![CHECK.into()], sandbox, ..Settings::default() },
         backend: runner::choose("builtin", &environment.exe, folder, "".as_ref())?,
         auth: Auth::Ambient,
-        sandbox: None,
+        rules: None,
         warnings: Vec::new(),
         env,
         zone: jiff::tz::TimeZone::system(),

@@ -6,12 +6,11 @@ use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
-use proc::sandbox::Sandbox;
+use proc::sandbox::Rules;
 use runner::{Auth, Backend, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
@@ -102,14 +101,14 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     let auth = auth(&settings, &backend.name, environment);
     let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
     let mut warnings = Vec::new();
-    let sandbox = confined(&settings, &backend, environment, &mut warnings)?;
+    let rules = confined(&settings, &backend, environment, &mut warnings)?;
     Ok(Job {
         folder,
         settings,
         backend,
         auth,
         env: environment.vars.clone(),
-        sandbox,
+        rules,
         warnings,
         zone: jiff::tz::TimeZone::system(),
         resume,
@@ -117,25 +116,25 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     })
 }
 
-/// The box for checks, and what people should know about it: an agent that is not ours starts its
+/// What checks may do, and what people should know about it: an agent that is not ours starts its
 /// commands itself.
 fn confined(
     settings: &Settings,
     backend: &Backend,
     environment: &Environment,
     warnings: &mut Vec<String>,
-) -> Result<Option<Arc<Sandbox>>, Refusal> {
+) -> Result<Option<Rules>, Refusal> {
     if settings.sandbox == SandboxWish::Off {
         return Ok(None);
     }
-    let sandbox = meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))?;
+    let rules = meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))?;
     if !backend.is_builtin() {
         warnings.push(format!(
             "the sandbox holds checks, but not the agent {}: it starts its commands by itself (--backend builtin is held)",
             backend.name
         ));
     }
-    Ok(sandbox)
+    Ok(rules)
 }
 
 /// The last run, unless it is done.
@@ -242,9 +241,6 @@ pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
     drop(sinks);
     listening.abort();
     proc::end_all(GRACE).await;
-    if let Some(sandbox) = &job.sandbox {
-        sandbox.close();
-    }
     if let Some(left) = left {
         looked_at(left).await;
         // The screen is gone with all it showed; its last line stays.

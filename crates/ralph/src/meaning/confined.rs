@@ -5,7 +5,7 @@ use super::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
 use config::{Places, Settings};
-use proc::sandbox::{Hosts, Level, Network, Request, Sandbox};
+use proc::sandbox::{Hosts, Level, Network, Request, Rules, Sandbox};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +21,8 @@ enum Wish {
 /// A sandbox, and what comes with it.
 pub struct Confined {
     pub sandbox: Arc<Sandbox>,
+    /// As they were asked for.
+    pub rules: Rules,
     /// Commands in it need no permission, unless a rule says otherwise.
     pub auto_allow: bool,
 }
@@ -81,7 +83,8 @@ fn built(
     warnings: &mut Vec<String>,
 ) -> Result<Option<Confined>, Refusal> {
     let strict = block["failIfUnavailable"] == Value::Bool(true);
-    let sandbox = match Sandbox::new(request.rules()) {
+    let rules = request.rules();
+    let sandbox = match Sandbox::new(rules.clone()) {
         Ok(sandbox) => sandbox,
         Err(error) if strict || wish != Wish::Settings => {
             return Err(Refusal::new(format!("Error: {error}. '--sandbox off' runs commands without one.")));
@@ -98,7 +101,7 @@ fn built(
     }
     let auto_allow = sandbox.weaknesses().is_empty() && block["autoAllowBashIfSandboxed"] != Value::Bool(false);
     warnings.extend(sandbox.weaknesses().iter().map(|weakness| format!("warning: sandbox: {weakness}")));
-    Ok(Some(Confined { sandbox: Arc::new(sandbox), auto_allow }))
+    Ok(Some(Confined { sandbox: Arc::new(sandbox), rules, auto_allow }))
 }
 
 fn request(

@@ -16,10 +16,9 @@ use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use agent::{InputFormat, Options, OutputFormat, Prompting, Schema, Setup, StateEvents, StdinKind};
 use config::{FlagSettings, Places, Sources};
-use proc::sandbox::Sandbox;
+use proc::sandbox::Rules;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// The contract we speak: the version clients compare against.
 pub const CONTRACT_VERSION: &str = "2.1.325";
@@ -235,14 +234,14 @@ pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refu
     permissions::judging(typed, loaded, places, environment)
 }
 
-/// The box of a loop's checks: that of a workspace, whatever agents may do.
-pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<Arc<Sandbox>>, Refusal> {
+/// What a loop's checks may do: what commands may in a workspace, whatever level agents have.
+pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<Rules>, Refusal> {
     let places = places(environment);
     let settings = settings(&Typed::default(), &places, Sources::default(), false)?.settings;
     let typed = crate::argv::parse(["--sandbox".to_owned(), "workspace".to_owned()])
         .map_err(|error| Refusal::new(error.to_string()))?;
     let confined = confined::resolve(&typed, &settings, &places, &[], environment, warnings)?;
-    Ok(confined.map(|confined| confined.sandbox))
+    Ok(confined.map(|confined| confined.rules))
 }
 
 /// What keeps requests from being sent at all, for `doctor`.

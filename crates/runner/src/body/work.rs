@@ -181,8 +181,8 @@ impl Body<'_> {
         };
         self.tell(EventKind::CheckStarted { iteration, command: check.command.clone() });
         let (folder, limit): (_, Duration) = (self.job.folder.root().to_owned(), self.job.settings.check_time);
-        let sandbox = self.job.sandbox.clone();
-        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit, sandbox));
+        let rules = self.job.rules.clone();
+        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit, rules));
         self.doing = Doing::Check(Checking { iteration, done, running });
         None
     }
