@@ -2,12 +2,24 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
-#[path = "../loop/common.rs"]
-mod common;
-
-use common::{binary, finish, say};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use testkit::{Outcome, Run, World};
+
+fn binary() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_ralph"))
+}
+
+/// Runs to the end; a run that hangs is a failure of its own.
+fn finish(run: Run) -> Outcome {
+    let outcome = run.finish().expect("a run");
+    assert!(!outcome.timed_out, "it hung; stderr: {}", outcome.stderr);
+    outcome
+}
+
+fn say(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
 
 fn bash(command: &str) -> Value {
     json!({"content": [{"type": "tool_use", "name": "Bash", "input": {"command": command}}]})
@@ -25,15 +37,12 @@ fn world(turns: Value) -> World {
     std::fs::write(world.home().join(".claude.json"), state.to_string()).unwrap();
     std::fs::create_dir(world.home().join(".ssh")).unwrap();
     std::fs::write(world.home().join(".ssh/key"), "PRIVATE").unwrap();
-    // Temporary files are elsewhere, or the home folder would be one.
-    std::fs::create_dir_all(world.home().join("elsewhere")).unwrap();
     world
 }
 
-/// The home folder of a test lies in the temporary folder of the machine, which commands may write. What
-/// is outside for real is the folder that this names: a place of the build.
+/// A folder that is neither the workspace nor the temporary folder of the run.
 fn outside() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    tempfile::tempdir().unwrap()
 }
 
 fn agent(world: &World, flags: &[&str]) -> Run {
@@ -101,16 +110,17 @@ fn file_tools_keep_to_the_same_rules() {
 
 #[test]
 fn adversary_32_33_credentials_are_neither_in_the_environment_nor_in_the_parents() {
-    let look = "echo KEY=$ANTHROPIC_API_KEY; echo PRE=$LD_PRELOAD; echo TOK=$GH_TOKEN; cat /proc/$CLAUDE_PID/environ | tr '\\0' '\\n' | grep API_KEY; cat /proc/$PPID/environ | grep -c .";
+    let look = "echo KEY=$ANTHROPIC_API_KEY; echo PRE=$LD_PRELOAD; echo TOK=$GH_TOKEN; cat /proc/$CLAUDE_PID/environ | tr '\\0' '\\n' | grep GH_; cat /proc/$PPID/environ | grep -c .";
     let free = world(json!([bash(look), say("ok")]));
     let outcome = finish(agent(&free, &[BYPASS]).env("GH_TOKEN", "ghp_secret"));
-    assert!(results(&outcome).contains("TOK=ghp_secret") && results(&outcome).contains("sk-ant-test"));
+    let said = results(&outcome);
+    assert!(said.contains("TOK=ghp_secret") && said.contains("GH_TOKEN=ghp_secret"), "{said}");
     let boxed = world(json!([bash(look), say("ok")]));
     let outcome =
         finish(agent(&boxed, &[BYPASS, "--sandbox"]).env("GH_TOKEN", "ghp_secret").env("LD_PRELOAD", "/x.so"));
     let said = results(&outcome);
     assert!(said.contains("KEY=\\n") && said.contains("PRE=\\n") && said.contains("TOK=\\n"), "{said}");
-    assert!(!said.contains("sk-ant-test") && said.contains("Permission denied"), "{said}");
+    assert!(!said.contains("ghp_secret") && said.contains("Permission denied"), "{said}");
 }
 
 #[test]
@@ -135,7 +145,7 @@ fn what_is_asked_for_and_not_done_is_said() {
     let settings = r#"{"sandbox": {"enabled": true, "excludedCommands": ["docker"]}}"#;
     let outcome = finish(agent(&world, &["--settings", settings]));
     assert!(outcome.stderr.contains("sandbox.excludedCommands"), "{}", outcome.stderr);
-    let wrong = finish(agent(&world, &["--sandbox", "maybe"]));
+    let wrong = finish(agent(&world, &["--sandbox=maybe"]));
     assert_eq!(wrong.code, Some(1));
     assert!(wrong.stderr.contains("off, read-only, workspace"), "{}", wrong.stderr);
 }

@@ -3,6 +3,7 @@
 //! tested where they are (`tests/contract`, `tests/loop`).
 #![cfg(target_os = "linux")]
 
+mod bubblewrap;
 mod files;
 mod network;
 mod processes;

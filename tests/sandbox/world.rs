@@ -226,7 +226,7 @@ fn nested(work: &Path) -> std::io::Result<()> {
         deny_write: Vec::new(),
         deny_read: vec!["secret".into()],
         allow_read: Vec::new(),
-        network: Network::Only(Hosts::default()),
+        network: Network::Only(Hosts::new(&["a.test".into()], &[]).0),
         unix_sockets: false,
     };
     let sandbox = Sandbox::new(world.rules()).map_err(std::io::Error::other)?;

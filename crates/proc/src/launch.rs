@@ -79,7 +79,8 @@ fn isolate(command: &mut Command, ready: Option<Ready>) {
         command.pre_exec(move || {
             enter(ready.as_ref())?;
             // Afterwards: a change of credentials would clear the death signal.
-            prepare(die_with)
+            prepare(die_with)?;
+            keep_open(ready.as_ref())
         });
     }
 }
@@ -87,6 +88,16 @@ fn isolate(command: &mut Command, ready: Option<Ready>) {
 #[cfg(target_os = "linux")]
 fn enter(ready: Option<&Ready>) -> io::Result<()> {
     ready.map_or(Ok(()), |ready| ready.entry.run())
+}
+
+#[cfg(target_os = "linux")]
+fn keep_open(ready: Option<&Ready>) -> io::Result<()> {
+    ready.map_or(Ok(()), |ready| ready.entry.keep_open())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_open(_ready: Option<&Ready>) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -9,14 +9,21 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::RawFd;
 
-pub(crate) struct Entry {
+/// What the child does on its way.
+pub(crate) enum Entry {
+    Shut(Shut),
+    /// Somebody else shuts it in, and needs this descriptor for it.
+    Handed(RawFd),
+}
+
+pub(crate) struct Shut {
     pub(super) users: Option<RawFd>,
     pub(super) network: Option<RawFd>,
     /// Only with namespaces.
     pub(super) mounts: Option<Mounts>,
     /// Looked up again once the mounts are made: the old one would lead around them.
     pub(super) cwd: CString,
-    pub(super) ruleset: Option<RawFd>,
+    pub(super) ruleset: RawFd,
     pub(super) filter: Vec<libc::sock_filter>,
     /// What root may still do with files of others.
     pub(super) capabilities: u32,
@@ -37,7 +44,25 @@ const STEPS: [&str; 9] = [
 const STEP_SHIFT: i32 = 16;
 
 impl Entry {
+    /// First of all.
     pub(crate) fn run(&self) -> io::Result<()> {
+        match self {
+            Self::Shut(shut) => shut.run(),
+            Self::Handed(_) => sys::no_core_dumps(),
+        }
+    }
+
+    /// When every descriptor has been marked to be closed.
+    pub(crate) fn keep_open(&self) -> io::Result<()> {
+        match self {
+            Self::Shut(_) => Ok(()),
+            Self::Handed(fd) => sys::keep_open(*fd),
+        }
+    }
+}
+
+impl Shut {
+    fn run(&self) -> io::Result<()> {
         let mut step = 0;
         let mut then = |result: io::Result<()>| {
             step += 1;
@@ -50,7 +75,7 @@ impl Entry {
         then(sys::change_folder(&self.cwd))?;
         then(sys::keep_capabilities(self.capabilities).and_then(|()| sys::no_new_privileges()))?;
         then(sys::no_core_dumps())?;
-        then(self.ruleset.map_or(Ok(()), sys::landlock_restrict))?;
+        then(sys::landlock_restrict(self.ruleset))?;
         then(sys::install_filter(&self.filter))
     }
 }

@@ -39,6 +39,11 @@ impl Hosts {
         (hosts, wrong)
     }
 
+    /// Whether nothing at all is allowed.
+    pub fn is_empty(&self) -> bool {
+        self.allowed.is_empty()
+    }
+
     pub fn allows(&self, host: &str) -> bool {
         let Some(name) = plain(host) else { return false };
         self.allowed.iter().any(|pattern| pattern.matches(&name)) && !self.denies(&name)

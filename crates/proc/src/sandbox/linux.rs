@@ -1,7 +1,9 @@
-//! The box on Linux: Landlock and seccomp always, namespaces where users may have them.
+//! The box on Linux: seccomp always; Landlock, and namespaces where users may have them; else bubblewrap
+//! where that may; else Landlock alone.
 
+use super::bubblewrap::{self, Bubblewrap};
 use super::cell::Cell;
-use super::enter::Entry;
+use super::enter::{Entry, Shut};
 use super::filter::{self, Families};
 use super::landlock::{self, ABI_SCOPES, ABI_TRUNCATE};
 use super::mounts::Mounts;
@@ -24,35 +26,115 @@ const ROOT_KEEPS: u32 = 1 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7;
 #[derive(Debug)]
 pub(super) struct Linux {
     rules: Rules,
-    abi: u32,
-    cell: Option<Cell>,
+    walls: Walls,
     weaknesses: Vec<Weakness>,
     placeholders: Mutex<Vec<Placeholder>>,
     proxy: Option<Proxy>,
 }
 
-impl Confine for Linux {
-    fn build(mut rules: Rules) -> Result<Self, Unavailable> {
+/// What holds.
+#[derive(Debug)]
+enum Walls {
+    /// By this interface of Landlock, in namespaces where there are some.
+    Landlock(u32, Option<Cell>),
+    Bubblewrap(Bubblewrap),
+}
+
+impl Walls {
+    fn find(rules: &Rules) -> Result<Self, Unavailable> {
         let abi = sys::landlock_abi();
-        if abi == 0 {
-            return Err(Unavailable("the kernel has no Landlock (Linux 5.13 and later have it)".into()));
+        let cell = if abi > 0 { Cell::make(rules.network != Network::Open).ok() } else { None };
+        if cell.is_some() {
+            return Ok(Self::Landlock(abi, cell));
         }
-        let mut cell = Cell::make(rules.network != Network::Open).ok();
-        let weaknesses = weaknesses(&rules, abi, cell.is_some());
-        if weaknesses.contains(&Weakness::AllowList) {
+        match Bubblewrap::find() {
+            Some(bubblewrap) => Ok(Self::Bubblewrap(bubblewrap)),
+            None if abi > 0 => Ok(Self::Landlock(abi, None)),
+            None => Err(Unavailable(
+                "the kernel has no Landlock (Linux 5.13 and later have it), and bubblewrap does not work here".into(),
+            )),
+        }
+    }
+
+    fn mounts(&self) -> bool {
+        !matches!(self, Self::Landlock(_, None))
+    }
+
+    fn abi(&self) -> Option<u32> {
+        match self {
+            Self::Landlock(abi, _) => Some(*abi),
+            Self::Bubblewrap(_) => None,
+        }
+    }
+
+    fn has_network(&self) -> bool {
+        matches!(self, Self::Landlock(_, Some(_)))
+    }
+}
+
+impl Linux {
+    pub(super) fn by_bubblewrap(rules: Rules) -> Result<Self, Unavailable> {
+        let missing = || Unavailable("bubblewrap is not installed, or does not work here".into());
+        Self::within(Walls::Bubblewrap(Bubblewrap::find().ok_or_else(missing)?), rules)
+    }
+
+    fn within(mut walls: Walls, mut rules: Rules) -> Result<Self, Unavailable> {
+        let weaknesses = weaknesses(&rules, walls.abi(), walls.mounts(), walls.has_network());
+        if !walls.has_network() && rules.network != Network::Open {
             // A list that cannot be held must not become an open door.
             rules.network = Network::Off;
         }
-        let placeholders = if cell.is_some() { put_placeholders(&rules)? } else { Vec::new() };
+        let placeholders = if walls.mounts() { put_placeholders(&rules)? } else { Vec::new() };
         // A folder that stands in for several protected paths is protected itself.
         rules.protected.extend(placeholders.iter().map(|placeholder| placeholder.path().to_owned()));
         rules.protected.sort();
         rules.protected.dedup();
-        let proxy = match (&rules.network, cell.as_mut().and_then(|cell| cell.listener.take())) {
+        let listener = match &mut walls {
+            Walls::Landlock(_, Some(cell)) => cell.listener.take(),
+            _ => None,
+        };
+        let proxy = match (&rules.network, listener) {
             (Network::Only(hosts), Some(listener)) => Some(Proxy::new(listener, hosts.clone())?),
             _ => None,
         };
-        Ok(Self { rules, abi, cell, weaknesses, placeholders: Mutex::new(placeholders), proxy })
+        Ok(Self { rules, walls, weaknesses, placeholders: Mutex::new(placeholders), proxy })
+    }
+
+    /// Where a network of its own is, a command may do with it what it likes.
+    fn filter(&self) -> Vec<libc::sock_filter> {
+        let own = self.walls.has_network() || matches!(self.walls, Walls::Bubblewrap(_));
+        let internet = self.rules.network == Network::Open || own;
+        filter::program(Families { internet, unix: self.rules.unix_sockets })
+    }
+
+    fn shut(&self, abi: u32, cell: Option<&Cell>, spec: &Spec, also: &[PathBuf]) -> io::Result<Ready> {
+        let ruleset: OwnedFd = landlock::ruleset(&self.rules, also, abi)?;
+        let shut = Shut {
+            users: cell.map(|cell| cell.users.as_raw_fd()),
+            network: cell.and_then(|cell| cell.network.as_ref()).map(OwnedFd::as_raw_fd),
+            mounts: cell.map(|_| Mounts::plan(&self.rules, also)).transpose()?,
+            cwd: CString::new(spec.cwd.as_os_str().as_bytes())?,
+            ruleset: ruleset.as_raw_fd(),
+            filter: self.filter(),
+            capabilities: if rustix::process::geteuid().is_root() { ROOT_KEEPS } else { 0 },
+        };
+        Ok(Ready { entry: Entry::Shut(shut), _held: ruleset })
+    }
+
+    fn hand_over(&self, to: &Bubblewrap, spec: &mut Spec, also: &[PathBuf]) -> io::Result<Ready> {
+        let filter = bubblewrap::filter_file(&self.filter())?;
+        let root = rustix::process::geteuid().is_root();
+        let mut words = bubblewrap::arguments(&self.rules, also, &spec.cwd, root, filter.as_raw_fd());
+        words.push(std::mem::replace(&mut spec.program, to.program().into()));
+        words.append(&mut spec.args);
+        spec.args = words;
+        Ok(Ready { entry: Entry::Handed(filter.as_raw_fd()), _held: filter })
+    }
+}
+
+impl Confine for Linux {
+    fn build(rules: Rules) -> Result<Self, Unavailable> {
+        Self::within(Walls::find(&rules)?, rules)
     }
 
     fn rules(&self) -> &Rules {
@@ -67,23 +149,10 @@ impl Confine for Linux {
         if let Some(proxy) = &self.proxy {
             proxy.start();
         }
-        let ruleset: OwnedFd = landlock::ruleset(&self.rules, also, self.abi)?;
-        let mounts = self.cell.as_ref().map(|_| Mounts::plan(&self.rules, also)).transpose()?;
-        let families = Families {
-            // In a network of its own a command may do what it likes.
-            internet: self.rules.network == Network::Open || self.cell.is_some(),
-            unix: self.rules.unix_sockets,
-        };
-        let entry = Entry {
-            users: self.cell.as_ref().map(|cell| cell.users.as_raw_fd()),
-            network: self.cell.as_ref().and_then(|cell| cell.network.as_ref()).map(OwnedFd::as_raw_fd),
-            mounts,
-            cwd: CString::new(spec.cwd.as_os_str().as_bytes())?,
-            ruleset: Some(ruleset.as_raw_fd()),
-            filter: filter::program(families),
-            capabilities: if rustix::process::geteuid().is_root() { ROOT_KEEPS } else { 0 },
-        };
-        Ok(Ready { entry, _ruleset: ruleset })
+        match &self.walls {
+            Walls::Landlock(abi, cell) => self.shut(*abi, cell.as_ref(), spec, also),
+            Walls::Bubblewrap(bubblewrap) => self.hand_over(bubblewrap, spec, also),
+        }
     }
 
     fn proxy_port(&self) -> Option<u16> {
@@ -95,25 +164,25 @@ impl Confine for Linux {
     }
 }
 
-/// Pure: what these rules lack with this interface of Landlock, with or without namespaces.
-fn weaknesses(rules: &Rules, abi: u32, namespaces: bool) -> Vec<Weakness> {
+/// Pure: what these rules lack with this interface of Landlock (or none, where processes are hidden
+/// another way), with mounts or without, with a network that a proxy can be in or not.
+fn weaknesses(rules: &Rules, abi: Option<u32>, mounts: bool, network: bool) -> Vec<Weakness> {
     let mut weak = Vec::new();
-    if !namespaces {
-        let below = |path: &PathBuf| rules.write.iter().any(|tree| path.starts_with(tree));
-        if !rules.protected.is_empty() {
-            weak.push(Weakness::ProtectedFiles);
-        }
-        if rules.hidden.iter().any(below) {
-            weak.push(Weakness::HiddenInside);
-        }
-        if matches!(rules.network, Network::Only(_)) {
-            weak.push(Weakness::AllowList);
-        }
-        if abi < ABI_TRUNCATE {
-            weak.push(Weakness::Truncation);
-        }
+    let older_than = |version: u32| abi.is_some_and(|abi| abi < version);
+    let below = |path: &PathBuf| rules.write.iter().any(|tree| path.starts_with(tree));
+    if !mounts && !rules.protected.is_empty() {
+        weak.push(Weakness::ProtectedFiles);
     }
-    if abi < ABI_SCOPES {
+    if !mounts && rules.hidden.iter().any(below) {
+        weak.push(Weakness::HiddenInside);
+    }
+    if !network && matches!(&rules.network, Network::Only(hosts) if !hosts.is_empty()) {
+        weak.push(Weakness::AllowList);
+    }
+    if !mounts && older_than(ABI_TRUNCATE) {
+        weak.push(Weakness::Truncation);
+    }
+    if older_than(ABI_SCOPES) {
         weak.push(Weakness::Signals);
     }
     weak
@@ -148,11 +217,12 @@ mod tests {
             write: vec!["/w".into()],
             protected: vec!["/w/.claude".into()],
             hidden: vec!["/w/.env".into()],
-            network: Network::Only(Hosts::default()),
+            network: Network::Only(Hosts::new(&["a.test".into()], &[]).0),
             ..Rules::default()
         };
-        assert_eq!(weaknesses(&rules, 7, true), []);
-        assert_eq!(weaknesses(&rules, 2, true), [Weakness::Signals]);
+        assert_eq!(weaknesses(&rules, Some(7), true, true), []);
+        assert_eq!(weaknesses(&rules, Some(2), true, true), [Weakness::Signals]);
+        assert_eq!(weaknesses(&rules, None, true, false), [Weakness::AllowList]);
         let all = [
             Weakness::ProtectedFiles,
             Weakness::HiddenInside,
@@ -160,7 +230,9 @@ mod tests {
             Weakness::Truncation,
             Weakness::Signals,
         ];
-        assert_eq!(weaknesses(&rules, 1, false), all);
-        assert_eq!(weaknesses(&Rules::default(), 7, false), []);
+        assert_eq!(weaknesses(&rules, Some(1), false, false), all);
+        assert_eq!(weaknesses(&Rules::default(), Some(7), false, false), []);
+        let nothing = Rules { network: Network::Only(Hosts::default()), ..Rules::default() };
+        assert_eq!(weaknesses(&nothing, Some(7), false, false), [], "no network is what was asked for");
     }
 }

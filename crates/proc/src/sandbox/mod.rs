@@ -10,6 +10,8 @@
 
 mod attempt;
 #[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
 mod cell;
 #[cfg(target_os = "linux")]
 mod enter;
@@ -83,8 +85,9 @@ pub fn is_available() -> bool {
 pub(crate) struct Ready {
     #[cfg(target_os = "linux")]
     pub(crate) entry: enter::Entry,
+    /// What `entry` names by number.
     #[cfg(target_os = "linux")]
-    _ruleset: std::os::fd::OwnedFd,
+    _held: std::os::fd::OwnedFd,
 }
 
 /// One agent's box. Dropping it gives back what it put into the workspace, so it must outlive every
@@ -97,6 +100,12 @@ pub struct Sandbox {
 impl Sandbox {
     pub fn new(rules: Rules) -> Result<Self, Unavailable> {
         Native::build(rules).map(|native| Self { native })
+    }
+
+    /// The way of systems that let only bubblewrap make namespaces. [`Self::new`] takes it where it must.
+    #[cfg(target_os = "linux")]
+    pub fn by_bubblewrap(rules: Rules) -> Result<Self, Unavailable> {
+        Native::by_bubblewrap(rules).map(|native| Self { native })
     }
 
     pub fn rules(&self) -> &Rules {

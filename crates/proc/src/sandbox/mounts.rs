@@ -32,15 +32,10 @@ pub(super) struct Mounts {
 impl Mounts {
     /// Looks at what exists now; everything protected is expected to.
     pub(super) fn plan(rules: &Rules, also: &[PathBuf]) -> io::Result<Self> {
-        let wanted: Vec<PathBuf> = rules.write.iter().filter(|path| path.exists()).cloned().collect();
-        let trees = outermost(&wanted);
+        let Existing { trees, protected, hidden } = existing(rules);
         if trees.len() + also.len() > TREES_MAX {
             return Err(io::Error::other(format!("more than {TREES_MAX} folders are writable")));
         }
-        let below = |path: &PathBuf| trees.iter().any(|tree| path.starts_with(tree));
-        let protected: Vec<PathBuf> =
-            rules.protected.iter().filter(|path| below(path) && path.exists()).cloned().collect();
-        let hidden: Vec<PathBuf> = rules.hidden.iter().filter(|path| below(path) && path.exists()).cloned().collect();
         let guarded: Vec<&Path> = protected.iter().chain(&hidden).map(PathBuf::as_path).collect();
         let (folders, files): (Vec<_>, Vec<_>) = hidden.iter().partition(|path| path.is_dir());
         Ok(Self {
@@ -85,8 +80,26 @@ impl Mounts {
     }
 }
 
+/// What of the rules there is to mount.
+pub(super) struct Existing {
+    pub(super) trees: Vec<PathBuf>,
+    /// Below `trees`.
+    pub(super) protected: Vec<PathBuf>,
+    /// Below `trees`.
+    pub(super) hidden: Vec<PathBuf>,
+}
+
+pub(super) fn existing(rules: &Rules) -> Existing {
+    let wanted: Vec<PathBuf> = rules.write.iter().filter(|path| path.exists()).cloned().collect();
+    let trees = outermost(&wanted);
+    let below = |path: &&PathBuf| trees.iter().any(|tree| path.starts_with(tree)) && path.exists();
+    let protected = rules.protected.iter().filter(below).cloned().collect();
+    let hidden = rules.hidden.iter().filter(below).cloned().collect();
+    Existing { trees, protected, hidden }
+}
+
 /// Folders strictly between a writable tree and what is guarded in it.
-fn between(trees: &[PathBuf], guarded: &[&Path]) -> BTreeSet<PathBuf> {
+pub(super) fn between(trees: &[PathBuf], guarded: &[&Path]) -> BTreeSet<PathBuf> {
     let mut pins = BTreeSet::new();
     for path in guarded {
         let tree = trees.iter().find(|tree| path.starts_with(tree));

@@ -83,6 +83,13 @@ pub(super) fn no_core_dumps() -> Step {
     check(libc::c_long::from(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) })).map(drop)
 }
 
+/// Through exec.
+#[expect(unsafe_code, reason = "no safe interface")]
+pub(super) fn keep_open(fd: RawFd) -> Step {
+    // SAFETY: integers only.
+    check(libc::c_long::from(unsafe { libc::fcntl(fd, libc::F_SETFD, 0) })).map(drop)
+}
+
 #[expect(unsafe_code, reason = "no safe interface")]
 pub(super) fn install_filter(program: &[libc::sock_filter]) -> Step {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };

@@ -123,13 +123,12 @@ fn request(
         }
         fine.into_iter().map(PathBuf::from).collect()
     };
-    let temp = [environment.get("CLAUDE_CODE_TMPDIR").map(PathBuf::from), Some(temp_dir())];
     Request {
         level,
         roots: std::iter::once(places.cwd.clone()).chain(extra_roots.iter().cloned()).collect(),
         home: places.home.clone(),
         config_dir: places.config_dir.clone(),
-        temp: temp.into_iter().flatten().chain(["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from)).collect(),
+        temp: temp(environment),
         allow_write: paths("allowWrite"),
         deny_write: paths("denyWrite"),
         deny_read: paths("denyRead"),
@@ -137,6 +136,16 @@ fn request(
         network,
         unix_sockets: block["network"]["allowAllUnixSockets"] == Value::Bool(true),
     }
+}
+
+/// The temporary folder of this environment, and where shared memory has its files.
+fn temp(environment: &Environment) -> Vec<PathBuf> {
+    let mut folders = vec![temp_dir(), "/dev/shm".into()];
+    folders.extend(environment.get("CLAUDE_CODE_TMPDIR").map(PathBuf::from));
+    if environment.get("TMPDIR").is_none() {
+        folders.push("/var/tmp".into());
+    }
+    folders
 }
 
 /// A list of hosts is a list even when it is empty. Without one, settings mean none (as in the
