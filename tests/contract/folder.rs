@@ -5,12 +5,20 @@
 #[path = "folder/agents.rs"]
 mod agents;
 mod common;
+#[path = "folder/errands.rs"]
+mod errands;
 #[path = "folder/explain.rs"]
 mod explain;
+#[path = "folder/installed.rs"]
+mod installed;
 #[path = "folder/memory.rs"]
 mod memory;
+#[path = "folder/nearby.rs"]
+mod nearby;
 #[path = "folder/plugins.rs"]
 mod plugins;
+#[path = "folder/servers.rs"]
+mod servers;
 #[path = "folder/sessions.rs"]
 mod sessions;
 #[path = "folder/skills.rs"]
@@ -47,6 +55,13 @@ fn project(turns: Value) -> World {
     files_below(&fixture(), &fixture(), &mut files);
     let script = mock::Script::from_value(turns).expect("a script");
     World::new(files.iter().map(|(name, text)| (name.as_str(), text.as_str())), script).expect("a world")
+}
+
+/// Writes a file below the working folder of a world.
+fn add(world: &World, name: &str, text: &str) {
+    let path = world.wd().join(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
 }
 
 /// One prompt on the command line, events on stdout.

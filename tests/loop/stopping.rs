@@ -11,7 +11,7 @@ const TERM: i32 = 15;
 const HUP: i32 = 1;
 
 /// Waits for a process to be gone; there is nothing to be told by.
-fn is_gone(pid: &str) -> bool {
+pub fn is_gone(pid: &str) -> bool {
     let until = Instant::now() + Duration::from_secs(10);
     while Instant::now() < until {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();

@@ -91,7 +91,9 @@ async fn ask_model(
                 answer.request_id = request_id;
                 answer.ttft_ms = Some(ttft_ms);
             }
-            model::Event::Partial(raw) => shared.emitter.partial(&raw, answer.ttft_ms.take()).await,
+            model::Event::Partial(raw) => {
+                shared.emitter.partial(&raw, answer.ttft_ms.take(), asking.has_next()).await;
+            }
             model::Event::Block { block, bad_input, .. } => {
                 answer.block(shared, lane, block, bad_input).await;
             }

@@ -3,6 +3,7 @@
 use crate::ask::{self, NoReply};
 use crate::conversation::blocks_of;
 use crate::judge::GiveUp;
+use crate::memory;
 use crate::moments;
 use crate::shared::{Lane, Shared};
 use crate::turn::End;
@@ -52,6 +53,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
         }
     };
     let text = format!("{}\n\n{summary}", words::SUMMARY_HEAD);
+    memory::begin_again(shared, lane);
     let prompt = lane.conversation.compact(&text);
     lane.tools.reads.forget_answers();
     let metadata = CompactMetadata {
@@ -68,6 +70,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
     }
     done(shared, lane, "success").await;
     moments::compacted(shared, lane, trigger, &summary).await;
+    memory::tell(shared, lane).await;
     Ok(())
 }
 
@@ -75,8 +78,7 @@ async fn summarise(shared: &Shared, lane: &Lane) -> Result<String, End> {
     let model = shared.model(&lane.role);
     let mut end = End::GaveUp(GiveUp::Empty);
     for most in TEXT_MAX {
-        let mut messages = in_words(&lane.conversation.messages(), most);
-        messages.push(json!({"role": "user", "content": words::SUMMARISE}));
+        let messages = in_words(&lane.conversation.messages(), most);
         match ask::aside(shared, &model, words::SUMMARISER, messages).await {
             Ok(reply) => {
                 let text: Vec<&str> = reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect();
@@ -94,15 +96,22 @@ async fn summarise(shared: &Shared, lane: &Lane) -> Result<String, End> {
     Err(end)
 }
 
-/// The conversation as plain text: without tools on offer the API takes no calls and no results, and
-/// pictures cost much and tell a summary little.
+/// The conversation as plain text, with the wish for a summary behind it: without tools on offer the API
+/// takes no calls and no results, and pictures cost much and tell a summary little. Roles alternate.
 fn in_words(messages: &[Value], most: usize) -> Vec<Value> {
     let told = messages.iter().map(|message| {
         let blocks = blocks_of(message["content"].clone());
         let texts: Vec<String> = blocks.iter().filter_map(tell).map(|text| cut(text, most)).collect();
-        (&message["role"], texts.join("\n\n"))
+        (message["role"].as_str().unwrap_or("user"), texts.join("\n\n"))
     });
-    told.filter(|(_, text)| !text.is_empty()).map(|(role, text)| json!({"role": role, "content": text})).collect()
+    let mut joined: Vec<(&str, String)> = Vec::new();
+    for (role, text) in told.filter(|(_, text)| !text.is_empty()).chain([("user", words::SUMMARISE.to_owned())]) {
+        match joined.last_mut() {
+            Some((last, so_far)) if *last == role => so_far.push_str(&format!("\n\n{text}")),
+            _ => joined.push((role, text)),
+        }
+    }
+    joined.into_iter().map(|(role, text)| json!({"role": role, "content": text})).collect()
 }
 
 fn tell(block: &Value) -> Option<String> {
@@ -182,7 +191,8 @@ mod tests {
             json!([
                 {"role":"user","content":"list"},
                 {"role":"assistant","content":"[called Bash with {\"command\":\"ls\"}]"},
-                {"role":"user","content":"[it returned: a.txt\n[a picture or document was here]]"},
+                {"role":"user","content":
+                    format!("[it returned: a.txt\n[a picture or document was here]]\n\n{}", words::SUMMARISE)},
             ])
         );
     }

@@ -23,6 +23,11 @@ impl Conversation {
         conversation
     }
 
+    /// What will stand before the conversation when it starts over.
+    pub fn set_preamble(&mut self, preamble: Option<String>) {
+        self.preamble = preamble;
+    }
+
     pub fn messages(&self) -> Arc<Vec<Value>> {
         Arc::clone(&self.messages)
     }
@@ -33,10 +38,11 @@ impl Conversation {
         self.push(message("user", content));
     }
 
-    /// An assistant message, without the blocks that the API would refuse to take back.
+    /// An assistant message, without what the API would refuse to take back: empty texts, and a message
+    /// that was only thought and never said.
     pub fn push_assistant(&mut self, blocks: &[Value]) {
         let content: Vec<Value> = blocks.iter().filter(|block| !is_empty_text(block)).cloned().collect();
-        if !content.is_empty() {
+        if !content.iter().all(is_thought) {
             self.push(message("assistant", Value::Array(content)));
         }
     }
@@ -138,6 +144,10 @@ fn is_empty_text(block: &Value) -> bool {
     block["type"] == "text" && block["text"].as_str().is_none_or(|text| text.trim().is_empty())
 }
 
+fn is_thought(block: &Value) -> bool {
+    block["type"] == "thinking" || block["type"] == "redacted_thinking"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +174,7 @@ mod tests {
         conversation.push_user(json!("a"));
         conversation.push_user(json!("b"));
         conversation.push_assistant(&[json!({"type":"text","text":""})]);
+        conversation.push_assistant(&[json!({"type":"thinking","thinking":"hm"}), json!({"type":"text","text":" "})]);
         assert_eq!(conversation.messages().len(), 1);
         assert_eq!(text_of(&conversation.messages()[0]["content"]), "a\nb");
     }

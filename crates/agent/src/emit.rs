@@ -4,7 +4,7 @@
 //! event as it happens. All formats are fed the same events.
 
 use crate::OutputFormat;
-use crate::front::Writer;
+use crate::front::{PIPE_BUF, Writer};
 use crate::ids::Ids;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -21,6 +21,8 @@ pub struct Emitter {
     ids: Ids,
     writer: Writer,
     events: Cell<u64>,
+    /// Partial messages that leave in one write: they came in one read.
+    together: RefCell<Vec<u8>>,
     last_result: RefCell<Option<Vec<u8>>>,
     /// Every event, whatever the format. A log that cannot be written is given up silently.
     debug: RefCell<Option<File>>,
@@ -35,6 +37,7 @@ impl Emitter {
             ids: Ids::seeded(),
             writer,
             events: Cell::new(0),
+            together: RefCell::default(),
             last_result: RefCell::default(),
             debug: RefCell::default(),
         }
@@ -89,6 +92,7 @@ impl Emitter {
         if self.debug.borrow().is_some() {
             self.log(&self.encode(&event, uuid));
         }
+        self.flush().await;
         match self.format {
             OutputFormat::StreamJson => self.writer.line(self.encode(&event, uuid)).await,
             OutputFormat::JsonList => self.list_item(self.encode(&event, uuid)).await,
@@ -107,15 +111,33 @@ impl Emitter {
         }
     }
 
-    /// A piece of a streaming message, bytes as the API sent them.
-    pub async fn partial(&self, raw: &[u8], ttft_ms: Option<u64>) {
+    /// A piece of a streaming message, bytes as the API sent them. Where more of them follow at once, whole
+    /// lines are gathered up to what a pipe takes in one piece.
+    pub async fn partial(&self, raw: &[u8], ttft_ms: Option<u64>, more: bool) {
         if !matches!(self.format, OutputFormat::StreamJson | OutputFormat::JsonList) {
             return;
         }
-        let line = wire::encode_partial(raw, &self.session_id.borrow(), &self.ids.next(), ttft_ms, self.ascii);
-        match self.format {
-            OutputFormat::StreamJson => self.writer.line(line).await,
-            _ => self.list_item(line).await,
+        let mut lines = self.together.take();
+        let before = lines.len();
+        if self.format == OutputFormat::JsonList {
+            lines.push(self.separator());
+        }
+        wire::encode_partial(&mut lines, raw, &self.session_id.borrow(), &self.ids.next(), ttft_ms, self.ascii);
+        if lines.len() > PIPE_BUF && before > 0 {
+            let newest = lines.split_off(before);
+            self.writer.line(lines).await;
+            lines = newest;
+        }
+        *self.together.borrow_mut() = lines;
+        if !more {
+            self.flush().await;
+        }
+    }
+
+    async fn flush(&self) {
+        let lines = self.together.take();
+        if !lines.is_empty() {
+            self.writer.line(lines).await;
         }
     }
 
@@ -137,6 +159,7 @@ impl Emitter {
 
     /// Prints what a format keeps for the end, and waits until the reader has it.
     pub async fn finish(&self) {
+        self.flush().await;
         let last = self.last_result.borrow_mut().take();
         if let Some(line) = last {
             self.writer.line(line).await;
@@ -156,9 +179,14 @@ impl Emitter {
     }
 
     fn as_item(&self, line: &[u8]) -> Vec<u8> {
-        let first = self.events.replace(self.events.get() + 1) == 0;
-        let mut item = if first { b"[".to_vec() } else { b",".to_vec() };
+        let mut item = vec![self.separator()];
         item.extend_from_slice(line);
         item
+    }
+
+    /// What stands before an item of the list.
+    fn separator(&self) -> u8 {
+        let first = self.events.replace(self.events.get() + 1) == 0;
+        if first { b'[' } else { b',' }
     }
 }

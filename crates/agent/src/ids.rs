@@ -16,7 +16,8 @@ impl Ids {
 
     pub fn next(&self) -> String {
         let bytes = ((u128::from(self.word()) << 64) | u128::from(self.word())).to_be_bytes();
-        Builder::from_random_bytes(bytes).into_uuid().to_string()
+        let id = Builder::from_random_bytes(bytes).into_uuid();
+        id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).to_owned()
     }
 
     /// A short id for a task or an agent.

@@ -22,6 +22,7 @@ mod hooks;
 mod ids;
 mod judge;
 mod ledger;
+mod memory;
 mod mentions;
 mod moments;
 mod options;

@@ -122,6 +122,8 @@ pub struct OutsideSetup {
     pub servers: Vec<mcp::ServerConfig>,
     /// Configurations that cannot be used.
     pub problems: Vec<mcp::Problem>,
+    /// Only the servers that the command line configures.
+    pub strict: bool,
     /// The whole environment of servers that are processes.
     pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     pub start_timeout: Duration,
@@ -198,6 +200,7 @@ pub struct Setup {
     /// Run the main conversation as this agent.
     pub agent: Option<String>,
     pub skills: Vec<Skill>,
+    pub plugins: Rc<config::Plugins>,
     /// Show what sub-agents say, not only what they do.
     pub subagent_text: bool,
 }
@@ -208,6 +211,8 @@ pub struct Options {
     pub stdin: StdinKind,
     /// Whether SIGHUP ends the run; not where `nohup` started it.
     pub ends_with_terminal: bool,
+    /// No prompt is taken before the client has sent its `initialize`.
+    pub await_initialize: bool,
     /// The prompt of the command line, positionals joined.
     pub prompt: Option<String>,
     pub partial: bool,
@@ -226,7 +231,6 @@ pub struct Options {
     pub places: Places,
     pub sources: config::Sources,
     pub settings: Settings,
-    pub plugins: config::Plugins,
     /// The whole environment for children.
     pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     pub session: Session,
@@ -239,7 +243,8 @@ pub struct Options {
     pub mentions: bool,
     /// Prompts that begin with a slash are commands.
     pub slash: bool,
-    pub memory: bool,
+    /// Instruction files, where they count at all.
+    pub memory: Option<config::MemoryOptions>,
     pub bare: bool,
     /// Agents of ours beside those that are configured.
     pub builtin_agents: bool,

@@ -1,12 +1,10 @@
 //! The system prompt and what stands before the first message.
 
 use crate::shared::Shared;
-use crate::{Options, clock, style, words};
+use crate::{clock, style, words};
 use serde_json::{Value, json};
+use std::path::Path;
 use wire::PermissionMode;
-
-/// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
-const MEMORY_FILE_CHARS: usize = 200_000;
 
 /// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
 pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
@@ -18,7 +16,7 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
     if let Some(own) = own {
         texts.push(own.clone());
     } else {
-        let style = style::chosen(&shared.options);
+        let style = style::chosen(shared);
         let codes = style.as_ref().is_none_or(|style| style.keep_coding_instructions);
         match agent_prompt {
             Some(agent) => texts.push(agent.to_owned()),
@@ -27,7 +25,7 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
         }
         texts.extend(style.map(|style| format!("# How to answer: {}\n{}", style.name, style.prompt)));
         if !prompting.static_system {
-            texts.push(surroundings(shared));
+            texts.push(surroundings(shared, &shared.options.cwd));
         }
     }
     texts.extend(crate::outside::instructions(shared));
@@ -36,8 +34,9 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
 }
 
 /// A sub-agent's system blocks.
-pub fn sub_system(shared: &Shared, prompt: &str) -> Vec<Value> {
-    let mut texts = vec![prompt.to_owned(), surroundings(shared)];
+pub fn sub_system(shared: &Shared, prompt: &str, cwd: &Path, notes: Option<String>) -> Vec<Value> {
+    let mut texts = vec![prompt.to_owned(), surroundings(shared, cwd)];
+    texts.extend(notes);
     texts.extend(shared.setup().prompting.append_subagent.clone());
     blocks(&texts)
 }
@@ -47,7 +46,7 @@ fn blocks(texts: &[String]) -> Vec<Value> {
 }
 
 /// What differs per machine, folder and day.
-fn surroundings(shared: &Shared) -> String {
+fn surroundings(shared: &Shared, cwd: &Path) -> String {
     let options = &shared.options;
     let git = if options.session.git_branch.is_empty() {
         "no".to_owned()
@@ -56,7 +55,7 @@ fn surroundings(shared: &Shared) -> String {
     };
     let mut text = format!(
         "# Where you are\nWorking folder: {}\nGit repository: {git}\nSystem: {} {}\nShell: {}\nToday: {}\nModel: {}\n",
-        options.cwd.display(),
+        cwd.display(),
         std::env::consts::OS,
         std::env::consts::ARCH,
         options.tools.shell.program.display(),
@@ -70,32 +69,14 @@ fn surroundings(shared: &Shared) -> String {
 }
 
 /// Project memory and, in plan mode, its rule: the first block of the first message.
-pub fn preamble(shared: &Shared, mode: PermissionMode) -> Option<String> {
-    let (options, prompting) = (&shared.options, &shared.setup().prompting);
-    let mut parts = Vec::new();
-    if options.memory {
-        parts.extend(memory(options));
-    }
+pub fn preamble(shared: &Shared, mode: PermissionMode, memory: Option<String>) -> Option<String> {
+    let prompting = &shared.setup().prompting;
+    let mut parts: Vec<String> = memory.into_iter().collect();
     if prompting.static_system && prompting.system.is_none() {
-        parts.push(surroundings(shared));
+        parts.push(surroundings(shared, &shared.options.cwd));
     }
     if mode == PermissionMode::Plan {
         parts.push(words::PLAN_MODE.into());
     }
     if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
-}
-
-fn memory(options: &Options) -> Option<String> {
-    let files = config::memory(&options.places, options.sources, &options.settings, config::MemoryOptions::default());
-    if files.is_empty() {
-        return None;
-    }
-    let mut text = words::MEMORY_HEAD.to_owned();
-    for file in files {
-        let body: String = file.text.chars().take(MEMORY_FILE_CHARS).collect();
-        let cut = if body.len() < file.text.len() { "\n[cut here: the file is longer]" } else { "" };
-        text.push_str(&format!("\n\nContents of {} ({}):\n\n{body}{cut}", file.path.display(), file.kind));
-    }
-    text.push_str("\n</system-reminder>");
-    Some(text)
 }

@@ -51,15 +51,20 @@ pub struct Kit {
 
 impl Kit {
     pub fn context(&self, options: &Options) -> tools::Ctx {
+        self.context_in(options, options.cwd.clone(), Arc::clone(&self.denied))
+    }
+
+    /// For whoever works in another folder, where other paths may be denied.
+    pub fn context_in(&self, options: &Options, cwd: PathBuf, denied: tools::Denied) -> tools::Ctx {
         let roots = options.extra_roots.clone();
-        let workspace = tools::Workspace::new(options.cwd.clone(), roots, options.places.home.clone());
+        let workspace = tools::Workspace::new(cwd, roots, options.places.home.clone());
         tools::Ctx {
             workspace: Arc::new(workspace),
             reads: tools::ReadLog::default(),
             todos: tools::Todos::default(),
             limits: options.tools.limits,
             must_read_first: model::info(&options.asking.model).reads_before_edit,
-            denied: Arc::clone(&self.denied),
+            denied,
             shell: options.tools.shell.clone(),
             tasks: self.tasks.clone(),
             web: self.web.clone(),
@@ -107,6 +112,7 @@ pub struct Lane {
     pub role: Role,
     pub max_turns: Option<u32>,
     pub cancel: Rc<Cancel>,
+    pub memory: crate::memory::Known,
 }
 
 /// Main conversation or sub-agent; decides what reaches the client and how.
@@ -124,6 +130,8 @@ pub struct Sub {
     pub mode: Option<PermissionMode>,
     pub effort: Option<String>,
     pub depth: u32,
+    /// Beside everybody's.
+    pub rules: policy::RuleSet,
 }
 
 impl Role {

@@ -3,7 +3,7 @@
 //! A name that nobody knows changes nothing; clients are still told it, because they asked for it.
 //! Deliberately absent: sub-agents, which bring their own prompts.
 
-use crate::Options;
+use crate::shared::Shared;
 use config::OutputStyle;
 
 /// What is chosen where nothing is.
@@ -35,19 +35,19 @@ const BUILTIN: [(&str, &str); 4] = [
 ];
 
 /// The style in force; none where it is the default or unknown.
-pub fn chosen(options: &Options) -> Option<OutputStyle> {
-    let name = options.settings.output_style.as_deref()?;
+pub fn chosen(shared: &Shared) -> Option<OutputStyle> {
+    let name = shared.options.settings.output_style.as_deref()?;
     if name.eq_ignore_ascii_case(DEFAULT) {
         return None;
     }
-    custom(options).into_iter().find(|style| style.name == name).or_else(|| builtin(name))
+    custom(shared).into_iter().find(|style| style.name == name).or_else(|| builtin(name))
 }
 
 /// Every name that may be chosen.
-pub fn names(options: &Options) -> Vec<String> {
+pub fn names(shared: &Shared) -> Vec<String> {
     let mut names = vec![DEFAULT.to_owned()];
     names.extend(BUILTIN.map(|(name, _)| name.to_owned()));
-    for style in custom(options) {
+    for style in custom(shared) {
         if !names.contains(&style.name) {
             names.push(style.name);
         }
@@ -56,9 +56,10 @@ pub fn names(options: &Options) -> Vec<String> {
 }
 
 /// Those of files and plugins; they take precedence over built-in ones of the same name.
-fn custom(options: &Options) -> Vec<OutputStyle> {
+fn custom(shared: &Shared) -> Vec<OutputStyle> {
+    let (options, setup) = (&shared.options, shared.setup());
     let mut styles = config::output_styles(&options.places, options.sources);
-    styles.extend(options.plugins.loaded.iter().flat_map(|plugin| plugin.styles.iter().cloned()));
+    styles.extend(setup.plugins.loaded.iter().flat_map(|plugin| plugin.styles.iter().cloned()));
     styles
 }
 

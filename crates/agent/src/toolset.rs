@@ -75,6 +75,12 @@ impl Toolset {
         self.keeping(|name| listed(only, without, name) || is_clients(name))
     }
 
+    /// The same and more.
+    pub fn with(&self, more: Vec<Tool>, without: &[String]) -> Self {
+        let more = more.into_iter().filter(|tool| listed(None, without, &tool.name));
+        Self::of(self.tools.iter().cloned().chain(more).collect())
+    }
+
     fn keeping(&self, keep: impl Fn(&str) -> bool) -> Self {
         Self::of(self.tools.iter().filter(|tool| keep(&tool.name)).cloned().collect())
     }

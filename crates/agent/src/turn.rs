@@ -5,6 +5,7 @@ use crate::calls;
 use crate::compact;
 use crate::conversation::text_of;
 use crate::judge::{self, GiveUp, Next, Nudge, Nudged, Seen};
+use crate::memory;
 use crate::moments;
 use crate::shared::{Lane, Role, Shared};
 use model::{Failure, Reply};
@@ -185,7 +186,13 @@ async fn step(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, answer: Ans
         schema_pending: lane.role.is_main() && shared.setup().schema.is_some() && turn.structured.is_none(),
     };
     match judge::after(seen, &mut turn.nudged) {
-        Next::RunTools => calls::run_all(shared, lane, turn, answer.calls).await,
+        Next::RunTools => {
+            let end = calls::run_all(shared, lane, turn, answer.calls).await;
+            if end.is_none() {
+                memory::follow(shared, lane).await;
+            }
+            end
+        }
         Next::Done => Some(End::Done),
         Next::Resend => None,
         Next::Say(nudge) => {

@@ -26,6 +26,10 @@ pub const MEMORY_HEAD: &str = "\
 <system-reminder>
 What the people of this project and machine want you to know, from their instruction files. Follow it where it applies; the user's own words go first.";
 
+/// Before instruction files that came with a file just touched.
+pub const MEMORY_NEARBY: &str =
+    "These instruction files belong to files that you have just touched; follow them there.";
+
 pub const PLAN_MODE: &str = "\
 <system-reminder>
 Plan mode is on: look around, read, think, but change nothing. When you have a plan, call ExitPlanMode with it.
@@ -38,6 +42,10 @@ and answer with file paths, line numbers and short quotations, so that the reade
 pub const PLAN: &str = "\
 You plan changes to code for another engineer. You only read. Study the code involved, then answer with a plan: the files to change, \
 in which order, what in each, what could break, and how to check it. Name real functions and paths.";
+
+/// Before the place of an agent's own notes.
+pub const AGENT_NOTES: &str = "You keep notes for your later self, one topic a file, with MEMORY.md as their index: read what helps, and \
+where you may write, keep them short and true. They are in:";
 
 pub const GENERAL: &str = "\
 You do one task for another engineer, who sees only your final answer. Work with the tools until the task is done, then answer with what \

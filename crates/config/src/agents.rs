@@ -29,6 +29,8 @@ pub struct AgentDef {
     pub initial_prompt: Option<String>,
     pub memory: Option<String>,
     pub isolation: Option<String>,
+    /// Starts without the project's instruction files.
+    pub omit_memory: bool,
     /// As written; only where the source may name them.
     pub mcp_servers: Option<Value>,
     pub hooks: Option<Value>,
@@ -114,6 +116,7 @@ fn from_meta(meta: &Meta, name: String, prompt: &str, source: &'static str) -> O
         initial_prompt: meta.text("initialPrompt"),
         memory: meta.text("memory"),
         isolation: meta.text("isolation"),
+        omit_memory: meta.flag("omitClaudeMd") == Some(true),
         mcp_servers: meta.value("mcpServers").cloned(),
         hooks: meta.value("hooks").cloned(),
         source,

@@ -128,6 +128,10 @@ fn quoted(block: &str) -> Option<String> {
     }
     let mut out = String::with_capacity(block.len() + 16);
     for line in block.lines() {
+        if let Some((indent, item)) = starred_item(line) {
+            out.push_str(&format!("{indent}- '{}'\n", item.replace('\'', "''")));
+            continue;
+        }
         match line.split_once(": ").filter(|(key, value)| is_loose_text(key, value.trim()) && yaml(line).is_none()) {
             Some((key, value)) => {
                 out.push_str(key);
@@ -140,6 +144,13 @@ fn quoted(block: &str) -> Option<String> {
         out.push('\n');
     }
     Some(out)
+}
+
+/// `- **/*.rs`: a pattern to people, a reference to YAML.
+fn starred_item(line: &str) -> Option<(&str, &str)> {
+    let trimmed = line.trim_start();
+    let item = trimmed.strip_prefix("- ")?.trim();
+    item.starts_with('*').then(|| (&line[..line.len() - trimmed.len()], item))
 }
 
 /// Text that its author forgot to quote, as opposed to a list or a quotation that was never finished.
@@ -197,6 +208,17 @@ impl Meta {
         self.text(key)?.parse().ok()
     }
 
+    /// A list, or text separated by commas; braces hold an entry together, and a space may be part of a path.
+    pub(crate) fn globs(&self, key: &str) -> Vec<String> {
+        match self.0.get(key) {
+            Some(Value::String(text)) => {
+                let split = separated(text, ('{', '}'), |c| c == ',' || c == '\n');
+                split.map(|glob| glob.trim().to_owned()).filter(|glob| !glob.is_empty()).collect()
+            }
+            _ => self.list(key),
+        }
+    }
+
     /// A list, or text separated by commas or spaces; parentheses hold an entry together.
     pub(crate) fn list(&self, key: &str) -> Vec<String> {
         self.0.get(key).map(list).unwrap_or_default()
@@ -218,16 +240,21 @@ pub(crate) fn list(value: &Value) -> Vec<String> {
 }
 
 fn entries(text: &str) -> Vec<String> {
-    let mut depth = 0_u32;
-    let split = text.split(|c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => return depth == 0 && (c == ',' || c.is_whitespace()),
-        }
-        false
-    });
+    let split = separated(text, ('(', ')'), |c| c == ',' || c.is_whitespace());
     split.filter(|entry| !entry.is_empty()).map(str::to_owned).collect()
+}
+
+/// Split where `ends` says so, outside of pairs.
+fn separated(text: &str, (opens, closes): (char, char), ends: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
+    let mut depth = 0_u32;
+    text.split(move |c: char| {
+        if c == opens {
+            depth += 1;
+        } else if c == closes {
+            depth = depth.saturating_sub(1);
+        }
+        depth == 0 && ends(c)
+    })
 }
 
 #[cfg(test)]

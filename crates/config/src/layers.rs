@@ -134,7 +134,7 @@ fn own_and_folder_layers(
     if sources.local {
         let mut local = places.local_settings();
         if !local.exists() {
-            local = places.cwd.join(".claude/settings.local.json");
+            local = places.project_dir().join(".claude/settings.local.json");
         }
         add(SourceKind::Local, local, &places.cwd);
     }
@@ -263,7 +263,7 @@ fn settle_hooks(layers: &mut [Layer]) {
     }
 }
 
-fn merge_all(layers: &[Layer]) -> Map<String, Value> {
+pub(crate) fn merge_all<'a>(layers: impl IntoIterator<Item = &'a Layer>) -> Map<String, Value> {
     let mut merged = Map::new();
     for layer in layers {
         for (key, value) in &layer.value {

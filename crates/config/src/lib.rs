@@ -5,15 +5,19 @@
 //! environment. Nothing is read before it is asked for; a missing file costs one system call.
 
 mod agents;
+mod copying;
 mod credentials;
 mod documents;
 mod error;
 mod expand;
 mod files;
 mod frontmatter;
+mod globs;
+mod installed;
 mod layers;
 mod manifest;
 mod markdown;
+mod marketplace;
 mod memory;
 mod oauth;
 mod permission_store;
@@ -33,8 +37,13 @@ pub use agents::{AgentDef, agents, agents_from_json};
 pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, Secret, credentials};
 pub use error::ConfigError;
 pub use expand::{Segment, expand, split_arguments};
+pub use installed::{
+    Fetching, Installed, Scope, add_marketplace, enabled_plugins, install, installed, known_marketplaces,
+    market_folder, may_use, remove_marketplace, switch, uninstall,
+};
 pub use layers::{FlagSettings, Loaded, load};
-pub use memory::{MemoryFile, MemoryOptions, memory};
+pub use marketplace::{Marketplace, Offer, Source, marketplace};
+pub use memory::{Cause, Memory, MemoryFile, MemoryOptions, memory, memory_index};
 pub use oauth::{OAuth, OAuthLock, store_oauth};
 pub use permission_store::store_permission_update;
 pub use places::Places;

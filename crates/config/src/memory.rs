@@ -1,13 +1,15 @@
 //! The standing instructions: CLAUDE.md files from the administrator's down to the working folder's, with their
 //! `@imports` and the rules beside them. AGENTS.md stands in where a folder has no CLAUDE.md.
 //!
-//! Absent: rules with `paths` and files in subfolders, which load when a file there is read, and automatic memory.
+//! What belongs to some files only, the memory of subfolders and rules with `paths`, waits until such a file is
+//! touched ([`Memory::near`]). Absent: writing any of it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 
+use crate::globs::{self, Scope};
 use crate::reach::Reach;
 use crate::{Places, Settings, Sources, documents, files, frontmatter, markdown, text};
 
@@ -19,55 +21,184 @@ const IMPORT_DEPTH: usize = 4;
 const FILES_MAX: usize = 500;
 const TOTAL_MAX: usize = 16 * 1024 * 1024;
 
+/// Automatic memory is an index that the model keeps; only its beginning is read.
+const AUTO_LINES: usize = 200;
+const AUTO_BYTES: usize = 25 * 1024;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFile {
     pub path: PathBuf,
-    /// `Managed`, `User`, `Project` or `Local`.
+    /// `Managed`, `User`, `Project`, `Local` or `Auto`.
     pub kind: &'static str,
     pub text: String,
+    pub cause: Cause,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-pub struct MemoryOptions<'a> {
+/// Why a document was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// It stands before every conversation here.
+    Start,
+    /// A file in or below its folder was touched.
+    Below { file: PathBuf },
+    /// A file that its `paths` name was touched.
+    Paths { globs: Vec<String>, file: PathBuf },
+    /// Another document names it.
+    Import { by: PathBuf },
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct MemoryOptions {
     /// Folders added with `--add-dir`, where their memory was asked for too.
-    pub extra_dirs: &'a [PathBuf],
+    pub extra_dirs: Vec<PathBuf>,
+    /// The index of the automatic memory, where it is on.
+    pub auto: Option<PathBuf>,
 }
 
-/// In reading order: later is closer and weighs more.
-pub fn memory(places: &Places, sources: Sources, settings: &Settings, options: MemoryOptions) -> Vec<MemoryFile> {
-    let mut gathering = Gathering {
-        places,
-        reach: Reach::new(places, options.extra_dirs),
-        excludes: excludes(&settings.claude_md_excludes),
+/// What one conversation has been told, and what waits for its files.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    places: Places,
+    sources: Sources,
+    excludes: Vec<String>,
+    extra_dirs: Vec<PathBuf>,
+    seen: HashSet<PathBuf>,
+    folders: HashSet<PathBuf>,
+    waiting: Vec<Waiting>,
+    files: usize,
+    bytes: usize,
+}
+
+/// A rule for some files only.
+#[derive(Debug, Clone)]
+struct Waiting {
+    path: PathBuf,
+    real: PathBuf,
+    kind: &'static str,
+    /// The folders its patterns are relative to.
+    bases: Vec<PathBuf>,
+    scope: Scope,
+    text: String,
+}
+
+/// The documents that stand before a conversation, in reading order: later is closer and weighs more.
+pub fn memory(
+    places: &Places,
+    sources: Sources,
+    settings: &Settings,
+    options: &MemoryOptions,
+) -> (Memory, Vec<MemoryFile>) {
+    let mut memory = Memory {
+        places: places.clone(),
+        sources,
+        excludes: settings.claude_md_excludes.clone(),
+        extra_dirs: options.extra_dirs.clone(),
         seen: HashSet::new(),
-        found: Vec::new(),
+        folders: HashSet::new(),
+        waiting: Vec::new(),
+        files: 0,
         bytes: 0,
     };
-    let managed = places.managed_dir.join("CLAUDE.md");
-    if let Some(text) = &settings.managed_claude_md {
-        gathering.found.push(MemoryFile { path: managed.clone(), kind: "Managed", text: text.clone() });
-    }
-    gathering.file(&managed, "Managed");
-    if sources.user {
-        gathering.file(&places.config_dir.join("CLAUDE.md"), "User");
-        gathering.rules(&places.config_dir.join("rules"), "User");
-    }
-    let folders: Vec<&Path> = places.cwd.ancestors().collect();
-    for folder in folders.into_iter().rev().chain(options.extra_dirs.iter().map(PathBuf::as_path)) {
-        gathering.folder(folder, sources);
-    }
-    gathering.found
+    let found = memory.gather(&Cause::Start, |gathering| {
+        let managed = places.managed_dir.join("CLAUDE.md");
+        if let Some(text) = &settings.managed_claude_md {
+            let (path, text) = (managed.clone(), text.clone());
+            gathering.found.push(MemoryFile { path, kind: "Managed", text, cause: Cause::Start });
+        }
+        gathering.file(&managed, "Managed");
+        if sources.user {
+            gathering.file(&places.config_dir.join("CLAUDE.md"), "User");
+            let bases = vec![places.project_dir().to_owned(), places.checkout_root()];
+            gathering.rules(&places.config_dir.join("rules"), "User", &bases);
+        }
+        let folders: Vec<&Path> = places.project_dir().ancestors().collect();
+        for folder in folders.into_iter().rev().chain(options.extra_dirs.iter().map(PathBuf::as_path)) {
+            gathering.folder(folder, sources);
+        }
+        if let Some(index) = &options.auto {
+            gathering.auto(index);
+        }
+    });
+    (memory, found)
 }
 
-/// A pattern that is none excludes nothing; the others still count.
-fn excludes(patterns: &[String]) -> GlobSet {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        if let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).build() {
-            set.add(glob);
+impl Memory {
+    /// What a touched file brings with it: the memory of the folders between the working folder and the file, and
+    /// the rules whose `paths` name it. Each document comes once. `file` is real (no links).
+    pub fn near(&mut self, file: &Path) -> Vec<MemoryFile> {
+        let file = &self.in_project(file);
+        let folders = self.new_folders(file);
+        let matches = |rule: &Waiting| rule.bases.iter().any(|base| rule.scope.covers(base, file));
+        if folders.is_empty() && !self.waiting.iter().any(matches) {
+            return Vec::new();
         }
+        let sources = self.sources;
+        let mut found = self.gather(&Cause::Below { file: file.to_owned() }, |gathering| {
+            for folder in &folders {
+                gathering.folder(folder, sources);
+            }
+        });
+        self.folders.extend(folders);
+        let (now, later) = std::mem::take(&mut self.waiting).into_iter().partition(matches);
+        self.waiting = later;
+        let now: Vec<Waiting> = now;
+        for rule in now {
+            let cause = Cause::Paths { globs: rule.scope.patterns.clone(), file: file.to_owned() };
+            found.extend(self.gather(&cause, |gathering| {
+                if !gathering.seen.contains(&rule.real) {
+                    let folder = rule.path.parent().unwrap_or(&rule.path);
+                    gathering.keep(&Start { kind: rule.kind, folder }, &rule.path, &rule.real, &rule.text, 0);
+                }
+            }));
+        }
+        found
     }
-    set.build().unwrap_or_else(|_| GlobSet::empty())
+
+    /// The file's place in the checkout whose configuration counts.
+    fn in_project(&self, file: &Path) -> PathBuf {
+        let inner = file.strip_prefix(&self.places.cwd).ok();
+        inner.map_or_else(|| file.to_owned(), |inner| self.places.project_dir().join(inner))
+    }
+
+    /// Folders strictly below the working folder (or an added one) that hold the file and were not looked at yet,
+    /// outermost first.
+    fn new_folders(&self, file: &Path) -> Vec<PathBuf> {
+        let roots = std::iter::once(self.places.project_dir()).chain(self.extra_dirs.iter().map(PathBuf::as_path));
+        let Some(root) = roots.into_iter().find(|root| file.starts_with(root)) else { return Vec::new() };
+        let between = file.ancestors().skip(1).take_while(|folder| *folder != root);
+        let mut folders: Vec<PathBuf> =
+            between.filter(|folder| !self.folders.contains(*folder)).map(Path::to_owned).collect();
+        folders.reverse();
+        folders
+    }
+
+    fn gather(&mut self, cause: &Cause, what: impl FnOnce(&mut Gathering)) -> Vec<MemoryFile> {
+        let places = self.places.clone();
+        let mut gathering = Gathering {
+            places: &places,
+            reach: Reach::new(&places, &self.extra_dirs),
+            excludes: globs::set(&self.excludes),
+            cause,
+            seen: std::mem::take(&mut self.seen),
+            waiting: std::mem::take(&mut self.waiting),
+            found: Vec::new(),
+            files: self.files,
+            bytes: self.bytes,
+        };
+        what(&mut gathering);
+        let Gathering { seen, waiting, found, bytes, .. } = gathering;
+        (self.seen, self.waiting, self.bytes) = (seen, waiting, bytes);
+        self.files += found.len();
+        found
+    }
+}
+
+/// The beginning of an index of notes; what it names is read by whoever needs it. `None` where there is nothing in it.
+pub fn memory_index(index: &Path) -> Option<String> {
+    let (bytes, _) = files::read_head(index, AUTO_BYTES as u64).ok()??;
+    let text = String::from_utf8_lossy(&bytes);
+    let head: String = text.split_inclusive('\n').take(AUTO_LINES).collect();
+    (!head.trim().is_empty() && !bytes.contains(&0)).then(|| text::visible(&head).into_owned())
 }
 
 /// The file that a chain of imports began with decides how far the chain may reach.
@@ -80,8 +211,12 @@ struct Gathering<'a> {
     places: &'a Places,
     reach: Reach<'a>,
     excludes: GlobSet,
+    cause: &'a Cause,
     seen: HashSet<PathBuf>,
+    waiting: Vec<Waiting>,
     found: Vec<MemoryFile>,
+    /// Read before this gathering.
+    files: usize,
     bytes: usize,
 }
 
@@ -99,7 +234,7 @@ impl Gathering<'_> {
             }
         }
         if is_project {
-            self.rules(&dot_claude.join("rules"), "Project");
+            self.rules(&dot_claude.join("rules"), "Project", &[folder.to_owned()]);
         }
         if sources.local {
             self.file(&folder.join("CLAUDE.local.md"), "Local");
@@ -117,17 +252,29 @@ impl Gathering<'_> {
         true
     }
 
-    fn rules(&mut self, dir: &Path, kind: &'static str) {
+    /// Rules for everything are kept now; those for some files wait for them. One whose scope cannot be read is for
+    /// nothing.
+    fn rules(&mut self, dir: &Path, kind: &'static str, bases: &[PathBuf]) {
         for path in documents::markdown_below(dir) {
             let Ok(real) = path.canonicalize() else { continue };
             if !self.may_start(&path, &real, kind) {
                 continue;
             }
             let Some(text) = self.read(&real) else { continue };
-            // A scoped rule waits for its files; one whose scope cannot be read is not for everything.
-            if let Some(document) = frontmatter::parse(&text).filter(|document| !document.meta.has("paths")) {
+            let Some(document) = frontmatter::parse(&text) else { continue };
+            if !document.meta.has("paths") {
                 self.keep(&Start { kind, folder: dir }, &path, &real, document.body, 0);
+            } else if !self.waiting.iter().any(|rule| rule.real == real) {
+                let scope = Scope::new(document.meta.globs("paths"));
+                let text = document.body.to_owned();
+                self.waiting.push(Waiting { path, real, kind, bases: bases.to_vec(), scope, text });
             }
+        }
+    }
+
+    fn auto(&mut self, index: &Path) {
+        if let Some(text) = memory_index(index) {
+            self.found.push(MemoryFile { path: index.to_owned(), kind: "Auto", text, cause: self.cause.clone() });
         }
     }
 
@@ -139,7 +286,7 @@ impl Gathering<'_> {
 
     /// `None` for what was read before, is too large, or is not text.
     fn read(&self, real: &Path) -> Option<String> {
-        if self.seen.contains(real) || self.found.len() >= FILES_MAX {
+        if self.seen.contains(real) || self.files + self.found.len() + self.waiting.len() >= FILES_MAX {
             return None;
         }
         let bytes = files::read(real, FILE_MAX).ok()??;
@@ -156,7 +303,7 @@ impl Gathering<'_> {
         let text = text::visible(&markdown::without_comments(raw)).into_owned();
         let imports = markdown::imports(&text);
         if !text.trim().is_empty() {
-            self.found.push(MemoryFile { path: path.to_owned(), kind: start.kind, text });
+            self.found.push(MemoryFile { path: path.to_owned(), kind: start.kind, text, cause: self.cause.clone() });
         }
         if depth < IMPORT_DEPTH {
             for written in imports {
@@ -185,7 +332,11 @@ impl Gathering<'_> {
             && !self.excludes.is_match(&real)
             && let Some(text) = self.read(&real)
         {
+            let first = self.found.len();
             self.keep(start, &path, &real, &text, depth);
+            if let Some(file) = self.found.get_mut(first).filter(|file| file.path == path) {
+                file.cause = Cause::Import { by: importer.to_owned() };
+            }
         }
     }
 }

@@ -2,7 +2,11 @@ use super::*;
 use crate::testbed::Bed;
 
 fn remembered(bed: &Bed, sources: Sources, settings: &Settings) -> Vec<(String, &'static str, String)> {
-    memory(&bed.places, sources, settings, MemoryOptions::default())
+    named(bed, memory(&bed.places, sources, settings, &MemoryOptions::default()).1)
+}
+
+fn named(bed: &Bed, files: Vec<MemoryFile>) -> Vec<(String, &'static str, String)> {
+    files
         .into_iter()
         .filter_map(|file| {
             let name = file.path.strip_prefix(bed.path("")).ok()?.display().to_string();
@@ -183,8 +187,99 @@ fn added_folders_come_last() {
     let bed = Bed::new();
     bed.file("work/CLAUDE.md", "work");
     bed.file("more/CLAUDE.md", "more");
-    let dirs = [bed.path("more")];
-    let found = memory(&bed.places, Sources::default(), &Settings::default(), MemoryOptions { extra_dirs: &dirs });
+    let options = MemoryOptions { extra_dirs: vec![bed.path("more")], ..MemoryOptions::default() };
+    let (_, found) = memory(&bed.places, Sources::default(), &Settings::default(), &options);
     let ours = found.iter().filter(|file| file.path.starts_with(bed.path("")));
     assert_eq!(ours.map(|file| file.text.as_str()).collect::<Vec<_>>(), ["work", "more"]);
+}
+
+fn begun(bed: &Bed) -> Memory {
+    memory(&bed.places, Sources::default(), &Settings::default(), &MemoryOptions::default()).0
+}
+
+fn near(memory: &mut Memory, bed: &Bed, file: &str) -> Vec<String> {
+    named(bed, memory.near(&bed.path(file))).into_iter().map(|(_, _, text)| text).collect()
+}
+
+#[test]
+fn a_touched_file_brings_the_memory_of_its_folders_once() {
+    let bed = Bed::new();
+    bed.file("work/CLAUDE.md", "top");
+    bed.file("work/api/CLAUDE.md", "api @notes.md");
+    bed.file("work/api/notes.md", "imported");
+    bed.file("work/api/v1/AGENTS.md", "agents of v1");
+    bed.file("work/api/v1/CLAUDE.local.md", "local of v1");
+    bed.file("work/api/v1/.claude/rules/r.md", "rule of v1");
+    bed.file("work/web/CLAUDE.md", "web");
+    let mut memory = begun(&bed);
+    assert!(near(&mut memory, &bed, "work/main.rs").is_empty());
+    assert_eq!(
+        near(&mut memory, &bed, "work/api/v1/deep/x.rs"),
+        ["api @notes.md", "imported", "agents of v1", "rule of v1", "local of v1"]
+    );
+    assert!(near(&mut memory, &bed, "work/api/v1/deep/y.rs").is_empty());
+    assert!(near(&mut memory, &bed, "elsewhere/x.rs").is_empty());
+    assert_eq!(near(&mut memory, &bed, "work/web/x"), ["web"]);
+}
+
+#[test]
+fn a_rule_with_paths_waits_for_its_files() {
+    let bed = Bed::new();
+    bed.file("home/.claude/rules/mine.md", "---\npaths: \"**/*.sql\"\n---\nuser rule");
+    bed.file(
+        "work/.claude/rules/api.md",
+        "---\npaths:\n  - src/api/**/*.{ts,tsx}\n  - **/*.proto\n---\napi rule @../../more.md",
+    );
+    bed.file("work/more.md", "imported");
+    bed.file("work/.claude/rules/none.md", "---\npaths: []\n---\nnever");
+    bed.file("work/sub/.claude/rules/inner.md", "---\npaths: a/*.rs, b/*.{rs,md}\n---\ninner rule");
+    let mut memory = begun(&bed);
+    assert!(near(&mut memory, &bed, "work/src/lib.rs").is_empty());
+    assert_eq!(near(&mut memory, &bed, "work/x/y.sql"), ["user rule"]);
+    assert_eq!(near(&mut memory, &bed, "work/src/api/v/x.tsx"), ["api rule @../../more.md", "imported"]);
+    assert!(near(&mut memory, &bed, "work/y.proto").is_empty(), "it came already");
+    assert!(near(&mut memory, &bed, "work/sub/c.rs").is_empty());
+    assert_eq!(near(&mut memory, &bed, "work/sub/b/c.md"), ["inner rule"]);
+}
+
+#[test]
+fn every_document_says_why_it_was_read() {
+    let bed = Bed::new();
+    bed.file("work/CLAUDE.md", "top @a.md");
+    bed.file("work/a.md", "a");
+    bed.file("work/sub/CLAUDE.md", "sub");
+    bed.file("work/.claude/rules/r.md", "---\npaths: sub/*\n---\nrule");
+    let (mut memory, start) = memory(&bed.places, Sources::default(), &Settings::default(), &MemoryOptions::default());
+    let file = bed.path("work/sub/x");
+    let later = memory.near(&file);
+    let causes: Vec<Cause> = start.into_iter().chain(later).map(|file| file.cause).collect();
+    let import = Cause::Import { by: bed.path("work/CLAUDE.md") };
+    let below = Cause::Below { file: file.clone() };
+    assert_eq!(causes, [Cause::Start, import, below, Cause::Paths { globs: vec!["sub/*".into()], file }]);
+}
+
+#[test]
+fn excluded_and_linked_memory_of_subfolders_stays_out() {
+    let bed = Bed::new();
+    bed.file("work/sub/CLAUDE.md", "sub");
+    bed.link(&bed.file("home/.ssh/id_rsa", "SECRET"), "work/other/CLAUDE.md");
+    let settings = Settings { claude_md_excludes: vec!["**/sub/CLAUDE.md".into()], ..Settings::default() };
+    let (mut memory, _) = memory(&bed.places, Sources::default(), &settings, &MemoryOptions::default());
+    assert!(near(&mut memory, &bed, "work/sub/x").is_empty());
+    assert!(near(&mut memory, &bed, "work/other/x").is_empty());
+}
+
+#[test]
+fn of_the_automatic_memory_only_the_beginning_is_read() {
+    let bed = Bed::new();
+    let read = |text: &str| {
+        let index = bed.file("home/.claude/projects/p/memory/MEMORY.md", text);
+        let options = MemoryOptions { auto: Some(index), ..MemoryOptions::default() };
+        let (_, found) = memory(&bed.places, Sources::default(), &Settings::default(), &options);
+        found.into_iter().map(|file| (file.kind, file.text)).next()
+    };
+    assert_eq!(read("one\n@two.md\n"), Some(("Auto", "one\n@two.md\n".to_owned())));
+    assert_eq!(read(" \n"), None);
+    assert_eq!(read(&"line\n".repeat(1000)).map(|(_, text)| text.lines().count()), Some(AUTO_LINES));
+    assert_eq!(read(&"x".repeat(100_000)).map(|(_, text)| text.len()), Some(AUTO_BYTES));
 }

@@ -14,6 +14,8 @@ const NOWHERE: &str = "/dev/null";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     pub cwd: PathBuf,
+    /// Another checkout whose project configuration counts instead of the working folder's.
+    pub project: Option<PathBuf>,
     pub home: Option<PathBuf>,
     pub config_dir: PathBuf,
     pub config_dir_is_custom: bool,
@@ -30,7 +32,14 @@ impl Places {
             Some(dir) => cwd.join(dir),
             None => home.as_deref().unwrap_or(Path::new(NOWHERE)).join(".claude"),
         };
-        Self { cwd, home, config_dir, config_dir_is_custom, managed_dir: PathBuf::from("/etc/claude-code") }
+        Self {
+            cwd,
+            project: None,
+            home,
+            config_dir,
+            config_dir_is_custom,
+            managed_dir: PathBuf::from("/etc/claude-code"),
+        }
     }
 
     /// The folder that holds dot files beside the configuration folder; a custom one moves them inside.
@@ -60,8 +69,13 @@ impl Places {
         self.config_dir.join("settings.json")
     }
 
+    /// The folder whose project configuration counts.
+    pub fn project_dir(&self) -> &Path {
+        self.project.as_deref().unwrap_or(&self.cwd)
+    }
+
     pub fn project_settings(&self) -> PathBuf {
-        self.cwd.join(".claude/settings.json")
+        self.project_dir().join(".claude/settings.json")
     }
 
     /// In the main checkout, so that every worktree of a repository shares it.
@@ -71,7 +85,8 @@ impl Places {
 
     /// The nearest folder upwards that git calls a checkout, else the working folder.
     pub fn checkout_root(&self) -> PathBuf {
-        self.cwd.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&self.cwd).to_owned()
+        let project = self.project_dir();
+        project.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(project).to_owned()
     }
 
     /// The main checkout of the repository we are in, else the working folder.
@@ -83,7 +98,7 @@ impl Places {
     /// From the working folder up to the root of its checkout, nearest first.
     pub fn folders_up(&self) -> Vec<PathBuf> {
         let root = self.checkout_root();
-        self.cwd.ancestors().take_while(|dir| dir.starts_with(&root)).map(Path::to_owned).collect()
+        self.project_dir().ancestors().take_while(|dir| dir.starts_with(&root)).map(Path::to_owned).collect()
     }
 
     /// Whether `dir/.claude` is the user's own configuration and not a project's.

@@ -52,6 +52,8 @@ pub struct PluginProblem {
 pub struct PluginDir {
     pub path: PathBuf,
     pub with_mcp: bool,
+    /// What it is called where it does not say; else the folder's name.
+    pub called: Option<String>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -81,7 +83,8 @@ fn problem(dir: &PluginDir, kind: &'static str, plugin: &str) -> PluginProblem {
 }
 
 fn load(places: &Places, dir: &PluginDir) -> Result<Plugin, Box<PluginProblem>> {
-    let folder = dir.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = || dir.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let folder = dir.called.clone().unwrap_or_else(folder);
     let fail = |kind: &'static str, message: String| Box::new(PluginProblem { message, ..problem(dir, kind, &folder) });
     let root = dir.path.canonicalize().ok().filter(|root| root.is_dir());
     let root = root.ok_or_else(|| fail("path-not-found", format!("{} is not a folder", dir.path.display())))?;

@@ -4,7 +4,7 @@ use super::*;
 use crate::testbed::Bed;
 
 fn dir(bed: &Bed, name: &str) -> PluginDir {
-    PluginDir { path: bed.path(name), with_mcp: true }
+    PluginDir { path: bed.path(name), with_mcp: true, called: None }
 }
 
 fn one(bed: &Bed, name: &str) -> Result<Plugin, PluginProblem> {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::layers::Layer;
+use crate::layers::{Layer, merge_all};
 use crate::text::one_line;
 use crate::{ConfigError, Places, SourceKind, Sourced};
 
@@ -28,6 +28,8 @@ pub struct Settings {
     /// Everything, unknown keys too. `hooks` holds exactly those that should run.
     pub merged: Value,
     pub permissions: Permissions,
+    /// What the administrator alone says: for lists that nobody else may extend.
+    pub managed: Value,
     /// To be laid over the environment of the process.
     pub env: Vec<(String, String)>,
     /// Never from the folder.
@@ -50,6 +52,8 @@ pub struct Settings {
     pub claude_md_excludes: Vec<String>,
     /// Memory text that the administrator put into the managed settings.
     pub managed_claude_md: Option<String>,
+    /// Never from the folder: the model may read what is there.
+    pub auto_memory_directory: Option<PathBuf>,
 }
 
 /// Values can be secrets: names only.
@@ -89,15 +93,21 @@ pub(crate) fn assemble(
         let command = layer.value.get("apiKeyHelper")?.as_str()?.trim();
         (!command.is_empty() && !layer.source.is_folder()).then(|| sourced(layer, command.to_owned()))
     });
+    let auto_memory_directory = newest(layers, |layer| {
+        let written = layer.value.get("autoMemoryDirectory").filter(|_| !layer.source.is_folder())?.as_str()?;
+        (!written.trim().is_empty()).then(|| places.resolve(written.trim(), &places.cwd))
+    });
     let skip = merged.get("dangerouslySkipPermissions") == Some(&Value::Bool(true));
     let env = environment(layers, warnings);
     let mut settings = Settings {
         merged: Value::Object(merged),
+        managed: Value::Object(merge_all(layers.iter().filter(|layer| layer.source == SourceKind::Managed))),
         skip_permissions: skip && !permissions.disable_bypass,
         permissions,
         env,
         api_key_helper,
         managed_claude_md,
+        auto_memory_directory,
         ..Settings::default()
     };
     let text = |key: &str| settings.text(key).map(str::to_owned);

@@ -58,8 +58,8 @@ pub fn is_trusted(places: &Places) -> bool {
 fn vouching_folders(places: &Places) -> BTreeSet<String> {
     let root = places.project_root();
     let too_wide = |dir: &Path| dir.parent().is_none() || Some(dir) == places.home.as_deref();
-    let above = places.cwd.ancestors().chain(root.ancestors()).filter(|dir| !too_wide(dir));
-    above.chain([places.cwd.as_path()]).map(key).collect()
+    let above = places.project_dir().ancestors().chain(root.ancestors()).filter(|dir| !too_wide(dir));
+    above.chain([places.project_dir()]).map(key).collect()
 }
 
 /// One spelling for one folder: some file systems hand out decomposed names.

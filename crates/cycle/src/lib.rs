@@ -4,6 +4,8 @@
 //! does what the effects say. Deliberately absent: I/O, async, clocks, processes, and the wording of
 //! prompts beyond the notes that a decision gives to the next iteration.
 
+pub mod amounts;
+pub mod clean;
 mod decide;
 mod event;
 mod heard;

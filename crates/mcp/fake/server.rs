@@ -14,6 +14,8 @@ struct Server {
     log: Option<File>,
     /// Tools that were added while running.
     grown: usize,
+    /// The client said that its user can be asked.
+    can_ask: bool,
     /// A call that is answered when the client has told its roots.
     asking: Option<Value>,
 }
@@ -34,7 +36,7 @@ fn main() {
         }
         _ => {}
     }
-    let mut server = Server { mode, log, grown: 0, asking: None };
+    let mut server = Server { mode, log, grown: 0, can_ask: false, asking: None };
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         if let Ok(message) = serde_json::from_str(&line) {
             server.hear(&message);
@@ -56,13 +58,15 @@ impl Server {
             _ if self.mode == "silent" => {}
             "answer" => {
                 if let Some(call) = self.asking.take() {
-                    let roots = message["result"]["roots"].to_string();
+                    let roots = message["result"].get("roots").unwrap_or(&message["result"]).to_string();
                     say(&json!({"id": call, "result": {"content": [{"type": "text", "text": roots}]}}));
                 }
             }
             "initialize" => {
                 let version = &message["params"]["protocolVersion"];
-                let capabilities = json!({"tools": {"listChanged": true}, "resources": {}});
+                let capabilities =
+                    json!({"tools": {"listChanged": true}, "resources": {}, "prompts": {"listChanged": true}});
+                self.can_ask = !message["params"]["capabilities"]["elicitation"].is_null();
                 let info = json!({"name": "fake", "version": "1"});
                 let result = json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": info,
                     "instructions": "be kind"});
@@ -70,6 +74,17 @@ impl Server {
             }
             "tools/list" => self.list(id, message["params"]["cursor"].as_str()),
             "tools/call" => self.call(id, &message["params"]),
+            "prompts/list" => {
+                let mut prompts = vec![json!({"name": "review", "description": "reviews a file",
+                    "arguments": [{"name": "file", "required": true}, {"name": "how"}]})];
+                prompts.extend((1..=self.grown).map(|number| json!({"name": format!("grown{number}")})));
+                say(&json!({"id": id, "result": {"prompts": prompts}}));
+            }
+            "prompts/get" => {
+                let text = format!("Review with {}", message["params"]["arguments"]);
+                let content = json!({"type": "text", "text": text});
+                say(&json!({"id": id, "result": {"messages": [{"role": "user", "content": content}]}}));
+            }
             "resources/list" => say(&json!({"id": id, "result": {"resources": [{"uri": "a:1", "name": "one"}]}})),
             "resources/read" => {
                 let contents = json!([{"uri": message["params"]["uri"], "mimeType": "text/plain", "text": "inside"}]);
@@ -81,8 +96,10 @@ impl Server {
 
     fn list(&self, id: &Value, cursor: Option<&str>) {
         let tool = |name: String| json!({"name": name, "inputSchema": {"type": "object", "properties": {}}});
-        let names =
-            ["add", "fail", "refuse", "hang", "crash", "flood", "endless", "big", "grow", "roots", "env", "pid", "odd"];
+        let names = [
+            "add", "fail", "refuse", "hang", "crash", "flood", "endless", "big", "grow", "roots", "env", "pid", "odd",
+            "question",
+        ];
         let mut result = match (self.mode.as_str(), cursor) {
             ("paged", None) => json!({"tools": [tool("one".into())], "nextCursor": "2"}),
             ("paged", _) => json!({"tools": [tool("two".into())]}),
@@ -128,6 +145,14 @@ impl Server {
             }
             "roots" => {
                 say(&json!({"id": 77, "method": "roots/list"}));
+                self.asking = Some(id.clone());
+                return;
+            }
+            "question" if self.can_ask => {
+                let schema =
+                    json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
+                let params = json!({"mode": "form", "message": "Who are you?", "requestedSchema": schema});
+                say(&json!({"id": 78, "method": "elicitation/create", "params": params}));
                 self.asking = Some(id.clone());
                 return;
             }

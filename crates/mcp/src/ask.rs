@@ -1,8 +1,8 @@
 //! One question to a connected server. Whoever stops waiting tells the server so.
 
 use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientRequest, ListResourcesRequest, ListToolsRequest,
-    PaginatedRequestParams, RequestId,
+    CancelledNotification, CancelledNotificationParam, ClientRequest, ListPromptsRequest, ListResourcesRequest,
+    ListToolsRequest, PaginatedRequestParams, RequestId,
 };
 use rmcp::service::PeerRequestOptions;
 use rmcp::{Peer, RoleClient, ServiceError};
@@ -94,6 +94,7 @@ impl Drop for Abandoned<'_> {
 pub(crate) enum Listed {
     Tools,
     Resources,
+    Prompts,
 }
 
 impl Listed {
@@ -101,6 +102,7 @@ impl Listed {
         match self {
             Self::Tools => "tools",
             Self::Resources => "resources",
+            Self::Prompts => "prompts",
         }
     }
 
@@ -109,6 +111,7 @@ impl Listed {
         match self {
             Self::Tools => ListToolsRequest::with_param(page).into(),
             Self::Resources => ListResourcesRequest::with_param(page).into(),
+            Self::Prompts => ListPromptsRequest::with_param(page).into(),
         }
     }
 }

@@ -3,8 +3,10 @@
 use crate::ask::{AskError, Listed, Patience, list};
 use crate::config::{ServerConfig, Transport};
 use crate::deps::Deps;
+use crate::elicit;
 use crate::handler::Handler;
 use crate::notes::Notes;
+use crate::prompt::Prompt;
 use crate::tool::Tool;
 use crate::web::{self, FIRST_BYTE, WebError};
 use crate::{http, sdk, sse, stdio};
@@ -14,10 +16,11 @@ use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::IntoTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::{ClientLifecycleMode, Peer, RoleClient, serve_client_with_lifecycle};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use url::Url;
@@ -85,14 +88,21 @@ pub(crate) fn said(words: &str) -> String {
 /// A server that is ready, and all that lives as long as it.
 pub(crate) struct Connected {
     pub(crate) running: RunningService<RoleClient, Handler>,
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) offers: Offers,
     pub(crate) changed: Arc<Notify>,
     pub(crate) process: Option<Piped>,
     /// For messages that the client sends unasked.
     pub(crate) incoming: Option<Sender<ServerJsonRpcMessage>>,
-    /// Carries messages to the client; ends with us.
-    pub(crate) beside: Option<Beside>,
+    /// Carry messages to the client and questions to the user; end with us.
+    pub(crate) besides: Vec<Beside>,
     pub(crate) notes: Notes,
+}
+
+/// What a server has for us.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Offers {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) prompts: Vec<Prompt>,
 }
 
 /// A task that ends with its owner.
@@ -151,7 +161,8 @@ impl Attempt<'_> {
         let (transport, incoming, serving) = sdk::link(&self.config.name, link);
         let beside = Beside(tokio::task::spawn_local(serving));
         let connected = self.handshake(transport, Notes::default()).await?;
-        Ok(Connected { incoming: Some(incoming), beside: Some(beside), ..connected })
+        let besides = connected.besides.into_iter().chain([beside]).collect();
+        Ok(Connected { incoming: Some(incoming), besides, ..connected })
     }
 
     async fn remote(&self) -> Result<Connected, ConnectError> {
@@ -196,26 +207,41 @@ impl Attempt<'_> {
         let silent = |_| ConnectError::Silent(self.deps.start_timeout);
         let changed = Arc::new(Notify::new());
         let client = (self.deps.client.0.as_str(), self.deps.client.1.as_str());
-        let handler = Handler::new(client, &self.deps.roots, changed.clone());
+        let (questions, besides) = self.way_to_the_user();
+        let handler = Handler::new(client, &self.deps.roots, changed.clone(), questions);
         let serving = serve_client_with_lifecycle(handler, transport, ClientLifecycleMode::Initialize);
         let running = timeout_at(self.deadline, serving).await.map_err(silent)?;
         let running = running.map_err(|error| initialize_error(error, &notes))?;
-        let tools = timeout_at(self.deadline, tools(self.config, running.peer())).await.map_err(silent)?;
-        let tools = tools.map_err(|error| match error {
+        let offers = timeout_at(self.deadline, offers(self.config, running.peer())).await.map_err(silent)?;
+        let offers = offers.map_err(|error| match error {
             AskError::Closed => ConnectError::Closed(notes.reason().unwrap_or_default()),
             error => ConnectError::Answered(format!("its tools cannot be listed: {error}")),
         })?;
-        Ok(Connected { running, tools, changed, process: None, incoming: None, beside: None, notes })
+        Ok(Connected { running, offers, changed, process: None, incoming: None, besides, notes })
+    }
+
+    fn way_to_the_user(&self) -> (Option<Sender<elicit::Question>>, Vec<Beside>) {
+        let Some(user) = self.deps.user.clone() else { return (None, Vec::new()) };
+        let (questions, asked) = channel(elicit::QUESTIONS);
+        let serving = elicit::serve(self.config.name.clone(), user, asked);
+        (Some(questions), vec![Beside(tokio::task::spawn_local(serving))])
     }
 }
 
-pub(crate) async fn tools(config: &ServerConfig, peer: &Peer<RoleClient>) -> Result<Vec<Tool>, AskError> {
-    let offered = peer.peer_info().is_some_and(|info| info.capabilities.tools.is_some());
-    if !offered {
-        return Ok(Vec::new());
+pub(crate) async fn offers(config: &ServerConfig, peer: &Peer<RoleClient>) -> Result<Offers, AskError> {
+    let Some(info) = peer.peer_info() else { return Ok(Offers::default()) };
+    let mut offers = Offers::default();
+    if info.capabilities.tools.is_some() {
+        let listed = list(peer, Listed::Tools, Patience::default()).await?;
+        let read = |tool: &Value| Tool::read(&config.name, config.always_load, tool);
+        offers.tools = listed.iter().filter_map(read).collect();
     }
-    let listed = list(peer, Listed::Tools, Patience::default()).await?;
-    Ok(listed.iter().filter_map(|tool| Tool::read(&config.name, config.always_load, tool)).collect())
+    if info.capabilities.prompts.is_some() {
+        // A server that cannot list its prompts still has its tools.
+        let listed = list(peer, Listed::Prompts, Patience::default()).await.unwrap_or_default();
+        offers.prompts = listed.iter().filter_map(|prompt| Prompt::read(&config.name, prompt)).collect();
+    }
+    Ok(offers)
 }
 
 /// The end of standard error, and where it is silent the last thing on stdout that was no message.

@@ -1,5 +1,6 @@
 //! What a manager of servers is given: everything it must not find out by itself.
 
+use crate::elicit::Elicit;
 use crate::sdk::SdkLink;
 use proc::Env;
 use reqwest::ClientBuilder;
@@ -20,6 +21,8 @@ pub struct Deps {
     /// Told to servers that ask where the work is.
     pub roots: Vec<PathBuf>,
     pub sdk: Option<Rc<dyn SdkLink>>,
+    /// Who can ask the user what a server wants to know.
+    pub user: Option<Rc<dyn Elicit>>,
     /// Who we say we are: name and version.
     pub client: (String, String),
     /// For one server, from its start to its list of tools.

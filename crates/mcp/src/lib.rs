@@ -6,13 +6,15 @@
 //! started through `proc`.
 //!
 //! Deliberately absent: finding configurations, permissions, logging in to a server (one that wants it is
-//! `needs-auth`), prompts, and answering a server that wants to use our model or question our user.
+//! `needs-auth`), and answering a server that wants to use our model. One that wants to question our user is
+//! answered by whoever can ask ([`Elicit`]), and declined where nobody can.
 
 mod ask;
 mod config;
 mod connect;
 mod content;
 mod deps;
+mod elicit;
 mod events;
 mod expand;
 mod handler;
@@ -21,6 +23,7 @@ mod live;
 mod message;
 mod names;
 mod notes;
+mod prompt;
 mod schema;
 mod sdk;
 mod servers;
@@ -35,6 +38,8 @@ mod web;
 pub use config::{Problem, ServerConfig, Transport, parse};
 pub use content::Called;
 pub use deps::{Deps, HttpSetup};
+pub use elicit::Elicit;
+pub use prompt::Prompt;
 pub use sdk::SdkLink;
 pub use servers::{DYNAMIC, Servers, SetResult};
 pub use table::Status;

@@ -1,7 +1,7 @@
 //! The life of one server's connection: keeping its tools current, noticing its end, ending it well.
 
 use crate::config::{ServerConfig, Transport};
-use crate::connect::{Connected, GRACE, LAST_MOMENTS, connect, ended, last_words, said, tools};
+use crate::connect::{Connected, GRACE, LAST_MOMENTS, connect, ended, last_words, offers, said};
 use crate::deps::Deps;
 use crate::notes::Notes;
 use crate::table::{Connection, Table};
@@ -66,7 +66,7 @@ impl Life {
 
     /// Until the connection ends: why, or `None` when it was ended on purpose.
     async fn stay(&self, connected: Connected, deps: &Deps) -> Option<String> {
-        let Connected { running, tools: listed, changed, mut process, incoming, beside, notes } = connected;
+        let Connected { running, offers: listed, changed, mut process, incoming, besides, notes } = connected;
         let peer = running.peer().clone();
         let info = peer.peer_info();
         let connection = Connection { peer: peer.clone(), info, incoming };
@@ -76,7 +76,7 @@ impl Life {
         let refreshing = async {
             loop {
                 changed.notified().await;
-                if let Ok(Ok(listed)) = timeout(deps.start_timeout, tools(&self.config, &peer)).await {
+                if let Ok(Ok(listed)) = timeout(deps.start_timeout, offers(&self.config, &peer)).await {
                     self.tell(|table| table.listed(self, listed));
                 }
                 sleep(REFRESH_PAUSE).await;
@@ -96,7 +96,7 @@ impl Life {
         if !over.is_terminated() {
             let _ = timeout(LEAVE, &mut over).await;
         }
-        drop(beside);
+        drop(besides);
         let patience = if on_purpose { LEAVE } else { LAST_MOMENTS };
         let how = end(process.as_mut(), &notes, patience).await;
         (!on_purpose).then(|| format!("{}{how}", notes.reason().unwrap_or_else(|| "its connection ended".into())))

@@ -7,10 +7,14 @@ use crate::config::{ServerConfig, Transport};
 use crate::content::{Called, Limits, Shower, read_resource};
 use crate::deps::Deps;
 use crate::message;
+use crate::prompt::{self, Prompt};
 use crate::table::{Connection, State, Status, Table};
 use crate::text::cut;
 use crate::tool::{DESCRIPTION_MAX, Tool};
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ReadResourceRequest, ReadResourceRequestParams};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, GetPromptRequest, GetPromptRequestParams, ReadResourceRequest,
+    ReadResourceRequestParams,
+};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -90,7 +94,7 @@ impl Servers {
         let told = |config: &Rc<ServerConfig>| {
             let Some(State::Connected(connection)) = self.table.state(&config.name) else { return None };
             let text = connection.info.as_ref()?.instructions.as_deref().filter(|text| !text.trim().is_empty())?;
-            Some((config.name.clone(), cut(text, DESCRIPTION_MAX)))
+            Some((config.name.clone(), cut(&wire::visible(text), DESCRIPTION_MAX)))
         };
         self.table.configs().iter().filter_map(told).collect()
     }
@@ -109,6 +113,22 @@ impl Servers {
         let result = self.explained(&tool.server, &connection, result).await?;
         let limits = Limits { chars: tool.max_result_chars, ..self.limits() };
         Ok(Shower { server: &tool.server, tool: &tool.name, limits, spill: &self.table.spill }.called(&result))
+    }
+
+    /// What people may call like commands.
+    pub fn prompts(&self) -> Vec<Prompt> {
+        self.table.prompts()
+    }
+
+    /// The text of a prompt, with the words after its name, as blocks for a message.
+    pub async fn prompt(&self, prompt: &Prompt, words: &[String]) -> Result<Vec<Value>, String> {
+        let params = GetPromptRequestParams::new(prompt.name.clone()).with_arguments(prompt.filled(words)?);
+        let connection = self.connection(&prompt.server).await?;
+        let result = ask(&connection.peer, GetPromptRequest::new(params).into(), self.patience(&prompt.server)).await;
+        let result = self.explained(&prompt.server, &connection, result).await?;
+        let shower =
+            Shower { server: &prompt.server, tool: &prompt.name, limits: self.limits(), spill: &self.table.spill };
+        Ok(shower.called(&prompt::contents(&result)).content)
     }
 
     /// What servers offer to read, each entry with the name of its `server`; all servers without a name.
@@ -248,6 +268,11 @@ impl Servers {
             }
         }
         Ok(())
+    }
+
+    /// Ends a server and forgets it.
+    pub fn stop(&self, name: &str) {
+        self.table.remove(name);
     }
 
     /// Makes these the servers set at run time, waits for the new ones, and leaves all others alone. One

@@ -1,9 +1,11 @@
 //! Which servers there are and how each is doing. Nobody holds a borrow over an await.
 
 use crate::config::ServerConfig;
+use crate::connect::Offers;
 use crate::deps::Deps;
 use crate::live::Life;
 use crate::names::Names;
+use crate::prompt::Prompt;
 use crate::spill::Spill;
 use crate::tool::Tool;
 use rmcp::model::{ServerJsonRpcMessage, ServerPeerInfo};
@@ -60,8 +62,8 @@ struct Entry {
     config: Rc<ServerConfig>,
     life: u64,
     state: State,
-    /// Kept when the connection is lost: the model was told of them, and a call brings the server back.
-    tools: Vec<Tool>,
+    /// Kept when the connection is lost: the model was told of its tools, and a call brings the server back.
+    offers: Offers,
     running: Option<Running>,
 }
 
@@ -116,8 +118,13 @@ impl Table {
             return;
         }
         let name = config.name.clone();
-        let entry =
-            Entry { config: Rc::new(config), life: 0, state: State::Disabled, tools: Vec::new(), running: None };
+        let entry = Entry {
+            config: Rc::new(config),
+            life: 0,
+            state: State::Disabled,
+            offers: Offers::default(),
+            running: None,
+        };
         self.entries.borrow_mut().push(entry);
         self.begin(&name);
     }
@@ -157,7 +164,7 @@ impl Table {
     }
 
     pub(crate) fn forget_tools(&self, name: &str) {
-        self.change(name, |entry| entry.tools.clear());
+        self.change(name, |entry| entry.offers = Offers::default());
     }
 
     pub(crate) fn take_leaving(&self) -> Vec<JoinHandle<()>> {
@@ -180,10 +187,10 @@ impl Table {
         });
     }
 
-    pub(crate) fn connected(&self, life: &Life, connection: Connection, tools: Vec<Tool>) {
+    pub(crate) fn connected(&self, life: &Life, connection: Connection, offers: Offers) {
         self.tell(life, |entry| {
             entry.state = State::Connected(Rc::new(connection));
-            entry.tools = tools;
+            entry.offers = offers;
         });
     }
 
@@ -195,8 +202,8 @@ impl Table {
         self.failed(life, reason, false);
     }
 
-    pub(crate) fn listed(&self, life: &Life, tools: Vec<Tool>) {
-        self.tell(life, |entry| entry.tools = tools);
+    pub(crate) fn listed(&self, life: &Life, offers: Offers) {
+        self.tell(life, |entry| entry.offers = offers);
     }
 
     pub(crate) fn statuses(&self) -> Vec<Status> {
@@ -216,8 +223,17 @@ impl Table {
     fn named<T>(&self, mut pick: impl FnMut(&Tool, String) -> Option<T>) -> Vec<T> {
         let mut names = Names::default();
         let entries = self.entries.borrow();
-        let tools = entries.iter().flat_map(|entry| &entry.tools);
+        let tools = entries.iter().flat_map(|entry| &entry.offers.tools);
         tools.filter_map(|tool| pick(tool, names.name(&tool.server, &tool.name))).collect()
+    }
+
+    /// All prompts under the names people call them by.
+    pub(crate) fn prompts(&self) -> Vec<Prompt> {
+        let mut names = Names::default();
+        let entries = self.entries.borrow();
+        let prompts = entries.iter().flat_map(|entry| &entry.offers.prompts);
+        let named = |prompt: &Prompt| Prompt { full_name: names.name(&prompt.server, &prompt.name), ..prompt.clone() };
+        prompts.map(named).collect()
     }
 }
 
@@ -238,7 +254,7 @@ fn status(entry: &Entry) -> Status {
         config: entry.config.raw.clone(),
         scope: entry.config.scope.clone(),
         source: entry.config.source.clone(),
-        tools: entry.tools.iter().map(Tool::shown).collect(),
+        tools: entry.offers.tools.iter().map(Tool::shown).collect(),
     }
 }
 

@@ -46,7 +46,8 @@ impl Tool {
     /// Reads one entry of `tools/list`; `None` for one without a name, which nobody could call.
     pub(crate) fn read(server: &str, always_load: bool, given: &Value) -> Option<Self> {
         let name = given.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())?;
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        // A person judges calls by these words.
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(|text| wire::visible(text).into_owned());
         let hint = |key: &str| given.get("annotations").and_then(|hints| hints.get(key)).and_then(Value::as_bool);
         let meta = given.get("_meta").cloned().unwrap_or(Value::Null);
         let flag = |key: &str| meta.get(key).and_then(Value::as_bool).unwrap_or(false);

@@ -135,7 +135,7 @@ where
             }
             Ok(true)
         }
-        End::Cut => Ok(false),
+        End::Cut | End::Reset => Ok(false),
         End::Stall => {
             // Only the client can end this: by closing, or by sending what nobody answers.
             let mut ignored = [0; 512];

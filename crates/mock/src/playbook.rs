@@ -47,6 +47,8 @@ pub(crate) enum End {
     Finish,
     /// The connection closes in the middle of the answer.
     Cut,
+    /// The connection is thrown away, and what the client has not read yet with it.
+    Reset,
     /// The connection stays open and silent until the client leaves.
     Stall,
 }
@@ -128,6 +130,9 @@ fn perform(answer: &Answer, streams: bool) -> Reply {
     if let Some(bytes) = turn.cut_after_bytes.filter(|bytes| *bytes < reply.bytes.len()) {
         reply.bytes.truncate(bytes);
         reply.end = End::Cut;
+    }
+    if turn.reset {
+        reply.end = End::Reset;
     }
     if !turn.headers.keys().any(|name| name.eq_ignore_ascii_case("request-id")) {
         reply.headers.push(("request-id".into(), format!("req_{tag}")));

@@ -38,6 +38,8 @@ pub struct Turn {
     pub raw_sse: Option<String>,
     pub cut_after_events: Option<usize>,
     pub cut_after_bytes: Option<usize>,
+    /// Where the answer ends or is cut, the connection is reset rather than closed.
+    pub reset: bool,
     /// The connection stays open and silent after that many events.
     pub stall_after_events: Option<usize>,
     /// Waited before the first byte of the answer.

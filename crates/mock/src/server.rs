@@ -1,7 +1,7 @@
 //! The rim: sockets, and the thread that a mock runs on inside a test.
 
 use crate::http::{Request, read_request, write_reply};
-use crate::playbook::Playbook;
+use crate::playbook::{End, Playbook};
 use crate::{Recorded, Script};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -88,7 +88,11 @@ impl Stage {
                 (self.log)(&recorded);
                 playbook.reply(&recorded)
             };
-            if !write_reply(&mut stream, &reply).await? || closes {
+            let stays = write_reply(&mut stream, &reply).await?;
+            if reply.end == End::Reset {
+                stream.get_ref().set_zero_linger()?;
+            }
+            if !stays || closes {
                 break;
             }
         }

@@ -100,3 +100,14 @@ fn waiting_for_requests_that_never_come_ends() {
     assert!(!mock.wait_for_requests(1, Duration::from_millis(20)));
     assert!(mock.wait_for_requests(0, Duration::ZERO));
 }
+
+#[test]
+fn a_reset_is_no_ordinary_end() {
+    for turn in [json!({"cut_after_bytes": 5, "reset": true}), json!({"reset": true})] {
+        let mock = Mock::start(script(json!([turn]))).unwrap();
+        let mut stream = connect(&mock);
+        send(&mut stream, "");
+        let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
+    }
+}

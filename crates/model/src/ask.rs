@@ -16,6 +16,7 @@ use crate::sse::{Decoder, EVENT_MAX};
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::pin::Pin;
@@ -169,6 +170,11 @@ impl<'a> Ask<'a> {
         }
     }
 
+    /// Whether [`Self::next`] will answer without waiting.
+    pub fn has_next(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// The stream is over, well or not.
     fn end(&mut self, end: End) {
         let State::Reading(reading) = std::mem::replace(&mut self.state, State::Over) else { return };
@@ -284,12 +290,21 @@ impl Reading {
         }
     }
 
-    /// Takes one event from what has arrived, or waits for more to arrive.
+    /// Takes every event that has arrived, or waits for more to arrive.
     async fn step(&mut self, queue: &mut VecDeque<Event>) -> Option<End> {
-        match self.decoder.next() {
-            Ok(Some(data)) => return self.digest(data, queue),
-            Ok(None) => {}
-            Err(error) => return Some(self.broken(FailureKind::Garbled, &error.to_string())),
+        loop {
+            match self.decoder.next() {
+                Ok(Some(data)) => {
+                    if let Some(end) = self.digest(data, queue) {
+                        return Some(end);
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => return Some(self.broken(FailureKind::Garbled, &error.to_string())),
+            }
+        }
+        if !queue.is_empty() {
+            return None;
         }
         let since = *self.waiting.get_or_insert_with(Instant::now);
         let quiet = (since + self.timeouts.idle).min(self.last_event + self.timeouts.event);
@@ -308,17 +323,17 @@ impl Reading {
 
     fn digest(&mut self, data: Bytes, queue: &mut VecDeque<Event>) -> Option<End> {
         // Bytes that are no text become replacement characters, as the format demands.
-        let data = match std::str::from_utf8(&data) {
-            Ok(_) => data,
-            Err(_) => Bytes::from(String::from_utf8_lossy(&data).into_owned()),
-        };
-        let text = std::str::from_utf8(&data).unwrap_or_default();
-        let taken = match frame::parse(text) {
+        let text = std::str::from_utf8(&data).map_or_else(|_| String::from_utf8_lossy(&data), Cow::Borrowed);
+        let mut is_compact = false;
+        let taken = match frame::parse(&text) {
             // A server that only ever pings keeps bytes flowing, so it is caught here.
             Ok(frame) if frame.kind.0 == "ping" => {
                 return (self.last_event.elapsed() > self.timeouts.event).then(|| self.stalled());
             }
-            Ok(frame) => self.assembler.take(&frame),
+            Ok(frame) => {
+                is_compact = frame.is_compact;
+                self.assembler.take(&frame)
+            }
             Err(error) => Err(error.into()),
         };
         self.last_event = Instant::now();
@@ -340,7 +355,11 @@ impl Reading {
             Err(damage) => return Some(self.broken(FailureKind::Garbled, &damage.to_string())),
         }
         if self.partials {
-            queue.push_back(Event::Partial(frame::compact(&data)));
+            let data = match text {
+                Cow::Borrowed(_) => data.clone(),
+                Cow::Owned(text) => Bytes::from(text),
+            };
+            queue.push_back(Event::Partial(if is_compact { data } else { frame::compact(&data) }));
         }
         stopped.then_some(End::Stopped)
     }

@@ -171,9 +171,28 @@ impl Assembler {
 
     fn close(&mut self, index: usize) -> Taken {
         let Some(at) = self.open.iter().position(|open| open.index == index) else { return Taken::Nothing };
-        let finished = self.open.remove(at).finish();
+        let mut finished = self.open.remove(at).finish();
+        self.name_call(&mut finished);
         self.reply.blocks.push(finished.block.clone());
         Taken::Block(finished)
+    }
+
+    /// Every call of a message is answered by its id. Some gateways leave ids out or repeat them, and a
+    /// conversation with two calls of one id is refused for ever after.
+    fn name_call(&self, finished: &mut Finished) {
+        if finished.block.get("type").and_then(Value::as_str) != Some("tool_use") {
+            return;
+        }
+        let ids: Vec<&str> = self.reply.blocks.iter().filter_map(|block| block.get("id")?.as_str()).collect();
+        let given = finished.block.get("id").and_then(Value::as_str).unwrap_or_default();
+        if !given.is_empty() && !ids.contains(&given) {
+            return;
+        }
+        let stem = if given.is_empty() { "toolu" } else { given };
+        let mut names = (finished.index..).map(|number| format!("{stem}_{number}"));
+        if let Some(free) = names.find(|name| !ids.contains(&name.as_str())) {
+            finished.block["id"] = Value::String(free);
+        }
     }
 
     fn end(&mut self, frame: &Frame) -> Result<Taken, Damage> {

@@ -167,3 +167,20 @@ fn errors_and_damage_are_told() {
     let text = json!({"type":"content_block_stop","index":0}).to_string();
     assert_eq!(assembler.take(&parse(&text).unwrap()), Err(Damage::NoStart));
 }
+
+#[test]
+fn every_call_of_a_message_has_an_id_of_its_own() {
+    let call = |index: usize, id: Value| {
+        [
+            json!({"type":"content_block_start","index":index,"content_block":{"type":"tool_use","id":id,"name":"Bash"}}),
+            json!({"type":"content_block_stop","index":index}),
+        ]
+    };
+    let ids = [json!("same"), json!("same"), json!("other"), json!(""), Value::Null, json!("same_1"), json!("same")];
+    let calls = ids.into_iter().enumerate().flat_map(|(index, id)| call(index, id));
+    let (blocks, assembler) = run(&std::iter::once(start()).chain(calls).collect::<Vec<_>>());
+    let named: Vec<&str> = blocks.iter().filter_map(|finished| finished.block["id"].as_str()).collect();
+    assert_eq!(named, ["same", "same_1", "other", "toolu_3", "toolu_4", "same_1_5", "same_6"]);
+    let kept: Vec<&Value> = assembler.reply.blocks.iter().map(|block| &block["id"]).collect();
+    assert_eq!(kept, named.iter().map(|name| json!(name)).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+}

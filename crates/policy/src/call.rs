@@ -1,5 +1,6 @@
 //! The vocabulary of a decision: what is asked, by which policy, and what comes back.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -40,6 +41,37 @@ pub trait Resolve {
     /// Canonicalise as far as the path exists, the rest appended. The path is absolute but may hold
     /// `..`, which must be resolved as the operating system would: after the symlink before it.
     fn real(&self, path: &Path) -> PathBuf;
+
+    /// What a folder holds, unless that is more than `most` names. Links in the path itself are not followed
+    /// further than [`Resolve::real`] did.
+    fn list(&self, folder: &Path, most: usize) -> Listing;
+
+    fn exists(&self, path: &Path) -> bool;
+
+    /// The inode of a file that has several names (hard links); `None` for every other.
+    fn shared_inode(&self, path: &Path) -> Option<u64>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listing {
+    /// Missing, or something else, or not ours to read.
+    NotAFolder,
+    TooMany,
+    Names(Vec<Name>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    pub text: OsString,
+    pub kind: Kind,
+    pub ino: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Folder,
+    Link,
+    Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

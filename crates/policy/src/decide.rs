@@ -34,7 +34,7 @@ fn judge(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {
         };
     }
     if is_reader(tool) || is_editor(tool) {
-        return file(policy, tool, call);
+        return file(policy, tool, call, fs);
     }
     other(policy, tool, call)
 }
@@ -85,7 +85,7 @@ fn unconditional(policy: &Policy, tool: &str) -> Option<Decision> {
 
 // --- files ----------------------------------------------------------------------------------------
 
-fn file(policy: &Policy, tool: &str, call: &Call) -> Decision {
+fn file(policy: &Policy, tool: &str, call: &Call, fs: &dyn Resolve) -> Decision {
     let write = is_editor(tool);
     let searched_here = [PathFact { given: policy.cwd.clone(), real: policy.cwd.clone(), write: false }];
     let searches = matches!(tool, "Glob" | "Grep" | "LS") && call.input.get("path").is_none();
@@ -99,6 +99,9 @@ fn file(policy: &Policy, tool: &str, call: &Call) -> Decision {
                 return Decision::by_rule(verdict, rule).at(&fact.given);
             }
         }
+    }
+    if let Some(decision) = paths::by_another_name(policy, fs, facts.iter()) {
+        return decision;
     }
     if policy.mode == PermissionMode::BypassPermissions {
         return Decision::allow("mode", "bypassPermissions allows what no rule forbids.");

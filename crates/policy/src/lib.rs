@@ -11,8 +11,9 @@ mod paths;
 mod pattern;
 mod rule;
 pub mod shell;
+mod survey;
 
-pub use call::{Call, Decision, PathFact, Policy, Resolve, Verdict};
+pub use call::{Call, Decision, Kind, Listing, Name, PathFact, Policy, Resolve, Verdict};
 pub use decide::decide;
 pub use paths::normalise;
 pub use rule::{Rule, RuleError, RuleSet, Source, Specifier, parse_rule, split_list};

@@ -4,13 +4,15 @@
 //! leads; deny takes either, in any spelling a case-insensitive or normalising file system would accept.
 //! Deliberately absent: reading the file system.
 
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::call::{PathFact, Policy};
+use crate::call::{Decision, PathFact, Policy, Resolve, Verdict};
 use crate::pattern::path_segments;
 use crate::rule::{Kind, List, Rule, is_editor, is_reader};
+use crate::survey;
 
 /// Removes `.`, doubled slashes and `..` by name alone, as `cd` does.
 pub fn normalise(path: &Path) -> PathBuf {
@@ -72,6 +74,17 @@ impl PathPattern {
         }
     }
 
+    /// The folder below which everything is that it can match.
+    fn folder(&self, policy: &Policy, rule: &Rule) -> Option<PathBuf> {
+        let mut folder = self.base(policy, rule)?;
+        if !self.any_depth(List::Deny) {
+            // The last part may be the file itself.
+            let parents = &self.segments[..self.segments.len().saturating_sub(1)];
+            folder.extend(parents.iter().take_while(|part| !part.contains(['*', '?', '[', '\\'])));
+        }
+        Some(normalise(&folder))
+    }
+
     /// A bare name holds at any depth; so does `dir/**`, but only to restrict.
     fn any_depth(&self, list: List) -> bool {
         let floats = match self.anchor {
@@ -110,11 +123,25 @@ pub(crate) fn project(policy: &Policy) -> &Path {
     policy.roots.first().unwrap_or(&policy.cwd)
 }
 
-/// One spelling for all that some file system takes for the same name.
+/// One spelling for all that some file system takes for the same name: in any case, composed or not, with
+/// characters that it passes over.
 fn fold(name: &str) -> String {
-    let lower: String = name.to_lowercase().nfc().collect();
+    if name.is_ascii() {
+        return trimmed(name.to_ascii_lowercase());
+    }
+    let seen: String = name.chars().filter(|c| !is_passed_over(*c)).collect();
+    // By way of capitals, which join letters that have two small forms.
+    trimmed(seen.to_lowercase().to_uppercase().to_lowercase().nfc().collect())
+}
+
+/// Joiners, marks of direction and the like, which HFS+ ignores in names.
+fn is_passed_over(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+fn trimmed(lower: String) -> String {
     let trimmed = lower.trim_end_matches(['.', ' ']);
-    if trimmed.is_empty() { lower } else { trimmed.to_owned() }
+    if trimmed.is_empty() || trimmed.len() == lower.len() { lower } else { trimmed.to_owned() }
 }
 
 fn folded(path: &Path) -> PathBuf {
@@ -177,6 +204,35 @@ pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathFact) -> 
     std::iter::once(first).chain(rules).find(covers).map(|(rule, _)| rule)
 }
 
+/// A file may have several names. Where one that is denied has, each of these files is looked at: is it that one
+/// under another name? A question where it cannot be told.
+pub(crate) fn by_another_name<'f>(
+    policy: &Policy,
+    fs: &dyn Resolve,
+    facts: impl Iterator<Item = &'f PathFact>,
+) -> Option<Decision> {
+    if !restricts_paths(policy, Access::Read) && !restricts_paths(policy, Access::Write) {
+        return None;
+    }
+    let mut shared = facts.filter_map(|fact| Some((fact, fs.shared_inode(&fact.real)?))).peekable();
+    shared.peek()?;
+    let denied = policy.denied_inodes(fs);
+    shared.find_map(|(fact, ino)| match &denied {
+        Some(denied) if !denied.contains(&ino) => None,
+        Some(_) => {
+            let reason = format!("{} is another name of a file that a rule denies.", fact.given.display());
+            Some(Decision::new(Verdict::Deny, "rule", reason).at(&fact.given))
+        }
+        None => {
+            let reason = format!(
+                "{} has several names, and there are too many files to tell whether a rule denies one of them.",
+                fact.given.display()
+            );
+            Some(Decision::ask("other", reason).at(&fact.given))
+        }
+    })
+}
+
 /// Whether any ask or deny rule is about paths of this access: then what cannot be named cannot be cleared.
 pub(crate) fn restricts_paths(policy: &Policy, access: Access) -> bool {
     [List::Ask, List::Deny].into_iter().any(|list| {
@@ -191,6 +247,26 @@ impl Policy {
     pub fn denies_read(&self, given: &Path, real: &Path) -> bool {
         let fact = PathFact { given: given.to_path_buf(), real: real.to_path_buf(), write: false };
         path_rule(self, List::Deny, &fact).is_some()
+    }
+
+    /// Whether any rule denies files at all.
+    pub fn denies_files(&self) -> bool {
+        self.rules.deny.iter().any(|rule| matches!(rule.specifier.as_ref().map(|s| &s.kind), Some(Kind::Path(_))))
+    }
+
+    /// Inode numbers of the files that rules deny, to know them under other names. `None`: too many to look at.
+    pub fn denied_inodes(&self, fs: &dyn Resolve) -> Option<HashSet<u64>> {
+        let rules = self.rules.deny.iter().filter_map(|rule| match &rule.specifier.as_ref()?.kind {
+            Kind::Path(pattern) => pattern.folder(self, rule),
+            _ => None,
+        });
+        let mut folders: Vec<PathBuf> = rules.collect();
+        folders.sort();
+        folders.dedup_by(|later, kept| later.starts_with(kept));
+        survey::inodes(fs, &folders, |path| {
+            let fact = PathFact { given: path.to_path_buf(), real: path.to_path_buf(), write: true };
+            path_rule(self, List::Deny, &fact).is_some()
+        })
     }
 }
 

@@ -19,26 +19,22 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<std::proc
     if let Some(arg0) = &spec.arg0 {
         command.arg0(arg0);
     }
-    match spec.output {
+    let feed = connect_stdin(&mut command, spec.stdin)?;
+    let place = match spec.output {
         Output::Merged(file) => {
             command.stderr(file.try_clone()?).stdout(file);
+            Place::NoTerminal
         }
         Output::Pipes => {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            Place::NoTerminal
         }
-    }
-    let feed = match spec.stdin {
-        Stdin::Null => {
-            command.stdin(Stdio::null());
-            None
-        }
-        Stdin::Bytes(bytes) => feed_later(&mut command, &bytes)?.then_some(bytes),
-        Stdin::Pipe => {
-            command.stdin(Stdio::piped());
-            None
+        Output::Terminal(end) => {
+            command.stdin(end.try_clone()?).stdout(end).stderr(Stdio::piped());
+            Place::OwnTerminal
         }
     };
-    isolate(&mut command, ready);
+    isolate(&mut command, place, ready);
     let mut child = command.spawn().map_err(told)?;
     if let Some(bytes) = feed
         && let Some(mut pipe) = child.stdin.take()
@@ -49,6 +45,28 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<std::proc
         });
     }
     Ok(child)
+}
+
+/// Whether a child's session has a terminal: the one on its stdin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    NoTerminal,
+    OwnTerminal,
+}
+
+/// What is left to be written once the child runs.
+fn connect_stdin(command: &mut Command, stdin: Stdin) -> io::Result<Option<Vec<u8>>> {
+    match stdin {
+        Stdin::Null => {
+            command.stdin(Stdio::null());
+            Ok(None)
+        }
+        Stdin::Bytes(bytes) => Ok(feed_later(command, &bytes)?.then_some(bytes)),
+        Stdin::Pipe => {
+            command.stdin(Stdio::piped());
+            Ok(None)
+        }
+    }
 }
 
 /// Input as a file in memory: nobody has to write while the child runs, and a child that never reads
@@ -70,7 +88,7 @@ fn feed_later(command: &mut Command, _bytes: &[u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-fn isolate(command: &mut Command, ready: Option<Ready>) {
+fn isolate(command: &mut Command, place: Place, ready: Option<Ready>) {
     let die_with = parent_to_die_with();
     // SAFETY: the closure runs between fork and exec and calls only async-signal-safe functions on
     // integers and memory that was prepared before; it neither allocates nor takes locks.
@@ -79,7 +97,7 @@ fn isolate(command: &mut Command, ready: Option<Ready>) {
         command.pre_exec(move || {
             enter(ready.as_ref())?;
             // Afterwards: a change of credentials would clear the death signal.
-            prepare(die_with)?;
+            prepare(die_with, place)?;
             keep_open(ready.as_ref())
         });
     }
@@ -115,8 +133,8 @@ fn told(error: io::Error) -> io::Error {
     error
 }
 
-/// Signals that a parent may have left ignored (`nohup`, `&` in a script); ignored ones survive exec.
-const RESET: [libc::c_int; 9] = [
+/// Signals that a parent, or we, may have left ignored (`nohup`, `&` in a script); ignored ones survive exec.
+const RESET: [libc::c_int; 10] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -126,13 +144,17 @@ const RESET: [libc::c_int; 9] = [
     libc::SIGUSR2,
     libc::SIGTSTP,
     libc::SIGALRM,
+    libc::SIGXFSZ,
 ];
 
 #[expect(unsafe_code, reason = "the calls that prepare a child have no safe interface")]
-fn prepare(die_with: Option<libc::pid_t>) -> io::Result<()> {
+fn prepare(die_with: Option<libc::pid_t>, place: Place) -> io::Result<()> {
     // SAFETY: setsid takes no arguments and is async-signal-safe.
     if unsafe { libc::setsid() } < 0 {
         return Err(io::Error::last_os_error());
+    }
+    if place == Place::OwnTerminal {
+        rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
     for signal in RESET {
         // SAFETY: SIG_DFL is a valid disposition for each of these signals.

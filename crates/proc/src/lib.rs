@@ -1,7 +1,7 @@
 //! The only crate that starts processes, and the one that makes sure they end.
 //!
-//! Every child gets its own session (so no controlling terminal), an explicit environment, no
-//! inherited descriptors and no inherited stdin. A [`Child`] that is dropped takes everything it
+//! Every child gets its own session (so no controlling terminal, unless it is given a [`Terminal`] of its
+//! own), an explicit environment, no inherited descriptors and no inherited stdin. A [`Child`] that is dropped takes everything it
 //! started with it; [`end_all`] ends what slipped away by forking twice, because [`adopt_orphans`]
 //! makes such processes ours again.
 //!
@@ -10,18 +10,24 @@
 
 mod capture;
 mod child;
+mod git;
 mod launch;
 mod piped;
+mod pty;
 pub mod sandbox;
 pub mod scrub;
 mod spec;
+mod suspend;
 mod table;
 mod timed;
 mod tree;
 
 pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;
+pub use git::Git;
 pub use piped::Piped;
+pub use pty::Terminal;
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
+pub use suspend::follow_suspensions;
 pub use timed::{Timed, timed};
-pub use tree::{adopt_orphans, end_all, harden};
+pub use tree::{adopt_orphans, end_all, harden, outlive_file_limits};

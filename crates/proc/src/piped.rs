@@ -22,7 +22,8 @@ const WORDS_KEPT: usize = 4 * 1024;
 /// One read.
 const READ: usize = 4 * 1024;
 
-/// A process with both its pipes in our hands. Dropping it kills it and all it started.
+/// A process with both its pipes in our hands, or the other end of its terminal. Dropping it kills it and
+/// all it started.
 #[derive(Debug)]
 pub struct Piped {
     child: Child,
@@ -39,12 +40,16 @@ impl Piped {
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         let mut child = Child::spawn(spec)?;
         let (pipes, stderr) = connect(&mut child).map_err(|cause| SpawnError::new(program, cwd, cause))?;
-        let words = Arc::new(Mutex::new(VecDeque::new()));
-        let listening = tokio::spawn(listen(stderr, words.clone()));
-        Ok(Self { child, pipes: Some(pipes), words, listening })
+        Ok(Self::listening(child, Some(pipes), stderr))
     }
 
-    /// Its stdin and its stdout, once.
+    pub(crate) fn listening(child: Child, pipes: Option<(Sender, Receiver)>, stderr: Receiver) -> Self {
+        let words = Arc::new(Mutex::new(VecDeque::new()));
+        let listening = tokio::spawn(listen(stderr, words.clone()));
+        Self { child, pipes, words, listening }
+    }
+
+    /// Its stdin and its stdout, once; never of one on a terminal.
     pub fn take_pipes(&mut self) -> Option<(Sender, Receiver)> {
         self.pipes.take()
     }

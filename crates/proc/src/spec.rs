@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// The child's whole environment; nothing is inherited.
@@ -35,6 +36,9 @@ pub enum Output {
     Merged(File),
     /// Read by [`crate::capture`] and [`crate::Piped`].
     Pipes,
+    /// stdin and stdout are this terminal, and it is the child's controlling one; stderr is a pipe, so that
+    /// complaints do not come between the lines. Made by [`crate::Piped::on_terminal`].
+    Terminal(OwnedFd),
 }
 
 /// Exactly one of the two is set, unless the kernel lost the child's status.

@@ -43,6 +43,16 @@ pub fn harden() {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
+/// A file that has reached its size limit (`ulimit -f`) fails the write that came too late, like a full disk,
+/// instead of ending us. Children get the usual behaviour back.
+pub fn outlive_file_limits() {
+    // SAFETY: SIG_IGN is a valid disposition for this signal, and nothing else here sets one for it.
+    #[expect(unsafe_code, reason = "no safe interface sets what a signal does")]
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 /// Collects adopted children that have ended, so that a long session does not pile up zombies.
 pub(crate) fn reap_adopted() {
     let owned = owned();
@@ -80,7 +90,7 @@ fn has_children() -> bool {
 }
 
 /// Who below us is alive. Ended ones that nobody owns are collected on the way.
-fn alive() -> Vec<Row> {
+pub(crate) fn alive() -> Vec<Row> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let below = table::descendants(&table::snapshot(), me);
     let owned = owned();

@@ -13,6 +13,7 @@ use wire::ExitCode;
 
 fn main() -> std::process::ExitCode {
     quiet_panics();
+    proc::outlive_file_limits();
     let exit = match Environment::read() {
         Ok(environment) => run(environment),
         Err(error) => {

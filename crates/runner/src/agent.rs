@@ -1,8 +1,10 @@
-//! One agent process: its lines as they come, messages to it, and its end, whichever way it ends.
+//! One agent process: its lines as they come, messages to it, and its end, whichever way it ends. On pipes or
+//! on a terminal makes no difference to whoever listens.
 
 use crate::backend::Call;
+use crate::transport::Transport;
 use cycle::AgentEnd;
-use proc::{Output, Piped, Spec, Stdin};
+use proc::{Output, Piped, Spec, Stdin, Terminal};
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
@@ -11,19 +13,43 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-/// No agent has reason to write more in one iteration.
-const FLOOD: u64 = 256 * 1024 * 1024;
 /// A longer line is not kept: it would have to fit into memory several times over.
 const LINE_MAX: usize = 16 * 1024 * 1024;
 const READ: usize = 64 * 1024;
-/// Between asking an agent to end and killing it and all it started.
-const GRACE: Duration = Duration::from_secs(5);
-/// After its last result and the end of its input an agent has nothing left to do.
-const LEAVE: Duration = Duration::from_secs(10);
 /// What a dead agent's children still write is not waited for longer than this.
 const PIPES_HELD: Duration = Duration::from_millis(200);
 /// Messages waiting for an agent that does not read; more are refused.
 const MESSAGES_MAX: usize = 32;
+/// A deadline that is noticed this much too late was slept through: this process was stopped, or the machine
+/// was. The agent has not been heard in that time, which is not the same as silent.
+const SLEPT: Duration = Duration::from_millis(250);
+
+/// How long, and how much, an agent is put up with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Silence.
+    pub idle: Duration,
+    /// After its last result and the end of its input an agent has nothing left to do.
+    pub leave: Duration,
+    /// Between asking an agent to end and killing it and all it started.
+    pub grace: Duration,
+    /// No agent has reason to write more in one iteration.
+    pub bytes: u64,
+    /// Nor as many lines that are no events: each of them is recorded.
+    pub noise: u64,
+}
+
+impl Bounds {
+    pub(crate) fn with_idle(idle: Duration) -> Self {
+        Self {
+            idle,
+            leave: Duration::from_secs(10),
+            grace: Duration::from_secs(5),
+            bytes: 256 * 1024 * 1024,
+            noise: 100_000,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) enum Said {
@@ -36,7 +62,7 @@ pub(crate) enum Said {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Piped,
-    out: Receiver,
+    out: Voice,
     messages: Option<mpsc::Sender<Vec<u8>>>,
     buffer: Vec<u8>,
     /// Of the buffer: no newline up to here.
@@ -44,7 +70,8 @@ pub(crate) struct Running {
     /// The rest of a line that is too long.
     skipping: bool,
     total: u64,
-    idle: Duration,
+    noise: u64,
+    bounds: Bounds,
     silent_at: Instant,
     leave_by: Option<Instant>,
     /// Decided; the process only has to be stopped.
@@ -52,9 +79,29 @@ pub(crate) struct Running {
     closed: bool,
 }
 
+/// Where its words come from.
+#[derive(Debug)]
+enum Voice {
+    Pipe(Receiver),
+    Terminal(Terminal),
+}
+
+impl Voice {
+    /// Appends what comes next and tells how much came. May be cancelled and called again.
+    async fn read(&mut self, into: &mut Vec<u8>) -> std::io::Result<usize> {
+        match self {
+            Self::Pipe(pipe) => {
+                into.reserve(READ);
+                pipe.read_buf(into).await
+            }
+            Self::Terminal(terminal) => terminal.read(into).await,
+        }
+    }
+}
+
 impl Running {
     /// Starts it and gives it the prompt. A call that does not talk has the prompt among its arguments.
-    pub(crate) fn start(program: &Path, call: Call, cwd: &Path, prompt: &str, idle: Duration) -> Result<Self, String> {
+    pub(crate) fn start(program: &Path, call: Call, cwd: &Path, prompt: &str, bounds: Bounds) -> Result<Self, String> {
         let spec = Spec {
             program: program.into(),
             args: call.args,
@@ -64,8 +111,17 @@ impl Running {
             output: Output::Pipes,
             arg0: None,
         };
-        let mut child = Piped::spawn(spec).map_err(|error| error.to_string())?;
-        let (stdin, out) = child.take_pipes().ok_or("the agent has no pipes")?;
+        let (child, stdin, out) = match call.transport {
+            Transport::Pipe => {
+                let mut child = Piped::spawn(spec).map_err(|error| error.to_string())?;
+                let (stdin, out) = child.take_pipes().ok_or("the agent has no pipes")?;
+                (child, Some(stdin), Voice::Pipe(out))
+            }
+            Transport::Terminal => {
+                let (child, terminal) = Piped::on_terminal(spec).map_err(|error| error.to_string())?;
+                (child, None, Voice::Terminal(terminal))
+            }
+        };
         let mut running = Self {
             child,
             out,
@@ -74,13 +130,14 @@ impl Running {
             scanned: 0,
             skipping: false,
             total: 0,
-            idle,
-            silent_at: Instant::now() + idle,
+            noise: 0,
+            bounds,
+            silent_at: Instant::now() + bounds.idle,
             leave_by: None,
             ending: None,
             closed: false,
         };
-        if call.talks {
+        if let (true, Some(stdin)) = (call.talks, stdin) {
             let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
             tokio::spawn(feed(stdin, receiver));
             running.messages = Some(sender);
@@ -89,17 +146,25 @@ impl Running {
         Ok(running)
     }
 
+    /// Whether messages can reach it.
+    pub(crate) fn talks(&self) -> bool {
+        self.messages.is_some()
+    }
+
     /// Whether the message is on its way.
     pub(crate) fn say(&mut self, text: &str) -> bool {
         let content = json!([{"type": "text", "text": text}]);
         let line = json!({"type": "user", "message": {"role": "user", "content": content}});
-        self.silent_at = Instant::now() + self.idle;
+        self.silent_at = Instant::now() + self.bounds.idle;
         self.messages.as_ref().is_some_and(|sender| sender.try_send(format!("{line}\n").into_bytes()).is_ok())
     }
 
     pub(crate) fn close_input(&mut self) {
         self.messages = None;
-        self.leave_by = Some(Instant::now() + LEAVE);
+        self.leave_by = Some(Instant::now() + self.bounds.leave);
+        if let Voice::Terminal(terminal) = &self.out {
+            terminal.end_input();
+        }
     }
 
     pub(crate) fn stop(&mut self) {
@@ -114,8 +179,12 @@ impl Running {
     pub(crate) async fn next(&mut self) -> Said {
         loop {
             if let Some(end) = self.ending.clone() {
-                self.child.stop(GRACE).await;
+                self.child.stop(self.bounds.grace).await;
                 return Said::Ended(end);
+            }
+            if self.total > self.bounds.bytes || self.noise > self.bounds.noise {
+                self.ending = Some(AgentEnd::Flooded);
+                continue;
             }
             if let Some(said) = self.take_line() {
                 return said;
@@ -123,16 +192,12 @@ impl Running {
             if self.closed {
                 return Said::Ended(self.wait().await);
             }
-            if self.total > FLOOD {
-                self.ending = Some(AgentEnd::Flooded);
-                continue;
-            }
             self.read().await;
         }
     }
 
     async fn read(&mut self) {
-        let mut chunk = vec![0; READ];
+        let mut chunk = Vec::new();
         let until = self.leave_by.map_or(self.silent_at, |leave| leave.min(self.silent_at));
         let read = tokio::select! {
             biased;
@@ -150,14 +215,23 @@ impl Running {
         match read {
             Ok(Ok(count @ 1..)) => {
                 self.total += count as u64;
-                self.silent_at = Instant::now() + self.idle;
-                self.keep(&chunk[..count]);
+                self.silent_at = Instant::now() + self.bounds.idle;
+                self.keep(&chunk);
             }
             Ok(_) => self.closed = true,
-            Err(_) if self.leave_by.is_some_and(|leave| leave <= Instant::now()) => {
-                self.ending = Some(AgentEnd::Lingered);
-            }
-            Err(_) => self.ending = Some(AgentEnd::Silent),
+            Err(_) => self.late(until, Instant::now()),
+        }
+    }
+
+    /// Nothing came until the deadline.
+    fn late(&mut self, deadline: Instant, now: Instant) {
+        if now > deadline + SLEPT {
+            self.silent_at = now + self.bounds.idle;
+            self.leave_by = self.leave_by.map(|_| now + self.bounds.leave);
+        } else if self.leave_by.is_some_and(|leave| leave <= now) {
+            self.ending = Some(AgentEnd::Lingered);
+        } else {
+            self.ending = Some(AgentEnd::Silent);
         }
     }
 
@@ -188,14 +262,17 @@ impl Running {
         if std::mem::take(&mut self.skipping) {
             return Some(Said::TooLong);
         }
-        let line = line.strip_suffix(b"\n").unwrap_or(&line);
+        let line = shown(&line);
+        if !matches!(line.first(), Some(b'{' | b'[')) {
+            self.noise += 1;
+        }
         Some(Said::Line(String::from_utf8_lossy(line).into_owned()))
     }
 
     /// It closed its output; it should be gone, or nearly.
     async fn wait(&mut self) -> AgentEnd {
-        let Ok(exit) = timeout_at(Instant::now() + LEAVE, self.child.wait()).await else {
-            self.child.stop(GRACE).await;
+        let Ok(exit) = timeout_at(Instant::now() + self.bounds.leave, self.child.wait()).await else {
+            self.child.stop(self.bounds.grace).await;
             return AgentEnd::Lingered;
         };
         match (exit.code, exit.signal) {
@@ -204,6 +281,14 @@ impl Running {
             (None, None) => AgentEnd::Exited(exit.shell_code()),
         }
     }
+}
+
+/// What a reader would have seen of a line in the end: a carriage return overwrites what stood before it.
+fn shown(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let end = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
+    let start = line[..end].iter().rposition(|byte| *byte == b'\r').map_or(0, |last| last + 1);
+    &line[start..end]
 }
 
 /// An agent that does not read blocks only this task.

@@ -2,9 +2,33 @@
 
 use super::*;
 
-fn call(script: &str, talks: bool) -> Call {
+fn call(script: &str, transport: Transport) -> Call {
     let env = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
-    Call { args: vec!["-c".into(), script.into()], env, talks }
+    Call { args: vec!["-c".into(), script.into()], env, talks: transport == Transport::Pipe, transport }
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn bounds() -> Bounds {
+    Bounds::with_idle(LONG)
+}
+
+const BOTH: [Transport; 2] = [Transport::Pipe, Transport::Terminal];
+
+/// Starts a script, does something with it, and hears it out.
+fn run_with(
+    script: &str,
+    transport: Transport,
+    bounds: Bounds,
+    then: impl FnOnce(&mut Running),
+) -> (Vec<String>, AgentEnd) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let call = call(script, transport);
+        let mut running = Running::start(Path::new("/bin/sh"), call, Path::new("/"), "hi", bounds).unwrap();
+        then(&mut running);
+        all(&mut running).await
+    })
 }
 
 async fn all(running: &mut Running) -> (Vec<String>, AgentEnd) {
@@ -18,15 +42,22 @@ async fn all(running: &mut Running) -> (Vec<String>, AgentEnd) {
     }
 }
 
-fn run(script: &str, idle: Duration) -> (Vec<String>, AgentEnd) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let mut running = Running::start(Path::new("/bin/sh"), call(script, true), Path::new("/"), "hi", idle).unwrap();
-        all(&mut running).await
-    })
+fn run(script: &str, transport: Transport, bounds: Bounds) -> (Vec<String>, AgentEnd) {
+    run_with(script, transport, bounds, |_| ())
 }
 
-const LONG: Duration = Duration::from_secs(30);
+/// Killed ones may still be on their way, and wait for somebody to collect them.
+fn is_gone(pid: &str) -> bool {
+    let until = std::time::Instant::now() + LONG;
+    while std::time::Instant::now() < until {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z')) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
+}
 
 #[test]
 fn lines_come_whole_and_the_end_is_told_apart() {
@@ -36,8 +67,12 @@ fn lines_come_whole_and_the_end_is_told_apart() {
         ("kill -9 $$", vec![], AgentEnd::Signalled(9)),
         ("printf '\\377\\n'", vec!["\u{fffd}"], AgentEnd::Exited(0)),
         ("sleep 60 & echo left", vec!["left"], AgentEnd::Exited(0)),
+        ("printf 'a\\r\\n10%%\\r20%%\\r{}\\n'", vec!["a", "{}"], AgentEnd::Exited(0)),
     ] {
-        assert_eq!(run(script, LONG), (lines.iter().map(|line| (*line).to_owned()).collect(), end), "{script}");
+        for transport in BOTH {
+            let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            assert_eq!(run(script, transport, bounds()), (lines, end.clone()), "{transport:?} {script}");
+        }
     }
 }
 
@@ -47,7 +82,8 @@ fn the_prompt_and_messages_arrive_as_lines_of_json() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut running =
-            Running::start(Path::new("/bin/sh"), call(script, true), Path::new("/"), "first", LONG).unwrap();
+            Running::start(Path::new("/bin/sh"), call(script, Transport::Pipe), Path::new("/"), "first", bounds())
+                .unwrap();
         let Said::Line(line) = running.next().await else { panic!("no line") };
         assert_eq!(line, r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"first"}]}}"#);
         assert!(running.say("second"));
@@ -60,33 +96,82 @@ fn the_prompt_and_messages_arrive_as_lines_of_json() {
 }
 
 #[test]
+fn on_a_terminal_there_is_nothing_to_hear_and_nothing_can_be_said() {
+    let script = "test -t 0 && test -t 1 && printf '\\033[1mbold\\033[0m\\n'; cat; echo end";
+    let (lines, end) = run_with(script, Transport::Terminal, bounds(), |running| {
+        assert!(!running.talks() && !running.say("x"));
+        running.close_input();
+    });
+    assert_eq!((lines, end), (vec!["bold".to_owned(), "end".to_owned()], AgentEnd::Exited(0)));
+}
+
+#[test]
 fn adversary_45_silence_ends_it_and_all_it_started() {
-    let (lines, end) = run("echo $$; sleep 60", Duration::from_millis(300));
-    assert_eq!(end, AgentEnd::Silent);
-    let pid: i32 = lines[0].parse().unwrap();
-    let pid = rustix::process::Pid::from_raw(pid).unwrap();
-    assert!(rustix::process::test_kill_process(pid).is_err(), "it is gone");
+    for transport in BOTH {
+        let script = "trap '' TERM HUP; sleep 60 & echo $$; echo $!; wait; sleep 60";
+        let short = Duration::from_millis(300);
+        let (lines, end) = run(script, transport, Bounds { idle: short, grace: short, ..bounds() });
+        assert_eq!(end, AgentEnd::Silent);
+        assert!(lines.len() == 2 && lines.iter().all(|pid| is_gone(pid)), "{transport:?} {lines:?}");
+    }
+}
+
+#[test]
+fn adversary_45_after_its_last_result_it_may_not_linger() {
+    for transport in BOTH {
+        let script = "trap '' TERM HUP; echo $$; while :; do sleep 60; done";
+        let short = Duration::from_millis(300);
+        let bounds = Bounds { leave: short, grace: short, ..bounds() };
+        let (lines, end) = run_with(script, transport, bounds, Running::close_input);
+        assert_eq!(end, AgentEnd::Lingered);
+        assert!(is_gone(&lines[0]), "{transport:?}");
+    }
+}
+
+#[test]
+fn adversary_47_time_that_was_slept_through_is_not_silence() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let call = call("sleep 60", Transport::Pipe);
+        let mut running = Running::start(Path::new("/bin/sh"), call, Path::new("/"), "", bounds()).unwrap();
+        let now = Instant::now();
+        running.late(now - LONG, now);
+        assert_eq!((running.ending.take(), running.silent_at), (None, now + LONG));
+        running.close_input();
+        running.late(now - LONG, now);
+        assert_eq!((running.ending.take(), running.leave_by), (None, Some(now + running.bounds.leave)));
+        running.late(now, now);
+        assert_eq!(running.ending.take(), Some(AgentEnd::Silent));
+    });
 }
 
 #[test]
 fn a_line_beyond_all_bounds_is_skipped() {
-    let (lines, end) = run("head -c 20000000 /dev/zero | tr '\\0' x; echo; echo after", LONG);
-    assert_eq!((lines, end), (vec!["too long".to_owned(), "after".to_owned()], AgentEnd::Exited(0)));
+    for transport in BOTH {
+        let script = "head -c 20000000 /dev/zero | tr '\\0' x; echo; echo after";
+        let (lines, end) = run(script, transport, bounds());
+        assert_eq!((lines, end), (vec!["too long".to_owned(), "after".to_owned()], AgentEnd::Exited(0)));
+    }
 }
 
 #[test]
 fn adversary_45_a_flood_is_stopped() {
-    assert_eq!(
-        run("yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | tr -d '\\n'", LONG).1,
-        AgentEnd::Flooded
-    );
+    for transport in BOTH {
+        let few = Bounds { bytes: 4_000_000, noise: 1_000, ..bounds() };
+        assert_eq!(run("yes xxxxxxxx | tr -d '\\n'", transport, few).1, AgentEnd::Flooded, "bytes");
+        let (lines, end) = run("yes", transport, few);
+        assert_eq!((lines.len(), end), (1_001, AgentEnd::Flooded), "lines that are no events");
+        let (lines, end) = run("yes '{}' | head -n 2000", transport, few);
+        assert_eq!((lines.len(), end), (2_000, AgentEnd::Exited(0)), "events");
+    }
 }
 
 #[test]
 fn a_program_that_is_not_there_says_so() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let error = Running::start(Path::new("/no/such"), call("", true), Path::new("/"), "", LONG).unwrap_err();
+        let error =
+            Running::start(Path::new("/no/such"), call("", Transport::Pipe), Path::new("/"), "", bounds()).unwrap_err();
         assert!(error.contains("/no/such"), "{error}");
     });
 }

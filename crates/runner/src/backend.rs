@@ -4,6 +4,7 @@
 use crate::command::on_path;
 use crate::settings::{OutputFormat, Settings};
 use crate::thinking;
+use crate::transport::Transport;
 use crate::{Auth, Reasoning};
 use cycle::Start;
 use proc::Env;
@@ -17,9 +18,12 @@ pub struct Backend {
     pub program: PathBuf,
     /// Words before the flags.
     pub leading: Vec<OsString>,
+    /// Known for not working without a terminal.
+    pub needs_terminal: bool,
 }
 
 const BUILTIN: &str = "builtin";
+const CLAUDE: &str = "claude";
 
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
@@ -31,25 +35,29 @@ pub enum BackendError {
 
 /// `auto` takes `claude` on PATH first and the built-in agent where there is none.
 pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
-    let builtin = || Backend { name: BUILTIN.into(), program: exe.to_owned(), leading: vec!["agent".into()] };
+    let other =
+        |name: &str, program| Backend { name: name.into(), program, leading: Vec::new(), needs_terminal: false };
+    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned()) };
     let claude = || {
-        let program = on_path("claude", path)?;
-        Some(Backend { name: "claude".into(), program, leading: Vec::new() })
+        let program = on_path(CLAUDE, path)?;
+        let needs_terminal = !is_us(&program, exe);
+        Some(Backend { needs_terminal, ..other(CLAUDE, program) })
     };
     match wish {
         "auto" => Ok(claude().unwrap_or_else(builtin)),
         BUILTIN => Ok(builtin()),
-        "claude" => claude().ok_or(BackendError::NoClaude),
-        other if other.contains('/') => {
-            let program = cwd.join(other);
-            let found = program.is_file().then(|| Backend { name: other.into(), program, leading: Vec::new() });
-            found.ok_or_else(|| BackendError::NoProgram(other.into()))
+        CLAUDE => claude().ok_or(BackendError::NoClaude),
+        given => {
+            let here = given.contains('/').then(|| cwd.join(given)).filter(|program| program.is_file());
+            let found = here.or_else(|| on_path(given, path).filter(|_| !given.contains('/')));
+            found.map(|program| other(given, program)).ok_or_else(|| BackendError::NoProgram(given.into()))
         }
-        other => match on_path(other, path) {
-            Some(program) => Ok(Backend { name: other.into(), program, leading: Vec::new() }),
-            None => Err(BackendError::NoProgram(other.into())),
-        },
     }
+}
+
+/// A `claude` that is a link to this program (`ralph link`) is known to work on pipes.
+fn is_us(program: &Path, exe: &Path) -> bool {
+    matches!((program.canonicalize(), exe.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// The form of a structured result.
@@ -70,21 +78,38 @@ pub(crate) struct Call {
     pub env: Env,
     /// Whether messages go in over stdin.
     pub talks: bool,
+    pub transport: Transport,
+}
+
+/// Whether messages go in over stdin. On a terminal agents do not look for any there.
+fn talks(format: OutputFormat, transport: Transport) -> bool {
+    format == OutputFormat::StreamJson && transport == Transport::Pipe
 }
 
 /// How a prompt reaches the agent where it is an argument: itself, or the file it was written to.
-pub(crate) fn needs_file(settings: &Settings, prompt: &str) -> bool {
-    settings.output_format != OutputFormat::StreamJson && prompt.chars().count() > ARGUMENT_MAX
+pub(crate) fn needs_file(format: OutputFormat, transport: Transport, prompt: &str) -> bool {
+    !talks(format, transport) && prompt.chars().count() > ARGUMENT_MAX
 }
 
+/// What programs look for in a terminal's name: that it is a usual one.
+const TERM: &str = "xterm-256color";
+
 impl Backend {
-    /// Only our own agent knows our flags.
-    pub fn is_builtin(&self) -> bool {
-        self.name == BUILTIN
+    /// Only our own agent knows our flags: built in, or as the `claude` that links to it.
+    pub fn is_ours(&self) -> bool {
+        self.name == BUILTIN || self.name == CLAUDE && !self.needs_terminal
     }
 
     /// For an iteration. `prompt` is used where it has to be an argument.
-    pub(crate) fn call(&self, settings: &Settings, start: &Start, prompt: &str, auth: &Auth, env: &Env) -> Call {
+    pub(crate) fn call(
+        &self,
+        settings: &Settings,
+        transport: Transport,
+        start: &Start,
+        prompt: &str,
+        auth: &Auth,
+        env: &Env,
+    ) -> Call {
         let mut args = self.leading.clone();
         let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
         add(&["-p", "--model", &start.model]);
@@ -93,7 +118,7 @@ impl Backend {
             "default" => {}
             mode => add(&["--permission-mode", mode]),
         }
-        if self.is_builtin() {
+        if self.is_ours() {
             add(&["--sandbox", settings.sandbox.name()]);
         }
         if let Some(tools) = &settings.tools {
@@ -108,12 +133,12 @@ impl Backend {
         if let Some(session) = &start.session {
             add(&["--resume", session]);
         }
-        let talks = settings.output_format == OutputFormat::StreamJson;
+        let talks = talks(settings.output_format, transport);
         match settings.output_format {
-            OutputFormat::StreamJson => {
+            OutputFormat::StreamJson if talks => {
                 add(&["--verbose", "--input-format", "stream-json", "--output-format", "stream-json"]);
             }
-            OutputFormat::Args => add(&["--verbose", "--output-format", "stream-json"]),
+            OutputFormat::StreamJson | OutputFormat::Args => add(&["--verbose", "--output-format", "stream-json"]),
             OutputFormat::Json => add(&["--output-format", "json"]),
             OutputFormat::Text => add(&["--output-format", "text"]),
         }
@@ -124,24 +149,35 @@ impl Backend {
             // After a separator: a prompt that begins with a dash is no option.
             add(&["--", prompt]);
         }
-        let env = environment(env, &start.model, settings.reasoning, auth);
-        Call { args, env, talks }
+        let env = environment(env, transport, &start.model, settings.reasoning, auth);
+        Call { args, env, talks, transport }
     }
 
-    pub(crate) fn summary_call(&self, auth: &Auth, env: &Env) -> Call {
+    pub(crate) fn summary_call(&self, transport: Transport, prompt: &str, auth: &Auth, env: &Env) -> Call {
         let mut args = self.leading.clone();
-        if self.is_builtin() {
+        if self.is_ours() {
             args.extend(["--sandbox", "read-only"].map(OsString::from));
         }
-        let words = ["-p", "--model", SUMMARY_MODEL, "--tools", SUMMARY_TOOLS, "--verbose", "--input-format"];
-        args.extend(words.iter().map(OsString::from));
-        args.extend(["stream-json", "--output-format", "stream-json", "--json-schema", SCHEMA].map(OsString::from));
-        Call { args, env: environment(env, SUMMARY_MODEL, Reasoning::High, auth), talks: true }
+        let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
+        add(&["-p", "--model", SUMMARY_MODEL, "--tools", SUMMARY_TOOLS, "--verbose"]);
+        let talks = talks(OutputFormat::StreamJson, transport);
+        if talks {
+            add(&["--input-format", "stream-json"]);
+        }
+        add(&["--output-format", "stream-json", "--json-schema", SCHEMA]);
+        if !talks {
+            add(&["--", prompt]);
+        }
+        let env = environment(env, transport, SUMMARY_MODEL, Reasoning::High, auth);
+        Call { args, env, talks, transport }
     }
 }
 
-fn environment(env: &Env, model: &str, reasoning: Reasoning, auth: &Auth) -> Env {
+fn environment(env: &Env, transport: Transport, model: &str, reasoning: Reasoning, auth: &Auth) -> Env {
     let mut env = env.clone();
+    if transport == Transport::Terminal {
+        crate::command::set(&mut env, "TERM", Some(OsStr::new(TERM)));
+    }
     let budget = thinking::budget(model, reasoning).map(|tokens| OsString::from(tokens.to_string()));
     crate::command::set(&mut env, "MAX_THINKING_TOKENS", budget.as_deref());
     match auth {

@@ -28,7 +28,7 @@ fn words(call: &Call) -> String {
 
 #[test]
 fn the_usual_call_is_stream_json_on_both_pipes() {
-    let call = builtin().call(&Settings::default(), &start(), "P", &Auth::Ambient, &Env::new());
+    let call = builtin().call(&Settings::default(), Transport::Pipe, &start(), "P", &Auth::Ambient, &Env::new());
     let expected = "agent -p --model sonnet --dangerously-skip-permissions --sandbox workspace --verbose --input-format \
                     stream-json --output-format stream-json";
     assert_eq!((words(&call).as_str(), call.talks), (expected, true));
@@ -45,7 +45,7 @@ fn seed_000_a_goal_has_a_schema_a_budget_and_no_key() {
         ..Settings::default()
     };
     let env: Env = vec![("MAX_THINKING_TOKENS".into(), "9".into()), ("ANTHROPIC_API_KEY".into(), "k".into())];
-    let call = builtin().call(&settings, &start(), "P", &Auth::Login, &env);
+    let call = builtin().call(&settings, Transport::Pipe, &start(), "P", &Auth::Login, &env);
     let expected = format!(
         "agent -p --model sonnet --sandbox workspace --tools Read,StructuredOutput --json-schema {SCHEMA} --verbose --input-format \
          stream-json --output-format stream-json"
@@ -56,7 +56,7 @@ fn seed_000_a_goal_has_a_schema_a_budget_and_no_key() {
 
 #[test]
 fn seed_000_the_summariser_looks_and_thinks_fully() {
-    let call = builtin().summary_call(&Auth::Key("k".into()), &Env::new());
+    let call = builtin().summary_call(Transport::Pipe, "P", &Auth::Key("k".into()), &Env::new());
     assert!(
         words(&call).starts_with(
             "agent --sandbox read-only -p --model haiku --tools Read,Glob,Grep,StructuredOutput --verbose"
@@ -69,10 +69,29 @@ fn seed_000_the_summariser_looks_and_thinks_fully() {
 #[test]
 fn an_argument_prompt_comes_last_and_long_ones_go_by_file() {
     let settings = Settings { output_format: OutputFormat::Text, ..Settings::default() };
-    let call = builtin().call(&settings, &start(), "-do it", &Auth::Ambient, &Env::new());
+    let call = builtin().call(&settings, Transport::Pipe, &start(), "-do it", &Auth::Ambient, &Env::new());
     assert!(words(&call).ends_with("--output-format text -- -do it") && !call.talks);
-    assert!(needs_file(&settings, &"x".repeat(7_001)) && !needs_file(&settings, &"ü".repeat(7_000)));
-    assert!(!needs_file(&Settings::default(), &"x".repeat(70_000)), "a pipe takes any length");
+    for (format, transport, length, filed) in [
+        (OutputFormat::Text, Transport::Pipe, 7_001, true),
+        (OutputFormat::Text, Transport::Pipe, 7_000, false),
+        (OutputFormat::StreamJson, Transport::Terminal, 7_001, true),
+        (OutputFormat::StreamJson, Transport::Terminal, 7_000, false),
+        (OutputFormat::StreamJson, Transport::Pipe, 70_000, false),
+    ] {
+        assert_eq!(needs_file(format, transport, &"ü".repeat(length)), filed, "{format:?} {transport:?} {length}");
+    }
+}
+
+#[test]
+fn seed_001_on_a_terminal_the_prompt_is_an_argument_and_events_come_out() {
+    let env: Env = vec![("TERM".into(), "dumb".into())];
+    let call = builtin().call(&Settings::default(), Transport::Terminal, &start(), "P", &Auth::Ambient, &env);
+    let expected = "agent -p --model sonnet --dangerously-skip-permissions --verbose --output-format stream-json -- P";
+    assert_eq!((words(&call).as_str(), call.talks), (expected, false));
+    assert!(call.env.contains(&("TERM".into(), "xterm-256color".into())), "{:?}", call.env);
+    let summary = builtin().summary_call(Transport::Terminal, "P", &Auth::Ambient, &env);
+    assert!(words(&summary).ends_with(&format!("--output-format stream-json --json-schema {SCHEMA} -- P")));
+    assert!(!words(&summary).contains("--input-format") && !summary.talks);
 }
 
 #[test]
@@ -82,7 +101,7 @@ fn money_left_and_the_session_are_passed_on() {
         allowance: Allowance { usd: Some(0.25), ..Allowance::default() },
         ..start()
     };
-    let call = builtin().call(&Settings::default(), &start, "P", &Auth::Ambient, &Env::new());
+    let call = builtin().call(&Settings::default(), Transport::Pipe, &start, "P", &Auth::Ambient, &Env::new());
     assert!(words(&call).contains("--max-budget-usd 0.2500 --resume s1"), "{}", words(&call));
 }
 
@@ -100,4 +119,19 @@ fn seed_001_auto_takes_claude_first() {
     assert_eq!(pick("auto").unwrap(), "claude");
     assert_eq!(pick("./claude").unwrap(), "./claude");
     assert!(matches!(pick("./nothing"), Err(BackendError::NoProgram(_))));
+}
+
+#[test]
+fn seed_001_claude_by_name_gets_a_terminal_unless_it_is_this_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let exe = dir.path().join("ralph");
+    std::fs::write(&exe, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&exe, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let claude = dir.path().join("claude");
+    let needs = |wish: &str| choose(wish, &exe, dir.path(), dir.path().as_os_str()).unwrap().needs_terminal;
+    std::fs::copy(&exe, &claude).unwrap();
+    assert_eq!(["auto", "claude", "builtin", "./claude", "ralph"].map(needs), [true, true, false, false, false]);
+    std::fs::remove_file(&claude).unwrap();
+    std::os::unix::fs::symlink(&exe, &claude).unwrap();
+    assert_eq!(["auto", "claude"].map(needs), [false, false]);
 }

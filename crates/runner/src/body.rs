@@ -5,6 +5,7 @@ use crate::checks::{self, Check};
 use crate::git::{Git, Snapshot};
 use crate::job::{Job, Sink};
 use crate::record::Recorder;
+use crate::transport::Need;
 use crate::{Lock, LockError, RunsError, direnv, prompt, replay, resets, runs, summary};
 use cycle::{
     AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Report, Resumed,
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 mod day;
+mod launch;
 mod work;
 
 use work::{Doing, Happened};
@@ -55,8 +57,8 @@ pub async fn run(
     sinks: &mut [Box<dyn Sink>],
     commands: &mut mpsc::Receiver<Command>,
 ) -> Result<VerdictKind, RunError> {
-    let mut body = Body::prepare(job, sinks).await?;
-    let mut inputs = VecDeque::from([Input::Start]);
+    let (mut body, first) = Body::prepare(job, sinks).await?;
+    let mut inputs = VecDeque::from([first]);
     let mut listening = true;
     loop {
         while let Some(input) = inputs.pop_front() {
@@ -108,11 +110,14 @@ struct Body<'a> {
     wake: Option<u64>,
     run: String,
     before: Option<Snapshot>,
+    /// Of a terminal.
+    need: Need,
     _lock: Lock,
 }
 
 impl<'a> Body<'a> {
-    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<Self, RunError> {
+    /// Ready to go, and what to go on from.
+    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<(Self, Input), RunError> {
         let stamp = jiff::Timestamp::now().to_zoned(job.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string();
         let run = match &job.resume {
             Some(id) => id.clone(),
@@ -159,16 +164,26 @@ impl<'a> Body<'a> {
             resumed,
         };
         let doing = Doing::Nothing;
-        let mut body =
-            Self { job, env, git, checks, recorder, sinks, state, doing, wake: None, run, before: None, _lock: lock };
-        if let Some((iteration, receipt)) = torn {
-            body.tell(EventKind::IterationEnded { iteration, receipt });
-        }
+        let mut body = Self {
+            job,
+            env,
+            git,
+            checks,
+            recorder,
+            sinks,
+            state,
+            doing,
+            wake: None,
+            run,
+            before: None,
+            need: Need::default(),
+            _lock: lock,
+        };
         body.tell(EventKind::RunStarted(Box::new(started)));
         for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning) {
             body.tell(EventKind::Warning { iteration: None, text });
         }
-        Ok(body)
+        Ok((body, torn.map_or(Input::Start, Input::Recovered)))
     }
 
     /// An event of our own: remembered, recorded, shown.
@@ -248,6 +263,7 @@ impl<'a> Body<'a> {
     fn show_todo(&mut self) {
         let todo = prompt::read(&self.job.folder, &self.job.settings).ok().and_then(|sources| sources.todo);
         let items = todo.map(|todo| todo_items(&todo)).unwrap_or_default();
+        let items = if items.is_empty() { crate::issues::items(&self.job.folder) } else { items };
         if !items.is_empty() {
             self.tell(EventKind::Todo { items });
         }

@@ -18,7 +18,7 @@ const CONTENT_MAX: u64 = 1024 * 1024;
 const COMMITS_MAX: &str = "--max-count=20";
 
 /// Configuration that could run something, or look elsewhere, set to nothing.
-const PINS: [(&str, &str); 12] = [
+const PINS: [(&str, &str); 14] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -31,6 +31,9 @@ const PINS: [(&str, &str); 12] = [
     ("commit.gpgSign", "false"),
     ("safe.bareRepository", "explicit"),
     ("submodule.recurse", "false"),
+    // A commit may start a collection, which asks a program of the repository's what to keep.
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
 ];
 
 /// A repository to ask. `None` where there is none, or no git.
@@ -54,17 +57,16 @@ impl Git {
     pub(crate) async fn open(folder: &Path, env: &Env) -> Option<Self> {
         let path = get(env, "PATH")?;
         let program = on_path("git", path)?;
-        let mut git = Self { program, folder: folder.to_owned(), env: git_env(env) };
+        let git = Self { program, folder: folder.to_owned(), env: git_env(env) };
         git.run(&["rev-parse", "--is-inside-work-tree"]).await.filter(|answer| answer.trim() == "true")?;
-        git.disarm_filters().await;
         Some(git)
     }
 
     /// Filters run on content during a mere status. Their names are the repository's to choose, so each is
-    /// emptied by name.
-    async fn disarm_filters(&mut self) {
+    /// emptied by name, and anew each time: the agent that has just worked here may have added some.
+    async fn disarmed(&self) -> Self {
         let listed =
-            self.run(&["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff)\."]).await;
+            self.run(&["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff|hook)\."]).await;
         let names: Vec<String> =
             listed.unwrap_or_default().split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let dangerous = |name: &&String| {
@@ -74,7 +76,11 @@ impl Git {
         let mut pins: Vec<(String, &str)> = PINS.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         pins.extend(names.iter().filter(dangerous).map(|name| (name.clone(), "")));
         pins.extend(names.iter().filter(|name| name.ends_with(".required")).map(|name| (name.clone(), "false")));
-        pin(&mut self.env, &pins);
+        let hooks = names.iter().filter(|name| name.starts_with("hook.")).filter_map(|name| name.rsplit_once('.'));
+        pins.extend(hooks.map(|(hook, _)| (format!("{hook}.enabled"), "false")));
+        let mut git = self.clone();
+        pin(&mut git.env, &pins);
+        git
     }
 
     async fn run(&self, args: &[&str]) -> Option<String> {
@@ -91,8 +97,9 @@ impl Git {
     }
 
     pub(crate) async fn snapshot(&self) -> Option<Snapshot> {
-        let head = self.head().await;
-        let changed = self.dirty().await?;
+        let git = self.disarmed().await;
+        let head = git.head().await;
+        let changed = git.dirty().await?;
         let mut hasher = DefaultHasher::new();
         head.hash(&mut hasher);
         let dirty: BTreeMap<String, u64> =
@@ -113,6 +120,10 @@ impl Git {
 
     /// What is different now from `before`, committed or not.
     pub(crate) async fn changes(&self, before: &Snapshot) -> Changes {
+        self.disarmed().await.changes_since(before).await
+    }
+
+    async fn changes_since(&self, before: &Snapshot) -> Changes {
         let since = before.head.as_deref().unwrap_or(EMPTY_TREE);
         let numstat =
             ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"];
@@ -140,12 +151,13 @@ impl Git {
 
     /// Commits everything but our own files. Hooks do not run.
     pub(crate) async fn commit(&self, message: &str) -> Result<(), &'static str> {
-        self.run(&["add", "-A", "--", ".", ":(exclude).ralph"]).await.ok_or("git add failed")?;
-        if self.run(&["diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"]).await.is_some() {
+        let git = self.disarmed().await;
+        git.run(&["add", "-A", "--", ".", ":(exclude).ralph"]).await.ok_or("git add failed")?;
+        if git.run(&["diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"]).await.is_some() {
             return Ok(());
         }
         let args = ["commit", "-q", "--no-verify", "--no-gpg-sign", "-m", message];
-        self.run(&args).await.map(drop).ok_or("git commit failed; are user.name and user.email set in this repository?")
+        git.run(&args).await.map(drop).ok_or("git commit failed; are user.name and user.email set in this repository?")
     }
 }
 

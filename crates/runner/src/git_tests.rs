@@ -90,3 +90,31 @@ fn adversary_25_nothing_the_repository_says_is_run() {
         assert!(!folder.join("sprung").exists(), "something ran");
     });
 }
+
+/// Between two looks at the repository an agent has worked in it.
+#[test]
+fn adversary_25_what_is_added_later_is_not_run_either() {
+    block(async {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path();
+        sh(folder, "git init -q . && echo a > a && git add . && git commit -qm start").await;
+        let git = Git::open(folder, &env()).await.unwrap();
+        let before = git.snapshot().await.unwrap();
+        let trap = format!("touch {}/sprung; cat", folder.display());
+        sh(
+            folder,
+            &format!(
+                "git config filter.late.clean '{trap}'; git config filter.late.required true; git config gc.auto 1; \
+                 git config gc.recentObjectsHook '{trap}'; git config hook.late.command '{trap}'; \
+                 git config hook.late.event pre-commit; git config diff.late.textconv '{trap}'; \
+                 echo '* filter=late diff=late' > .gitattributes; echo b > a"
+            ),
+        )
+        .await;
+        let _ = std::fs::remove_file(folder.join("sprung"));
+        assert_ne!(git.snapshot().await.unwrap().tree, before.tree);
+        assert!(git.changes(&before).await.files.iter().any(|file| file.path == "a"));
+        git.commit("x").await.unwrap();
+        assert!(!folder.join("sprung").exists(), "something ran");
+    });
+}

@@ -14,6 +14,7 @@ mod files;
 mod folder;
 mod git;
 mod init;
+mod issues;
 mod job;
 mod lock;
 mod plain;
@@ -26,6 +27,7 @@ mod settings;
 mod span;
 mod summary;
 mod thinking;
+mod transport;
 mod watch;
 
 pub use backend::{Backend, BackendError, choose};

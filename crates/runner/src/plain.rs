@@ -1,17 +1,26 @@
 //! A run as lines of text, for logs and for terminals without a screen; and as JSON, for programs.
 
 use crate::Sink;
-use cycle::{EventKind, LoopEvent, Outcome, Receipt, Speech, ToolCall, Verdict};
+use cycle::amounts::{clock, count, duration, usd};
+use cycle::{CheckFinished, EventKind, LoopEvent, Outcome, Question, Receipt, Speech, TodoItem, TodoState, ToolCall};
+use cycle::{ToolResult, Verdict, clean};
+use std::collections::HashMap;
 use std::io::Write;
 
 /// What a line shows of a tool's argument, and of a failed result.
 const SHOWN: usize = 100;
+/// Calls whose results are still to come. An agent with more at once has its failures shown without a name.
+const OPEN_MAX: usize = 256;
 
 /// Events as lines. Whatever agents write is made harmless first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
     folder: String,
     most: u32,
+    /// Names of the calls that run, by id.
+    open: HashMap<String, String>,
+    /// Done and all, as last told.
+    todo: (usize, usize),
 }
 
 impl Plain {
@@ -21,54 +30,69 @@ impl Plain {
                 self.folder = format!("{}/", start.folder);
                 self.most = start.limits.iterations;
                 let again = start.resumed.as_ref().map_or(String::new(), |resumed| {
-                    format!(", going on after {} iterations and ${:.2}", resumed.iterations, resumed.cost_usd)
+                    format!(", going on after {} iterations and {}", resumed.iterations, usd(resumed.cost_usd))
                 });
                 format!("ralph ▸ {} · run {} · {} {}{again}", start.title, start.run, start.backend, start.model)
             }
             EventKind::IterationStarted(start) => {
+                self.open.clear();
                 let of = if self.most > 0 { format!(" of {}", self.most) } else { String::new() };
                 let again = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
-                format!("── iteration {}{of}{again} ──", start.iteration)
+                format!("\n── iteration {}{of}{again} ──", start.iteration)
             }
             EventKind::AgentText(Speech { partial: false, text, parent: None, .. }) => indented(text),
             EventKind::ToolCall(call) => self.call(call),
-            EventKind::ToolResult(result) if result.is_error => format!("    ✗ {}", first_line(&result.text)),
+            EventKind::ToolResult(result) => return self.result(result).iter().map(|line| harmless(line)).collect(),
             EventKind::PermissionDenied { tool, message, .. } => format!("  ✗ {tool} was not allowed: {message}"),
-            EventKind::Question(question) => format!("  ? {}", question.text),
+            EventKind::Question(question) => question_lines(question),
             EventKind::Answered { text, .. } => format!("  answer: {text}"),
-            EventKind::CheckFinished(check) => {
-                let mark = if check.passed { "✓" } else { "✗" };
-                let mut text = format!("  {mark} check: {} ({})", check.command, seconds(check.duration_ms));
-                if !check.passed {
-                    text.push_str(&format!("\n{}", indented(check.output.trim())));
-                }
-                text
-            }
+            EventKind::Todo { items } => return self.todo(items).into_iter().collect(),
+            EventKind::CheckFinished(check) => check_lines(check),
             EventKind::Waiting { until, reason, .. } => {
-                format!("  waiting {} ({reason})", seconds(until.saturating_sub(event.at)))
+                format!("  waits {}: {reason}", clock(until.saturating_sub(event.at)))
             }
             EventKind::Paused => "  paused".into(),
             EventKind::Resumed => "  going on".into(),
             EventKind::Steered { text, .. } => format!("  steered: {text}"),
             EventKind::StrategyChanged { strategy, reason, .. } => format!("  {reason}; trying {strategy}"),
             EventKind::Summarised { through, .. } => format!("  summarised the iterations up to {through}"),
-            EventKind::IterationEnded { iteration, receipt } => receipt_line(*iteration, receipt),
+            EventKind::IterationEnded { iteration, receipt } => receipt_lines(*iteration, receipt),
             EventKind::Warning { text, .. } => format!("  ! {text}"),
-            EventKind::Verdict(verdict) => verdict_line(verdict),
+            EventKind::Verdict(verdict) => verdict_lines(verdict),
             _ => return Vec::new(),
         };
         text.lines().map(harmless).collect()
     }
 
-    fn call(&self, call: &ToolCall) -> String {
+    fn call(&mut self, call: &ToolCall) -> String {
+        if self.open.len() < OPEN_MAX {
+            self.open.insert(call.id.clone(), call.name.clone());
+        }
         let names =
             ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "skill"];
         let main = names.iter().find_map(|name| call.input[*name].as_str());
         let main = main
             .map_or_else(|| if call.input.is_object() { String::new() } else { call.input.to_string() }, str::to_owned);
-        let nested = if call.parent.is_some() { "  " } else { "" };
-        format!("  {nested}● {:<6} {}", call.name, first_line(&main.replace(&self.folder, "")))
+        tool_line("●", call.parent.as_deref(), &call.name, &first_line(&main.replace(&self.folder, "")))
     }
+
+    /// Only failures are worth a line; with their name, because calls may run side by side.
+    fn result(&mut self, result: &ToolResult) -> Option<String> {
+        let name = self.open.remove(&result.id).unwrap_or_default();
+        result.is_error.then(|| tool_line("✗", result.parent.as_deref(), &name, &failure(&result.text)))
+    }
+
+    fn todo(&mut self, items: &[TodoItem]) -> Option<String> {
+        let done = items.iter().filter(|item| item.state == TodoState::Done).count();
+        let now = (done, items.len());
+        let before = std::mem::replace(&mut self.todo, now);
+        (before != now).then(|| format!("  todo: {done} of {} done", items.len()))
+    }
+}
+
+fn tool_line(mark: &str, parent: Option<&str>, name: &str, words: &str) -> String {
+    let nested = if parent.is_some() { "  " } else { "" };
+    format!("  {nested}{mark} {name:<6} {words}")
 }
 
 fn first_line(text: &str) -> String {
@@ -76,20 +100,34 @@ fn first_line(text: &str) -> String {
     cycle::bounded(line.trim(), SHOWN)
 }
 
+/// An exit code says little without the line after it.
+fn failure(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
+    cycle::bounded(&lines.join(": "), SHOWN)
+}
+
 fn indented(text: &str) -> String {
     text.trim().lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn seconds(ms: u64) -> String {
-    match ms / 1000 {
-        0..10 => format!("{:.1} s", ms as f64 / 1000.0),
-        count @ 10..120 => format!("{count} s"),
-        count @ 120..7200 => format!("{} min", count / 60),
-        count => format!("{} h {} min", count / 3600, count % 3600 / 60),
+fn question_lines(question: &Question) -> String {
+    let mut text = format!("  ? {}", question.text);
+    for (at, option) in question.options.iter().enumerate() {
+        text.push_str(&format!("\n    {} {option}", at + 1));
     }
+    text
 }
 
-fn receipt_line(iteration: u32, receipt: &Receipt) -> String {
+fn check_lines(check: &CheckFinished) -> String {
+    let mark = if check.passed { "✓" } else { "✗" };
+    let mut text = format!("  {mark} check: {} ({})", check.command, duration(check.duration_ms));
+    if !check.passed {
+        text.push_str(&format!("\n{}", indented(check.output.trim())));
+    }
+    text
+}
+
+fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
     let outcome = match &receipt.outcome {
         Outcome::Progress => "progress",
         Outcome::NoProgress => "no progress",
@@ -103,16 +141,17 @@ fn receipt_line(iteration: u32, receipt: &Receipt) -> String {
     };
     let changed = &receipt.changed;
     let files = changed.files.len() as u64 + changed.more_files;
-    let (added, removed) =
-        changed.files.iter().fold((0, 0), |(added, removed), file| (added + file.added, removed + file.removed));
+    let (added, removed) = changed.files.iter().fold((0u64, 0u64), |(added, removed), file| {
+        (added.saturating_add(file.added), removed.saturating_add(file.removed))
+    });
     let change = match files {
         0 if changed.known => " · nothing changed".to_owned(),
         0 => String::new(),
         1 => format!(" · 1 file +{added} −{removed}"),
         files => format!(" · {files} files +{added} −{removed}"),
     };
-    let tokens = receipt.tokens.total();
-    let spent = format!("${:.2} · {tokens} tokens · {}", receipt.cost_usd, seconds(receipt.duration_ms));
+    let tokens = count(receipt.tokens.total());
+    let spent = format!("{} · {tokens} tokens · {}", usd(receipt.cost_usd), duration(receipt.duration_ms));
     let why = match (&receipt.outcome, &receipt.blocking) {
         (Outcome::Failed { .. } | Outcome::Cut | Outcome::Deferred, Some(why)) => format!("\n  {}", first_line(why)),
         _ => String::new(),
@@ -120,23 +159,18 @@ fn receipt_line(iteration: u32, receipt: &Receipt) -> String {
     format!("iteration {iteration}: {outcome}{change} · {spent}{why}")
 }
 
-fn verdict_line(verdict: &Verdict) -> String {
+fn verdict_lines(verdict: &Verdict) -> String {
     let question = verdict.question.as_ref().map_or(String::new(), |question| {
         format!("\n{}\nAnswer with: ralph answer \"…\", then: ralph resume", indented(&question.text))
     });
     let spent =
-        format!("{} iterations · ${:.2} · {}", verdict.iterations, verdict.cost_usd, seconds(verdict.elapsed_ms));
-    format!("{}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
+        format!("{} iterations · {} · {}", verdict.iterations, usd(verdict.cost_usd), clock(verdict.elapsed_ms));
+    format!("\n{}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
 }
 
-/// Control characters could move the cursor or retitle the window, and direction marks could reorder what
-/// is read: both are shown as a mark instead.
+/// Without blanks at the end, and without anything that a terminal would obey.
 fn harmless(line: &str) -> String {
-    let odd = |letter: char| {
-        letter != '\t' && letter.is_control()
-            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
-    };
-    line.chars().map(|letter| if odd(letter) { '\u{fffd}' } else { letter }).collect()
+    clean::line(line.trim_end()).into_owned()
 }
 
 /// Plain lines, one write each.
@@ -178,35 +212,5 @@ impl<W: Write> Sink for JsonSink<W> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    fn shown(kind: EventKind) -> Vec<String> {
-        let mut plain = Plain { folder: "/w/".into(), most: 3 };
-        plain.lines(&kind.at(0))
-    }
-
-    #[test]
-    fn escape_sequences_from_agents_are_neutralised() {
-        let text = "a\u{1b}]0;title\u{7}b\r\u{202e}c";
-        let speech = Speech { iteration: 1, text: text.into(), partial: false, parent: None };
-        let line = shown(EventKind::AgentText(speech)).remove(0);
-        assert!(!line.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{line:?}");
-        assert!(line.contains("title"));
-    }
-
-    #[test]
-    fn a_call_is_one_line_with_a_relative_path() {
-        let call = |input: Value| ToolCall { iteration: 1, id: "t".into(), name: "Read".into(), input, parent: None };
-        assert_eq!(shown(EventKind::ToolCall(call(json!({"file_path": "/w/src/a.rs"})))), ["  ● Read   src/a.rs"]);
-        assert_eq!(shown(EventKind::ToolCall(call(json!({"command": "a\nb"})))), ["  ● Read   a"]);
-        assert_eq!(shown(EventKind::ToolCall(call(json!(null)))).len(), 1);
-    }
-
-    #[test]
-    fn a_receipt_reads_well() {
-        let receipt = Receipt { cost_usd: 0.5, duration_ms: 61_000, ..Receipt::default() };
-        assert_eq!(receipt_line(2, &receipt), "iteration 2: progress · $0.50 · 0 tokens · 61 s");
-    }
-}
+#[path = "plain_tests.rs"]
+mod tests;

@@ -69,6 +69,11 @@ impl Store {
         self.project.join(safe(id))
     }
 
+    /// Where what was learnt about the project is kept.
+    pub fn memory_dir(&self) -> PathBuf {
+        self.project.join("memory")
+    }
+
     /// Where a sub-agent's own conversation is, or would be.
     pub fn agent_path(&self, id: &str, agent_id: &str) -> PathBuf {
         self.side_dir(id).join("subagents").join(format!("agent-{}.jsonl", safe(agent_id)))

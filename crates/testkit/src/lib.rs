@@ -1,14 +1,17 @@
 //! Helpers for black-box tests: a small world to run a binary in, and the recorded conversations to hold it to.
 //!
 //! Dev-only. A test gets a [`World`] (temporary home, git repository, mock API), starts a binary in it as
-//! [`Run`] with scripted stdin, and looks at the [`Outcome`]. Everything ends by a deadline, with whatever
-//! the binary started. Deliberately absent: assertions, and any knowledge of what the binary does.
+//! [`Run`] with scripted stdin, and looks at the [`Outcome`]; or it sits down at a [`Terminal`], presses keys
+//! and looks at the [`Screen`]. Everything ends by a deadline, with whatever the binary started.
+//! Deliberately absent: assertions, and any knowledge of what the binary does.
 
 pub mod captures;
 pub mod matching;
 mod pipes;
 mod run;
+mod terminal;
 mod world;
 
 pub use run::{Outcome, Run, RunError, Step};
+pub use terminal::{Left, Screen, Terminal, TerminalError};
 pub use world::{World, WorldError};

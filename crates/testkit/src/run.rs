@@ -25,7 +25,8 @@ const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// What happens on stdin, and between.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// One JSON line. `$REQ` is the id of the last `control_request`, `$SID` the first session id.
+    /// One JSON line. `$REQ` is the id of the last `control_request`, `$SID` the first session id, `$TASK` the id of
+    /// the last task that started.
     Send(Value),
     SendRaw(Vec<u8>),
     /// Until the next event that contains this.
@@ -213,7 +214,7 @@ impl Run {
     fn spawn(&self) -> std::io::Result<Child> {
         let mut tries = 1;
         loop {
-            match self.command().spawn() {
+            match self.piped().spawn() {
                 Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES => {
                     tries += 1;
                     std::thread::sleep(BUSY_PAUSE);
@@ -223,19 +224,25 @@ impl Run {
         }
     }
 
-    fn command(&self) -> Command {
+    fn piped(&self) -> Command {
+        let mut command = self.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+    }
+
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         command
             .arg0(&self.name)
             .args(&self.args)
             .current_dir(&self.cwd)
             .env_clear()
-            .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
         command
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        self.deadline
     }
 }
 
@@ -299,12 +306,18 @@ fn write(stdin: Option<&std::sync::mpsc::Sender<Vec<u8>>>, bytes: Vec<u8>) {
 }
 
 fn line(value: &Value, lines: &[String]) -> Vec<u8> {
-    let events = lines.iter().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let request = events
-        .filter(|event| event["type"] == "control_request")
-        .find_map(|event| event["request_id"].as_str().map(str::to_owned));
+    let last = |key: &str, kind: &str, name: &str| {
+        let mut events = lines.iter().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        events.find(|event| event[key] == kind).and_then(|event| event[name].as_str().map(str::to_owned))
+    };
+    let request = last("type", "control_request", "request_id");
+    let task = last("subtype", "task_started", "task_id");
     let session = session_id(lines);
-    let names = [("$REQ", request.as_deref().unwrap_or("$REQ")), ("$SID", session.as_deref().unwrap_or("$SID"))];
+    let names = [
+        ("$REQ", request.as_deref().unwrap_or("$REQ")),
+        ("$SID", session.as_deref().unwrap_or("$SID")),
+        ("$TASK", task.as_deref().unwrap_or("$TASK")),
+    ];
     format!("{}\n", substitute(value, &names)).into_bytes()
 }
 

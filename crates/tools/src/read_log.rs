@@ -19,6 +19,8 @@ pub struct ReadLog(Arc<Mutex<Entries>>);
 #[derive(Debug, Default)]
 struct Entries {
     seen: HashMap<PathBuf, Entry>,
+    /// Read or changed since [`ReadLog::take_touched`] was last asked, each once.
+    touched: Vec<PathBuf>,
     clock: u64,
 }
 
@@ -65,6 +67,7 @@ impl ReadLog {
     /// before; of a state it had not seen, nothing.
     pub fn edited(&self, real: &Path, before: &Stamp, after: Stamp) {
         let mut entries = self.lock();
+        entries.touch(real);
         let Some(entry) = entries.seen.get_mut(real) else { return };
         if !entry.stamp.same_state(before) {
             entry.whole = false;
@@ -100,8 +103,14 @@ impl ReadLog {
         self.lock().seen.values_mut().for_each(|entry| entry.asked.clear());
     }
 
+    /// The files that were read or changed since the last time this was asked.
+    pub fn take_touched(&self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.lock().touched)
+    }
+
     fn update(&self, real: &Path, stamp: Stamp, change: impl FnOnce(&mut Entry)) {
         let mut entries = self.lock();
+        entries.touch(real);
         entries.clock += 1;
         let at = entries.clock;
         entries.make_room_for(real);
@@ -120,6 +129,12 @@ impl ReadLog {
 }
 
 impl Entries {
+    fn touch(&mut self, real: &Path) {
+        if self.touched.len() < MAX_FILES && !self.touched.iter().any(|known| known == real) {
+            self.touched.push(real.to_owned());
+        }
+    }
+
     fn make_room_for(&mut self, real: &Path) {
         if self.seen.len() < MAX_FILES || self.seen.contains_key(real) {
             return;
@@ -185,6 +200,16 @@ mod tests {
         log.forget_answers();
         assert!(!log.repeats(path, &stamp(1), Range::default()));
         assert_eq!(log.seen(path).map(|seen| seen.whole), Some(true));
+    }
+
+    #[test]
+    fn what_was_touched_is_told_once() {
+        let log = ReadLog::default();
+        log.viewed(Path::new("/a"), stamp(1), (1, 2), 9);
+        log.known(Path::new("/a"), stamp(1));
+        log.edited(Path::new("/b"), &stamp(1), stamp(2));
+        assert_eq!(log.take_touched(), [Path::new("/a"), Path::new("/b")]);
+        assert!(log.take_touched().is_empty());
     }
 
     #[test]

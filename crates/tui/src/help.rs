@@ -27,7 +27,7 @@ const READ: &[(&str, &str)] = &[
     ("Home End", "to the start, to the end"),
     ("Tab Enter", "choose a call, unfold it"),
     ("e", "unfold everything, or fold it"),
-    ("/ n N", "search, older, newer"),
+    ("/ n N Esc", "search, older, newer, enough"),
     ("f", "filter: all, words, tools, problems"),
 ];
 

@@ -105,7 +105,8 @@ fn running(state: &mut State, key: KeyEvent) -> Option<Action> {
         KeyCode::Char('p') => return Some(Action::Tell(toggle_pause(state))),
         KeyCode::Char('s') => begin(state, Purpose::Steer),
         KeyCode::Char('a') if state.question.is_some() => begin(state, Purpose::Answer),
-        KeyCode::Char('x') => state.reader.mode = Mode::Stopping,
+        // Whoever wants to quit is asked, too.
+        KeyCode::Char('x' | 'q') => state.reader.mode = Mode::Stopping,
         _ => {}
     }
     None
@@ -163,6 +164,8 @@ fn typed(state: &mut State, purpose: Purpose, text: &str) -> Option<Action> {
     match purpose {
         Purpose::Search => {
             text.clone_into(&mut state.reader.search);
+            // From the end again: what was chosen before belongs to another search.
+            state.reader.selected = None;
             find(state, true);
             None
         }
@@ -205,7 +208,13 @@ fn find(state: &mut State, older: bool) {
     if wanted.is_empty() {
         return;
     }
-    jump(state, older, |entry| entry.plain().to_ascii_lowercase().contains(&wanted));
+    let found = jump(state, older, |entry| entry.plain().to_ascii_lowercase().contains(&wanted));
+    state.reader.missed = !found;
+    // What was found may be folded away.
+    let folded = state.reader.selected.filter(|id| found && !window(state).says(*id, &wanted));
+    if let Some(entry) = folded.and_then(|id| state.feed.get_mut(id)) {
+        entry.open = Some(true);
+    }
 }
 
 fn select(state: &mut State, older: bool) {
@@ -216,7 +225,8 @@ fn is_thought(body: &Body) -> bool {
     matches!(body, Body::Speech(speech) if speech.thinking)
 }
 
-fn jump(state: &mut State, older: bool, fits: impl Fn(&Entry) -> bool) {
+/// Chooses the next entry that fits; `false` where there is none.
+fn jump(state: &mut State, older: bool, fits: impl Fn(&Entry) -> bool) -> bool {
     let filter = state.reader.filter;
     let from = state.reader.selected;
     let fits = |entry: &&Entry| filter.shows(entry) && fits(entry);
@@ -227,11 +237,12 @@ fn jump(state: &mut State, older: bool, fits: impl Fn(&Entry) -> bool) {
         (false, Some(from)) => entries.iter().filter(|entry| entry.id > from).find(fits),
         (false, None) => None,
     };
-    let Some(id) = found.map(|entry| entry.id) else { return };
+    let Some(id) = found.map(|entry| entry.id) else { return false };
     state.reader.selected = Some(id);
     if !window(state).shows(id) {
         scroll(state, |window| window.at_entry(id));
     }
+    true
 }
 
 /// What was chosen one by one gives way.

@@ -115,8 +115,17 @@ fn a_search_goes_to_what_it_finds() {
     let before = state.reader.scroll;
     write(&mut state, "/nowhere\n");
     assert_eq!(state.reader.scroll, before);
+    assert!(screen(&mut state, 80, 15).contains("/nowhere: no more found"));
     key(&mut state, KeyCode::Esc);
     assert!(state.reader.search.is_empty());
+}
+
+#[test]
+fn what_is_found_in_a_folded_answer_is_unfolded() {
+    let mut state = at_80x24();
+    assert!(!screen(&mut state, 80, 40).contains("fn lex() {}"));
+    write(&mut state, "/fn lex\n");
+    assert!(screen(&mut state, 80, 40).contains("fn lex() {}"));
 }
 
 #[test]

@@ -7,27 +7,33 @@
 //! for anything but a terminal.
 
 mod amounts;
-mod clean;
 mod feed;
 #[cfg(test)]
 mod fixture;
 mod header;
 mod help;
+#[cfg(test)]
+mod hostile_tests;
 mod keys;
 mod lines;
 mod markdown;
 mod reader;
+#[cfg(test)]
+mod recorded_tests;
 pub mod replay;
 mod screen;
 mod scroll;
 mod side;
 mod state;
+mod terminal;
 mod theme;
 mod tool;
 mod view;
 mod wrap;
 
+use cycle::clean;
 pub use keys::Command;
-pub use screen::{Options, play, restore, run};
+pub use screen::{Options, play, run};
 pub use state::State;
+pub use terminal::restore;
 pub use view::view;

@@ -8,14 +8,21 @@ use cycle::{Outcome, Question, Receipt, Verdict, VerdictKind};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+/// Between the feed's text and what is beside it.
+const MARGIN: usize = 1;
 /// Narrower feeds drop durations: the subject is worth more.
 const DURATIONS_FROM: usize = 50;
 const DURATION_COLUMNS: usize = 9;
 const NAME_COLUMNS: usize = 6;
+/// What is folded of a line of output stands further in, so that lines can be told apart.
+const HANG: usize = 4;
 /// Rows of a diff, of a failure's output, that show without unfolding.
 const DIFF_ROWS: usize = 6;
 const FAILURE_ROWS: usize = 3;
 const CHECK_ROWS: usize = 5;
+
+/// A blank that lines are not folded at.
+const STICKY: &str = "\u{a0}";
 
 /// What the rows of an entry depend on besides the entry.
 pub struct Look<'a> {
@@ -25,7 +32,7 @@ pub struct Look<'a> {
 
 impl<'a> Look<'a> {
     pub fn new(state: &'a State, width: usize) -> Self {
-        Self { width: width.max(1), state }
+        Self { width: width.saturating_sub(MARGIN).max(1), state }
     }
 
     pub fn rows(&self, entry: &Entry) -> Vec<Line<'static>> {
@@ -67,7 +74,7 @@ impl<'a> Look<'a> {
 
     fn speech(&self, speech: &Speech) -> Vec<Line<'static>> {
         let indent = indent(speech.parent.as_deref());
-        let mut rows = markdown::render(&speech.text, speech.growing, self.inner(indent + 1));
+        let mut rows = markdown::render(&speech.text, speech.growing, self.inner(indent));
         if speech.growing {
             let cursor = Span::styled("▌", theme::ACCENT);
             match rows.last_mut() {
@@ -142,7 +149,7 @@ impl<'a> Look<'a> {
         if with_duration {
             let used: usize = spans.iter().map(Span::width).sum();
             let took = amounts::duration(head.took);
-            let gap = (self.width - 1).saturating_sub(used + wrap::columns(&took)).max(1);
+            let gap = self.width.saturating_sub(used + wrap::columns(&took)).max(1);
             spans.push(Span::raw(" ".repeat(gap)));
             spans.push(Span::styled(took, theme::DIM));
         }
@@ -178,7 +185,9 @@ impl<'a> Look<'a> {
         let kept = if from_end { &lines[more..] } else { &lines[..lines.len() - more] };
         let width = self.inner(6);
         let mut rows: Vec<Line<'static>> = if shown == usize::MAX {
-            kept.iter().flat_map(|line| wrap::fold(&Line::styled((*line).to_owned(), theme::DIM), width, 0)).collect()
+            kept.iter()
+                .flat_map(|line| wrap::fold(&Line::styled((*line).to_owned(), theme::DIM), width, HANG))
+                .collect()
         } else {
             kept.iter().map(|line| Line::styled(wrap::cut(line, width), theme::DIM)).collect()
         };
@@ -224,7 +233,12 @@ impl<'a> Look<'a> {
 
     fn receipt(&self, receipt: &Receipt) -> Vec<Line<'static>> {
         let mut rows = self.marked("└ ", &receipt_words(receipt), theme::DIM);
-        if let Some(blocking) = &receipt.blocking {
+        for span in rows.iter_mut().flat_map(|row| &mut row.spans) {
+            span.content = span.content.replace(STICKY, " ").into();
+        }
+        // A failed check and a question stand above already.
+        let new = matches!(receipt.outcome, Outcome::Failed { .. } | Outcome::Deferred | Outcome::Cut);
+        if let Some(blocking) = receipt.blocking.as_deref().filter(|_| new) {
             rows.extend(self.marked("  ", blocking, theme::PLAIN));
         }
         rows
@@ -234,6 +248,16 @@ impl<'a> Look<'a> {
         let style = verdict_style(verdict.verdict);
         let mut rows = vec![Line::default()];
         rows.extend(self.marked("■ ", &format!("{}: {}", verdict.verdict.word(), verdict.reason), style));
+        let sums = [
+            plural(u64::from(verdict.iterations), "iteration"),
+            format!("{} tokens", amounts::count(verdict.tokens.total())),
+            amounts::usd(verdict.cost_usd),
+            amounts::clock(verdict.elapsed_ms),
+        ];
+        rows.extend(self.marked("  ", &sums.join(" · "), theme::DIM));
+        if verdict.verdict == VerdictKind::Blocked {
+            rows.extend(self.marked("  ", "ralph answer TEXT, then ralph resume", theme::PLAIN));
+        }
         rows
     }
 
@@ -351,7 +375,8 @@ fn receipt_words(receipt: &Receipt) -> String {
     words.push(plural(receipt.tool_calls, "call"));
     words.push(amounts::usd(receipt.cost_usd));
     words.push(amounts::duration(receipt.duration_ms));
-    words.join(" · ")
+    // Folded between facts, not inside them.
+    words.join("\n").replace(' ', STICKY).replace('\n', &format!("{STICKY}· "))
 }
 
 fn plural(count: u64, word: &str) -> String {

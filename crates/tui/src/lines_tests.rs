@@ -23,8 +23,17 @@ fn a_receipt_in_one_line() {
             tool_calls: 1,
             ..Receipt::default()
         };
-        assert_eq!(receipt_words(&receipt), words);
+        assert_eq!(receipt_words(&receipt).replace(STICKY, " "), words);
     }
+}
+
+#[test]
+fn a_receipt_is_folded_between_its_facts() {
+    let receipt = Receipt { cost_usd: 0.25, duration_ms: 4_200, tool_calls: 12, ..Receipt::default() };
+    let state = fold_kinds([started(1), cycle::EventKind::IterationEnded { iteration: 1, receipt: Box::new(receipt) }]);
+    let rows = Look::new(&state, 34).rows(&state.feed.entries()[1]);
+    let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    assert_eq!(rows, ["  └ progress · 12 calls · $0.25 ·", "    4.2 s"]);
 }
 
 #[test]

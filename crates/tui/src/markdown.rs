@@ -36,15 +36,26 @@ fn settle(text: &str) -> Cow<'_, str> {
     if text.lines().filter(|line| is_fence(line)).count() % 2 == 1 {
         return Cow::Borrowed(text);
     }
-    let paragraph = &text[text.rfind("\n\n").map_or(0, |at| at + 2)..];
+    let start = text.rfind("\n\n").map_or(0, |at| at + 2);
+    let paragraph = &text[start..];
+    if paragraph.starts_with('|') {
+        return Cow::Borrowed(&text[..start + whole_rows(paragraph)]);
+    }
     let odd = |mark: &str| paragraph.matches(mark).count() % 2 == 1;
     let closing = match (odd("`"), odd("**")) {
+        (true, _) if paragraph.ends_with('`') => return Cow::Borrowed(&text[..text.len() - 1]),
         (true, _) => "`",
         (false, true) if paragraph.ends_with("**") => return Cow::Borrowed(&text[..text.len() - 2]),
         (false, true) => "**",
         (false, false) => return Cow::Borrowed(text),
     };
     Cow::Owned(format!("{}{closing}", text.trim_end()))
+}
+
+/// A table grows by whole rows, and its head waits for the line that makes it one.
+fn whole_rows(table: &str) -> usize {
+    let whole = table.rfind('\n').map_or(0, |at| at + 1);
+    if table[..whole].lines().count() < 2 { 0 } else { whole }
 }
 
 fn is_fence(line: &str) -> bool {

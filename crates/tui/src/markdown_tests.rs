@@ -41,10 +41,14 @@ fn growing_text_does_not_flicker() {
         ("some **bo", vec!["some bo"]),
         ("some **", vec!["some"]),
         ("run `cargo te", vec!["run cargo te"]),
+        ("run `", vec!["run"]),
         ("text\n-", vec!["text"]),
         ("text\n===", vec!["text"]),
         ("```\nlet x = **y", vec!["  let x = **y"]),
         ("5 apples", vec!["5 apples"]),
+        ("x\n\n| a | b", vec!["x"]),
+        ("x\n\n| a | b |\n|--", vec!["x"]),
+        ("| a | b |\n|---|---|\n| 1", vec!["a  b"]),
     ] {
         assert_eq!(plain(text, true, 40), rows, "{text:?}");
     }

@@ -1,5 +1,6 @@
 //! What the person in front of the screen is doing: reading where, typing what, looking for what.
 
+use crate::clean;
 use crate::feed::{Body, Entry};
 use crate::tool::Status;
 
@@ -12,6 +13,8 @@ pub struct Reader {
     pub mode: Mode,
     pub filter: Filter,
     pub search: String,
+    /// The last step of the search found nothing more.
+    pub missed: bool,
     pub selected: Option<u64>,
     /// Everything that can be unfolded is.
     pub open_all: bool,
@@ -115,7 +118,7 @@ impl Input {
     /// Line ends become blanks: this is one line.
     pub fn insert(&mut self, text: &str) {
         for c in text.chars().map(|c| if c == '\n' || c == '\r' { ' ' } else { c }) {
-            if self.text.len() + c.len_utf8() > INPUT_MAX || c.is_control() {
+            if self.text.len() + c.len_utf8() > INPUT_MAX || c.is_control() || clean::is_hidden(c) {
                 continue;
             }
             self.text.insert(self.cursor, c);
@@ -168,7 +171,7 @@ mod tests {
     #[test]
     fn typing_moves_by_characters() {
         let mut input = Input::default();
-        input.insert("aü世\nb\u{1b}");
+        input.insert("aü世\nb\u{1b}\u{202e}\u{200b}");
         assert_eq!(input.text, "aü世 b");
         input.left();
         input.left();

@@ -1,25 +1,23 @@
-//! The terminal: entered, drawn at most 30 times a second, and given back on every way out.
+//! A state on the terminal: drawn at most 30 times a second, changed by events and keys.
 //!
 //! Events are folded on a thread of their own, so a terminal that does not take its bytes holds up
 //! nobody but itself. Deliberately absent: signals. Whoever handles them lets the events end, or calls
-//! [`restore`] before the process is gone.
+//! [`crate::restore`] before the process is gone.
 
 use crate::keys::{self, Action, Command};
 use crate::replay::{Player, Recording};
 use crate::state::State;
+use crate::terminal::{self, Entered, Picture};
 use crate::view::view;
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
-use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
-};
-use crossterm::{cursor, event, execute};
+use crossterm::event::{Event, KeyEventKind};
+use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use crossterm::{event, queue};
 use cycle::LoopEvent;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use std::io::{self, Stdout};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// 30 draws a second: more is invisible and costs the agent's processor time.
@@ -32,7 +30,8 @@ const KEYS_PER_FRAME: usize = 64;
 pub struct Options {
     /// Milliseconds since 1970.
     pub clock: fn() -> u64,
-    /// Stay after the run's end until a person leaves.
+    /// Stay after the run's end until a person leaves. A run that somebody ended, or that never got to a
+    /// verdict, is left at once all the same.
     pub hold: bool,
 }
 
@@ -52,19 +51,6 @@ where
 pub fn play(recording: Recording) -> io::Result<()> {
     show(&Shared::default(), &mut Player::new(recording))
 }
-
-/// Gives the terminal back. Safe to call at any time, from any thread, more than once.
-pub fn restore() {
-    if ENTERED.swap(false, Ordering::SeqCst) {
-        // On the way out there is nobody left to tell that this failed.
-        let _ =
-            execute!(terminal_out(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
-        let _ = disable_raw_mode();
-    }
-}
-
-/// Set while the terminal is ours.
-static ENTERED: AtomicBool = AtomicBool::new(false);
 
 #[derive(Default)]
 struct Shared {
@@ -94,6 +80,8 @@ trait Driver {
     fn frame(&mut self, state: &mut State, passed: Duration) -> bool;
     fn act(&mut self, state: &mut State, action: Action);
     fn finished(&self) -> bool;
+    /// A person leaves.
+    fn leave(&mut self) {}
 }
 
 struct Live<'a, T> {
@@ -120,7 +108,12 @@ impl<T: FnMut(Command)> Driver for Live<'_, T> {
     }
 
     fn finished(&self) -> bool {
-        !self.options.hold && self.shared.ended.load(Ordering::Acquire)
+        self.shared.ended.load(Ordering::Acquire) && !(self.options.hold && self.shared.lock().worth_a_look())
+    }
+
+    /// A loop that watches for new work ends with its screen.
+    fn leave(&mut self) {
+        (self.tell)(Command::Finish);
     }
 }
 
@@ -143,7 +136,7 @@ impl Driver for Player {
 /// Draws and listens until the end.
 fn show(shared: &Shared, driver: &mut dyn Driver) -> io::Result<()> {
     let _entered = Entered::enter()?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(terminal_out()))?;
+    let mut canvas = Canvas::new()?;
     let mut drawn = Instant::now();
     let mut stale = true;
     loop {
@@ -153,20 +146,23 @@ fn show(shared: &Shared, driver: &mut dyn Driver) -> io::Result<()> {
             stale |= driver.frame(&mut shared.lock(), passed);
             drawn = Instant::now();
             if std::mem::take(&mut stale) {
-                draw(&mut terminal, shared)?;
+                canvas.draw(shared)?;
             }
         }
-        if finished || !ENTERED.load(Ordering::SeqCst) {
+        if finished || !terminal::is_ours() {
             return Ok(());
         }
         match listen(shared, driver, FRAME.saturating_sub(drawn.elapsed()))? {
             Heard::Nothing => {}
             Heard::Something => stale = true,
             Heard::Redraw => {
-                terminal.clear()?;
+                canvas.afresh = true;
                 stale = true;
             }
-            Heard::Leave => return Ok(()),
+            Heard::Leave => {
+                driver.leave();
+                return Ok(());
+            }
         }
     }
 }
@@ -205,51 +201,34 @@ fn listen(shared: &Shared, driver: &mut dyn Driver, wait: Duration) -> io::Resul
     Ok(Heard::Something)
 }
 
-/// The state is locked while cells are computed, not while bytes are written.
-fn draw(terminal: &mut Terminal<CrosstermBackend<Stdout>>, shared: &Shared) -> io::Result<()> {
-    execute!(terminal.backend_mut(), BeginSynchronizedUpdate)?;
-    let drawn = terminal.draw(|frame| {
-        let mut state = shared.lock();
-        state.reader.size = (frame.area().width, frame.area().height);
-        view(&state, frame);
-    });
-    drawn.map(|_| ())?;
-    execute!(terminal.backend_mut(), EndSynchronizedUpdate)
+struct Canvas {
+    terminal: Terminal<CrosstermBackend<Picture>>,
+    picture: Picture,
+    /// Somebody else wrote over the screen.
+    afresh: bool,
 }
 
-/// The terminal while it is ours.
-struct Entered;
-
-impl Entered {
-    fn enter() -> io::Result<Self> {
-        restore_on_panic();
-        enable_raw_mode()?;
-        ENTERED.store(true, Ordering::SeqCst);
-        let entered = Self;
-        execute!(terminal_out(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
-        Ok(entered)
+impl Canvas {
+    fn new() -> io::Result<Self> {
+        let picture = Picture::default();
+        let terminal = Terminal::new(CrosstermBackend::new(picture.clone()))?;
+        Ok(Self { terminal, picture, afresh: false })
     }
-}
 
-impl Drop for Entered {
-    fn drop(&mut self) {
-        restore();
+    /// The state is locked while cells are computed, not while bytes are written.
+    fn draw(&mut self, shared: &Shared) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        if std::mem::take(&mut self.afresh) {
+            // Not `clear`: it asks the terminal where its cursor is, and some never answer.
+            let area = self.terminal.size()?.into();
+            self.terminal.resize(area)?;
+        }
+        self.terminal.draw(|frame| {
+            let mut state = shared.lock();
+            state.reader.size = (frame.area().width, frame.area().height);
+            view(&state, frame);
+        })?;
+        queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
+        self.picture.send()
     }
-}
-
-/// A panic's message belongs on the terminal it came from.
-fn restore_on_panic() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            restore();
-            before(panic);
-        }));
-    });
-}
-
-#[expect(clippy::disallowed_methods, reason = "the screen is one of the loop's reporters")]
-fn terminal_out() -> Stdout {
-    io::stdout()
 }

@@ -7,6 +7,11 @@ use crate::lines::Look;
 use crate::reader::Scroll;
 use crate::state::State;
 use ratatui::text::Line;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+type Rows = Rc<Vec<Line<'static>>>;
 
 /// A place in the feed: an index among its entries and a row of that entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,11 +25,14 @@ pub struct Window<'a> {
     state: &'a State,
     look: Look<'a>,
     height: usize,
+    /// One picture asks for the same rows many times, and long texts are slow to fold.
+    laid: RefCell<HashMap<u64, Rows>>,
 }
 
 impl<'a> Window<'a> {
     pub fn new(state: &'a State, width: u16, height: u16) -> Self {
-        Self { state, look: Look::new(state, usize::from(width)), height: usize::from(height).max(1) }
+        let look = Look::new(state, usize::from(width));
+        Self { state, look, height: usize::from(height).max(1), laid: RefCell::default() }
     }
 
     pub fn rows(&self) -> Vec<Line<'static>> {
@@ -32,7 +40,7 @@ impl<'a> Window<'a> {
         let mut rows = Vec::with_capacity(self.height);
         for (index, entry) in self.visible_from(top.index) {
             let skip = if index == top.index { top.row } else { 0 };
-            rows.extend(self.look.rows(entry).into_iter().skip(skip));
+            rows.extend(self.lay(entry).iter().skip(skip).cloned());
             if rows.len() >= self.height {
                 break;
             }
@@ -64,6 +72,13 @@ impl<'a> Window<'a> {
         let rows_before: usize =
             self.visible_from(top.index).take_while(|(at, _)| *at < index).map(|(_, entry)| self.count(entry)).sum();
         index >= top.index && rows_before < self.height + top.row
+    }
+
+    /// Whether the entry's rows, as they are folded now, have these words (in small letters) in them.
+    pub fn says(&self, id: u64, wanted: &str) -> bool {
+        let entry = self.state.feed.entries().get(self.state.feed.position(id));
+        let has = |row: &Line<'static>| row.to_string().to_ascii_lowercase().contains(wanted);
+        entry.is_some_and(|entry| entry.id == id && self.lay(entry).iter().any(has))
     }
 
     fn top(&self) -> Place {
@@ -121,7 +136,11 @@ impl<'a> Window<'a> {
     }
 
     fn count(&self, entry: &Entry) -> usize {
-        self.look.rows(entry).len()
+        self.lay(entry).len()
+    }
+
+    fn lay(&self, entry: &Entry) -> Rows {
+        Rc::clone(self.laid.borrow_mut().entry(entry.id).or_insert_with(|| Rc::new(self.look.rows(entry))))
     }
 
     fn visible_from(&self, index: usize) -> impl Iterator<Item = (usize, &'a Entry)> {

@@ -5,16 +5,16 @@
 
 use crate::feed::{Body, Check, CheckDone, Entry, Feed, Speech};
 use crate::reader::{Reader, Scroll};
-use crate::tool::{Status, Tool};
+use crate::tool::{self, Status, Tool};
 use crate::{clean, replay};
 use cycle::{
-    CheckFinished, EventKind, IterationStarted, Limits, LoopEvent, Question, RunStarted, TodoItem, Tokens, ToolResult,
-    Verdict,
+    CheckFinished, EventKind, IterationStarted, Limits, LoopEvent, Outcome, Question, Receipt, RunStarted, TodoItem,
+    Tokens, ToolResult, Verdict, VerdictKind,
 };
 use std::collections::VecDeque;
 
-/// As many bars as the widest screen can show.
-const COSTS_MAX: usize = 300;
+/// As many as the widest screen has bars for.
+const PAST_MAX: usize = 300;
 /// More open work than fits any screen.
 const TODO_MAX: usize = 300;
 /// Words that are one line each.
@@ -37,7 +37,7 @@ pub struct State {
     current: Spending,
     pub(crate) context_tokens: u64,
     pub(crate) context_window: u64,
-    pub(crate) costs: VecDeque<f64>,
+    pub(crate) past: VecDeque<Past>,
     pub(crate) todo: Vec<TodoItem>,
     pub(crate) question: Option<Question>,
     pub(crate) verdict: Option<Verdict>,
@@ -65,6 +65,14 @@ pub(crate) enum Phase {
     Ended,
 }
 
+/// An iteration that ended, for the side.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Past {
+    pub iteration: u32,
+    pub outcome: Outcome,
+    pub usd: f64,
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Spending {
     pub usd: f64,
@@ -73,10 +81,13 @@ pub(crate) struct Spending {
 
 impl Spending {
     fn plus(self, usd: f64, tokens: Tokens) -> Self {
-        // A hostile cost must not turn the sum into no number at all.
-        let usd = if usd.is_finite() { usd.max(0.0) } else { 0.0 };
-        Self { usd: self.usd + usd, tokens: self.tokens.plus(tokens) }
+        Self { usd: self.usd + amount(usd), tokens: self.tokens.plus(tokens) }
     }
+}
+
+/// A hostile cost must not turn a sum into no number at all.
+fn amount(usd: f64) -> f64 {
+    if usd.is_finite() { usd.max(0.0) } else { 0.0 }
 }
 
 impl State {
@@ -143,9 +154,11 @@ impl State {
                 self.close_open(event.at);
                 self.spent = self.spent.plus(receipt.cost_usd, receipt.tokens);
                 self.current = Spending::default();
-                self.remember_cost(receipt.cost_usd);
+                self.remember(*iteration, receipt);
                 self.phase = Phase::Between;
-                self.feed.push(*iteration, Body::Receipt(Box::new(tidy_receipt(receipt))));
+                let mut receipt = tidy_receipt(receipt);
+                receipt.blocking.take_if(|blocking| self.was_just_said(blocking));
+                self.feed.push(*iteration, Body::Receipt(Box::new(receipt)));
             }
             EventKind::Warning { iteration, text } => {
                 self.feed.push(iteration.unwrap_or(self.iteration), Body::Warning(note(text)));
@@ -162,6 +175,10 @@ impl State {
         self.started = Some(at);
         self.verdict = None;
         self.phase = Phase::Starting;
+        // After a watch the next run starts from nothing.
+        self.iteration = 0;
+        self.elapsed_before = 0;
+        self.spent = Spending::default();
         if let Some(before) = &run.resumed {
             self.spent = Spending::default().plus(before.cost_usd, before.tokens);
             self.iteration = before.iterations;
@@ -208,6 +225,12 @@ impl State {
         }
     }
 
+    /// An error that the agent told in its last words need not be told again.
+    fn was_just_said(&self, text: &str) -> bool {
+        let last = self.feed.entries().back().map(|entry| &entry.body);
+        matches!(last, Some(Body::Speech(speech)) if !speech.text.trim().is_empty() && text.contains(speech.text.trim()))
+    }
+
     /// Nothing more comes to a speech after which something else happened.
     fn settle_speech(&mut self) {
         let grows = |body: &Body| matches!(body, Body::Speech(speech) if speech.growing && speech.parent.is_none());
@@ -231,12 +254,13 @@ impl State {
 
     /// A refusal stays one, though the refused call gets an answer too.
     fn finish_tool(&mut self, call: &str, status: Status, output: &str, at: u64) -> bool {
+        let output = tool::told(output, &self.folder);
         self.feed.change(
             |entry| matches!(&entry.body, Body::Tool(tool) if tool.call == call),
             |entry| {
                 if let Body::Tool(tool) = &mut entry.body {
                     let status = if tool.status == Status::Denied { Status::Denied } else { status };
-                    tool.finish(status, output, at);
+                    tool.finish(status, &output, at);
                 }
             },
         )
@@ -325,10 +349,10 @@ impl State {
         self.verdict = Some(verdict);
     }
 
-    fn remember_cost(&mut self, usd: f64) {
-        self.costs.push_back(if usd.is_finite() { usd.max(0.0) } else { 0.0 });
-        if self.costs.len() > COSTS_MAX {
-            self.costs.pop_front();
+    fn remember(&mut self, iteration: u32, receipt: &Receipt) {
+        self.past.push_back(Past { iteration, outcome: receipt.outcome.clone(), usd: amount(receipt.cost_usd) });
+        if self.past.len() > PAST_MAX {
+            self.past.pop_front();
         }
     }
 
@@ -348,6 +372,12 @@ impl State {
     pub(crate) fn ended_run(&self) -> bool {
         self.phase == Phase::Ended
     }
+
+    /// Whoever looks in the morning wants to see how it ended; whoever ended it knows.
+    pub(crate) fn worth_a_look(&self) -> bool {
+        let by_hand = |verdict: &Verdict| matches!(verdict.verdict, VerdictKind::Interrupted | VerdictKind::Terminated);
+        self.verdict.as_ref().is_some_and(|verdict| !by_hand(verdict))
+    }
 }
 
 fn line(text: &str) -> String {
@@ -362,7 +392,7 @@ fn tidy_item(item: &TodoItem) -> TodoItem {
     TodoItem { text: line(&item.text), state: item.state }
 }
 
-fn tidy_receipt(receipt: &cycle::Receipt) -> cycle::Receipt {
+fn tidy_receipt(receipt: &Receipt) -> Receipt {
     let mut receipt = receipt.clone();
     receipt.summary = note(&receipt.summary);
     receipt.blocking = receipt.blocking.as_deref().map(note);
@@ -371,7 +401,7 @@ fn tidy_receipt(receipt: &cycle::Receipt) -> cycle::Receipt {
     for file in &mut receipt.changed.files {
         file.path = line(&file.path);
     }
-    receipt.changed.commits = receipt.changed.commits.iter().take(COSTS_MAX).map(|text| line(text)).collect();
+    receipt.changed.commits = receipt.changed.commits.iter().take(PAST_MAX).map(|text| line(text)).collect();
     receipt
 }
 

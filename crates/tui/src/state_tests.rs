@@ -138,7 +138,7 @@ fn memory_stays_flat_over_a_thousand_iterations() {
         let receipt = Receipt { summary: "z".repeat(5_000), ..Receipt::default() };
         state.apply(&EventKind::IterationEnded { iteration: number, receipt: Box::new(receipt) }.at(0));
     }
-    assert!(state.feed.entries().len() <= 4_000 && state.costs.len() == COSTS_MAX);
+    assert!(state.feed.entries().len() <= 4_000 && state.past.len() == PAST_MAX);
     let bytes: usize = state.feed.entries().iter().map(|entry| entry.plain().len()).sum();
     assert!(bytes <= 8 * 1024 * 1024, "{bytes}");
 }

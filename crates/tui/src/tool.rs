@@ -12,6 +12,8 @@ const OUTPUT_MAX: usize = 8 * 1024;
 const SUBJECT_MAX: usize = 400;
 /// Rows of a diff that are kept. A written file of 10,000 lines is not read here.
 const DIFF_ROWS_MAX: usize = 200;
+/// Around what a tool says of a call that was never made.
+const ERROR: (&str, &str) = ("<tool_use_error>", "</tool_use_error>");
 /// Unchanged rows around a change.
 const CONTEXT_ROWS: usize = 1;
 
@@ -92,6 +94,13 @@ impl Tool {
     }
 }
 
+/// What a tool answered, for people: without the marks that are for models, paths relative to the run's folder.
+pub fn told(output: &str, folder: &str) -> String {
+    let inner = output.trim().strip_prefix(ERROR.0).and_then(|rest| rest.strip_suffix(ERROR.1));
+    let output = inner.unwrap_or(output);
+    if folder.is_empty() { output.to_owned() } else { output.replace(&format!("{folder}/"), "") }
+}
+
 /// `mcp__server__tool` is `server:tool`.
 fn short_name(name: &str) -> String {
     let name = clean::line(clean::head(name, SUBJECT_MAX)).into_owned();
@@ -110,7 +119,9 @@ fn subject(name: &str, input: &Value, folder: &str) -> String {
     let text = match name {
         "Read" => format!("{}{}", path().unwrap_or_default(), range(input)),
         "Grep" | "Glob" => {
-            let place = path().map(|path| format!("  in {path}")).unwrap_or_default();
+            // The run's own folder goes without saying.
+            let place = path().filter(|path| path.trim_end_matches('/') != folder);
+            let place = place.map(|path| format!("  in {path}")).unwrap_or_default();
             format!("{}{place}", field(input, "pattern").unwrap_or_default())
         }
         "Bash" => field(input, "command").unwrap_or_default().trim().to_owned(),

@@ -15,6 +15,7 @@ fn a_call_in_one_line() {
         ("Bash", json!({"command": "cat /home/me/repo/x"}), "cat x"),
         ("Grep", json!({"pattern": "fn", "path": "/home/me/repo/src"}), "fn  in src"),
         ("Glob", json!({"pattern": "**/*.rs"}), "**/*.rs"),
+        ("Glob", json!({"pattern": "**/*.rs", "path": "/home/me/repo/"}), "**/*.rs"),
         ("Task", json!({"prompt": "long", "description": "look around"}), "look around"),
         ("TodoWrite", json!({"todos": [{"status": "completed"}, {"status": "pending"}]}), "1/2 done"),
         ("WebFetch", json!({"url": "https://example.com", "prompt": "x"}), "https://example.com"),
@@ -66,4 +67,16 @@ fn output_is_bounded_and_harmless() {
     tool.finish(Status::Failed, &format!("\u{1b}[31mE\u{7}\n{}", "x".repeat(100_000)), 7);
     assert!(tool.output.starts_with("E␇\n") && tool.output.len() < OUTPUT_MAX + 64);
     assert_eq!((tool.status, tool.ended), (Status::Failed, Some(7)));
+}
+
+#[test]
+fn answers_are_told_to_people() {
+    for (output, shown) in [
+        ("<tool_use_error>No such tool</tool_use_error>", "No such tool"),
+        ("no such file: /home/me/repo/src/a.rs", "no such file: src/a.rs"),
+        ("<tool_use_error>open", "<tool_use_error>open"),
+    ] {
+        assert_eq!(told(output, "/home/me/repo"), shown);
+    }
+    assert_eq!(told("/a", ""), "/a");
 }

@@ -11,9 +11,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// With fewer columns the side would take the feed's.
-const SIDE_FROM: u16 = 80;
-/// A third of the screen, but no wider than lists need.
+/// A quarter of the screen, but no wider than lists need.
 const SIDE_MAX: u16 = 44;
 
 /// Where things are.
@@ -33,7 +31,7 @@ impl Areas {
         let row = |y: u16, rows: u16| Rect::new(0, y.min(height), width, rows.min(height.saturating_sub(y)));
         let body = row(2, height.saturating_sub(4));
         let side_width = (width / 4).min(SIDE_MAX);
-        let with_side = width >= SIDE_FROM && side::wanted(state);
+        let with_side = side::wanted(state, width);
         let feed_width = if with_side { width - side_width - 1 } else { width };
         Self {
             header: row(0, 1),
@@ -52,7 +50,8 @@ pub fn view(state: &State, frame: &mut Frame) {
     let areas = Areas::of(state, (screen.width, screen.height));
     put(frame, areas.header, &header::line(state, usize::from(screen.width)));
     rule(frame, areas.top_rule, &areas, "┬", &Span::raw(""));
-    feed(state, frame, &areas);
+    let window = Window::new(state, areas.feed.width, areas.feed.height);
+    feed(&window, frame, &areas);
     if let Some(area) = areas.side {
         for y in area.top()..area.bottom() {
             put(frame, Rect::new(area.x - 1, y, 1, 1), &Line::styled("│", theme::DIM));
@@ -61,19 +60,18 @@ pub fn view(state: &State, frame: &mut Frame) {
             put(frame, row_of(area, row), line);
         }
     }
-    rule(frame, areas.bottom_rule, &areas, "┴", &status(state, &areas));
+    rule(frame, areas.bottom_rule, &areas, "┴", &status(state, &window));
     footer(state, frame, areas.footer);
     if state.reader.mode == Mode::Help {
         help::show(state, frame);
     }
 }
 
-fn feed(state: &State, frame: &mut Frame, areas: &Areas) {
+fn feed(window: &Window<'_>, frame: &mut Frame, areas: &Areas) {
     if areas.feed.is_empty() {
         return;
     }
-    let rows = Window::new(state, areas.feed.width, areas.feed.height).rows();
-    for (row, line) in rows.iter().enumerate() {
+    for (row, line) in window.rows().iter().enumerate() {
         put(frame, row_of(areas.feed, row), line);
     }
 }
@@ -106,46 +104,52 @@ fn rule(frame: &mut Frame, area: Rect, areas: &Areas, join: &str, words: &Span<'
 }
 
 /// What is special right now: the words in the lower rule.
-fn status(state: &State, areas: &Areas) -> Span<'static> {
+fn status(state: &State, window: &Window<'_>) -> Span<'static> {
+    let (special, style) = special(state);
+    let words: Vec<String> = special.into_iter().chain(reading(state, window)).collect();
+    Span::styled(words.join(" · "), style)
+}
+
+fn special(state: &State) -> (Option<String>, Style) {
     if let Some(playing) = &state.playing {
-        return Span::styled(playing.words(), theme::ACCENT);
+        return (Some(playing.words()), theme::ACCENT);
     }
-    let (words, style) = match &state.phase {
-        Phase::Ended => ended(state),
-        _ if state.question.is_some() => ("a question waits for you: a answers".to_owned(), theme::ALARM),
+    let words = match &state.phase {
+        Phase::Ended => return ended(state),
+        _ if state.question.is_some() => {
+            return (Some("a question waits for you: a answers".to_owned()), theme::ALARM);
+        }
         Phase::Waiting { until, reason } => {
-            (format!("waits {}: {reason}", amounts::clock(until.saturating_sub(state.now))), theme::ACCENT)
+            Some(format!("waits {}: {reason}", amounts::clock(until.saturating_sub(state.now))))
         }
-        Phase::Paused => ("paused: p goes on".to_owned(), theme::ACCENT),
-        _ if state.reader.finish_wanted => {
-            ("ends after this iteration; Ctrl-C again stops now".to_owned(), theme::ACCENT)
-        }
-        _ if state.reader.pause_wanted => ("pauses after this iteration; p takes it back".to_owned(), theme::ACCENT),
-        _ => reading(state, areas),
+        Phase::Paused => Some("paused: p goes on".to_owned()),
+        _ if state.reader.finish_wanted => Some("ends after this iteration; Ctrl-C again stops now".to_owned()),
+        _ if state.reader.pause_wanted => Some("pauses after this iteration; p takes it back".to_owned()),
+        Phase::Checking => Some("checks".to_owned()),
+        _ => None,
     };
-    Span::styled(words, style)
+    (words, theme::ACCENT)
 }
 
-fn ended(state: &State) -> (String, Style) {
-    let Some(verdict) = &state.verdict else { return (String::new(), theme::PLAIN) };
-    (format!("{}: q leaves", verdict.verdict.word()), lines::verdict_style(verdict.verdict))
+fn ended(state: &State) -> (Option<String>, Style) {
+    let Some(verdict) = &state.verdict else { return (None, theme::PLAIN) };
+    (Some(format!("{}: q leaves", verdict.verdict.word())), lines::verdict_style(verdict.verdict))
 }
 
-fn reading(state: &State, areas: &Areas) -> (String, Style) {
+/// What of the feed is shown, where that is not its end.
+fn reading(state: &State, window: &Window<'_>) -> Vec<String> {
     let mut words = Vec::new();
     if state.reader.filter != Filter::All {
         words.push(format!("only {}", state.reader.filter.word()));
     }
     if !state.reader.search.is_empty() {
-        words.push(format!("/{}  n older, N newer", state.reader.search));
+        let next = if state.reader.missed { "no more found" } else { "n older, N newer" };
+        words.push(format!("/{}: {next}", state.reader.search));
     }
-    if Window::new(state, areas.feed.width, areas.feed.height).more_below() {
+    if window.more_below() {
         words.push("more below: End".to_owned());
     }
-    if words.is_empty() && state.phase == Phase::Checking {
-        words.push("checks".to_owned());
-    }
-    (words.join("  ·  "), theme::ACCENT)
+    words
 }
 
 fn footer(state: &State, frame: &mut Frame, area: Rect) {
@@ -156,36 +160,72 @@ fn footer(state: &State, frame: &mut Frame, area: Rect) {
     }
 }
 
-/// As many hints as fit, the most wanted first.
+/// A key, what it does, and the same in short.
+type Hint = (&'static str, &'static str, &'static str);
+
+const PLAY_HINTS: &[Hint] = &[
+    ("q", "leave", "leave"),
+    ("space", "pause", "pause"),
+    ("← →", "seek", "seek"),
+    ("- +", "speed", "speed"),
+    ("/", "search", "find"),
+    ("f", "filter", "filter"),
+    ("?", "help", "help"),
+];
+const ENDED_HINTS: &[Hint] = &[
+    ("q", "leave", "leave"),
+    ("↑ ↓", "scroll", "scroll"),
+    ("/", "search", "find"),
+    ("f", "filter", "filter"),
+    ("?", "help", "help"),
+];
+const ASKED_HINTS: &[Hint] = &[
+    ("a", "answer", "answer"),
+    ("s", "steer", "steer"),
+    ("p", "pause", "pause"),
+    ("x", "stop now", "stop"),
+    ("?", "help", "help"),
+];
+const HELD_HINTS: &[Hint] = &[
+    ("p", "go on", "go on"),
+    ("s", "steer", "steer"),
+    ("x", "stop now", "stop"),
+    ("/", "search", "find"),
+    ("?", "help", "help"),
+];
+const RUN_HINTS: &[Hint] = &[
+    ("p", "pause after this one", "pause"),
+    ("s", "steer", "steer"),
+    ("x", "stop now", "stop"),
+    ("/", "search", "find"),
+    ("f", "filter", "filter"),
+    ("?", "help", "help"),
+];
+
+/// Short words where the long ones do not fit; then fewer, but always the way to help.
 fn hints(state: &State, width: usize) -> Line<'static> {
-    let keys: &[(&str, &str)] = if state.playing.is_some() {
-        &[("q", "leave"), ("space", "pause"), ("← →", "seek"), ("- +", "speed"), ("/", "search"), ("?", "help")]
-    } else if state.ended_run() {
-        &[("q", "leave"), ("↑ ↓", "scroll"), ("/", "search"), ("f", "filter"), ("?", "help")]
-    } else if state.question.is_some() {
-        &[("a", "answer"), ("s", "steer"), ("p", "pause"), ("x", "stop now"), ("?", "help")]
-    } else {
-        &[
-            ("p", "pause after this one"),
-            ("s", "steer"),
-            ("x", "stop now"),
-            ("/", "search"),
-            ("f", "filter"),
-            ("?", "help"),
-        ]
+    let all = match state {
+        State { playing: Some(_), .. } => PLAY_HINTS,
+        _ if state.ended_run() => ENDED_HINTS,
+        _ if state.question.is_some() => ASKED_HINTS,
+        _ if state.phase == Phase::Paused || state.reader.pause_wanted => HELD_HINTS,
+        _ => RUN_HINTS,
     };
-    let mut spans = Vec::new();
-    let mut used = 0;
-    for (key, word) in keys {
-        let columns = wrap::columns(key) + wrap::columns(word) + 4;
-        if used + columns > width {
-            break;
-        }
-        used += columns;
-        spans.push(Span::styled(format!(" {key} "), theme::ACCENT));
-        spans.push(Span::styled(format!("{word}  "), theme::DIM));
-    }
-    Line::from(spans)
+    let long = hint_spans(all.iter().map(|(key, long, _)| (*key, *long)));
+    let short = |kept: usize| {
+        let (last, others) = all.split_last()?;
+        let some = others.iter().take(kept).chain([last]).map(|(key, _, short)| (*key, *short));
+        Some(hint_spans(some))
+    };
+    let fits = |line: &Line<'static>| line.width() <= width;
+    let shorter = (0..all.len()).rev().filter_map(short);
+    std::iter::once(long).chain(shorter).find(fits).unwrap_or_default()
+}
+
+fn hint_spans(hints: impl Iterator<Item = (&'static str, &'static str)>) -> Line<'static> {
+    let pair =
+        |(key, word)| [Span::styled(format!(" {key} "), theme::ACCENT), Span::styled(format!("{word} "), theme::DIM)];
+    hints.flat_map(pair).collect()
 }
 
 /// The line being typed; its beginning gives way so that the cursor stays visible.

@@ -13,7 +13,6 @@ pub enum Event {
     Assistant(Box<Assistant>),
     User(Box<User>),
     Result(Box<Outcome>),
-    StreamEvent(Box<StreamEvent>),
     /// A usage limit, where the turn ended on one. `resetsAt` is in seconds.
     RateLimitEvent {
         rate_limit_info: Value,
@@ -158,14 +157,6 @@ pub struct User {
     pub is_synthetic: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none", rename = "isReplay")]
     pub is_replay: Option<bool>,
-}
-
-/// A piece of a streaming message, as the API sent it. Only built where the raw bytes are at hand no
-/// longer; the hot path is [`crate::encode_partial`].
-#[derive(Debug, Clone, Serialize)]
-pub struct StreamEvent {
-    pub event: Value,
-    pub parent_tool_use_id: Option<String>,
 }
 
 /// Ends every turn. `subtype` is `success` or one of the `error_…` names.

@@ -9,13 +9,15 @@ mod input;
 mod line;
 mod mode;
 mod usage;
+mod visible;
 
 pub use event::{
-    Assistant, CompactBoundary, CompactMetadata, Event, HookResponse, Init, Outcome, ResultUsage, Retry, StreamEvent,
-    System, TaskNotification, TaskStarted, ToolDenied, User,
+    Assistant, CompactBoundary, CompactMetadata, Event, HookResponse, Init, Outcome, ResultUsage, Retry, System,
+    TaskNotification, TaskStarted, ToolDenied, User,
 };
 pub use exit::{ExitCode, table as exit_table};
 pub use input::{Input, InputError, UserInput, UserMessage};
 pub use line::{LINE_MAX, encode, encode_mirror, encode_partial};
 pub use mode::PermissionMode;
 pub use usage::{CacheCreation, ModelUsage, ServerToolUse, Usage};
+pub use visible::{deceives, visible};

@@ -20,17 +20,22 @@ pub fn encode(event: &Event, session_id: &str, uuid: &str, ascii: bool) -> Vec<u
     if line.len() <= LINE_MAX { line } else { shortened(event, session_id, uuid, ascii) }
 }
 
-/// The same for a `stream_event` whose JSON is at hand as the API sent it: no parse, no copy of the tree.
-pub fn encode_partial(raw: &[u8], session_id: &str, uuid: &str, ttft_ms: Option<u64>, ascii: bool) -> Vec<u8> {
-    let mut line = Vec::with_capacity(raw.len() + 192);
-    line.extend_from_slice(br#"{"type":"stream_event","event":"#);
-    line.extend_from_slice(raw);
-    line.extend_from_slice(br#","parent_tool_use_id":null"#);
+/// The same for a `stream_event` whose JSON is at hand as the API sent it, put at the end of `out`: no parse,
+/// no copy of the tree, no allocation. An answer can be a hundred thousand of these.
+pub fn encode_partial(out: &mut Vec<u8>, raw: &[u8], session_id: &str, uuid: &str, ttft_ms: Option<u64>, ascii: bool) {
+    let start = out.len();
+    out.extend_from_slice(br#"{"type":"stream_event","event":"#);
+    out.extend_from_slice(raw);
+    out.extend_from_slice(br#","parent_tool_use_id":null"#);
     if let Some(ms) = ttft_ms {
-        let _ = write!(line, r#","ttft_ms":{ms}"#);
+        let _ = write!(out, r#","ttft_ms":{ms}"#);
     }
-    line.push(b'}');
-    finish(line, session_id, uuid, ascii)
+    out.push(b',');
+    sign(out, session_id, uuid);
+    if holds_what_is_escaped(&out[start..], ascii) {
+        let line = escaped(out.split_off(start), ascii);
+        out.extend_from_slice(&line);
+    }
 }
 
 /// A `transcript_mirror` line for one entry of a transcript, given as the line that was written. It has
@@ -57,7 +62,7 @@ fn mirror(file: &str, entry: &[u8], ascii: bool) -> Vec<u8> {
     let _ = write!(line, r#"{{"type":"transcript_mirror","filePath":{},"entries":["#, Value::from(file));
     line.extend_from_slice(entry);
     line.extend_from_slice(b"]}\n");
-    escaped(&line, ascii)
+    escaped(line, ascii)
 }
 
 fn body<T: serde::Serialize>(event: &T) -> Vec<u8> {
@@ -71,20 +76,35 @@ fn finish(mut line: Vec<u8>, session_id: &str, uuid: &str, ascii: bool) -> Vec<u
     if line.len() > 1 {
         line.push(b',');
     }
-    let _ = writeln!(line, r#""session_id":"{session_id}","uuid":"{uuid}"}}"#);
-    escaped(&line, ascii)
+    sign(&mut line, session_id, uuid);
+    escaped(line, ascii)
 }
 
-fn escaped(line: &[u8], ascii: bool) -> Vec<u8> {
-    if ascii { escape(line, |c| !c.is_ascii()) } else { escape(line, |c| matches!(c, '\u{2028}' | '\u{2029}')) }
+/// Both ids and the end of the line.
+fn sign(line: &mut Vec<u8>, session_id: &str, uuid: &str) {
+    for part in [r#""session_id":""#, session_id, r#"","uuid":""#, uuid, "\"}\n"] {
+        line.extend_from_slice(part.as_bytes());
+    }
+}
+
+fn escaped(line: Vec<u8>, ascii: bool) -> Vec<u8> {
+    match (holds_what_is_escaped(&line, ascii), ascii) {
+        (false, _) => line,
+        (true, true) => escape(&line, |c| !c.is_ascii()),
+        (true, false) => escape(&line, |c| matches!(c, '\u{2028}' | '\u{2029}')),
+    }
+}
+
+/// Looked at first, because almost no line does.
+fn holds_what_is_escaped(line: &[u8], ascii: bool) -> bool {
+    const SEPARATOR_HEAD: [u8; 2] = [0xE2, 0x80];
+    let separator = |at: usize| matches!(line.get(at + SEPARATOR_HEAD.len()), Some(0xA8 | 0xA9));
+    !line.is_ascii() && (ascii || memchr::memmem::find_iter(line, &SEPARATOR_HEAD).any(separator))
 }
 
 /// Escapes what `which` names. Only called on JSON, where such characters stand in strings alone.
 fn escape(line: &[u8], which: fn(char) -> bool) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(line) else { return line.to_vec() };
-    if !text.contains(which) {
-        return line.to_vec();
-    }
     let mut out = Vec::with_capacity(line.len() + 64);
     for c in text.chars() {
         if which(c) {
@@ -155,11 +175,23 @@ mod tests {
 
     #[test]
     fn partial_bytes_pass_through() {
-        let bytes = encode_partial(br#"{"type":"ping"}"#, "s", "u", Some(7), false);
+        let mut bytes = Vec::new();
+        encode_partial(&mut bytes, br#"{"type":"ping"}"#, "s", "u", Some(7), false);
         assert_eq!(
             String::from_utf8(bytes).unwrap(),
             "{\"type\":\"stream_event\",\"event\":{\"type\":\"ping\"},\"parent_tool_use_id\":null,\"ttft_ms\":7,\"session_id\":\"s\",\"uuid\":\"u\"}\n"
         );
+    }
+
+    #[test]
+    fn partial_bytes_follow_those_before_and_are_escaped_alone() {
+        let mut bytes = "kept \u{2028}\n".as_bytes().to_vec();
+        encode_partial(&mut bytes, "{\"a\":\"\u{2028}“é\"}".as_bytes(), "s", "u", None, false);
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.starts_with("kept \u{2028}\n{") && text.contains(r#"{"a":"\u2028“é"}"#), "{text}");
+        let mut bytes = Vec::new();
+        encode_partial(&mut bytes, "{\"a\":\"é\"}".as_bytes(), "s", "u", None, true);
+        assert!(String::from_utf8(bytes).unwrap().contains(r#"{"a":"\u00e9"}"#));
     }
 
     #[test]

@@ -93,3 +93,39 @@ fn its_servers_bring_their_tools_unless_they_are_left_out() {
         assert_eq!(init["plugins"][0]["name"], "kit");
     }
 }
+
+fn initialize(plugins: &serde_json::Value) -> serde_json::Value {
+    json!({"type": "control_request", "request_id": "1", "request": {"subtype": "initialize", "plugins": plugins}})
+}
+
+/// A client may hand over its plugins with its first line; nothing is asked before it.
+#[test]
+fn plugins_that_a_client_brings_are_there_before_the_first_prompt() {
+    let world = project(json!([say("shipped")]));
+    let run = crate::common::claude(&world)
+        .args(["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"])
+        .args(["--await-initialize", "--", "/kit:ship 3"])
+        .send(initialize(&json!([{"type": "local", "path": "kit"}, {"type": "local", "path": "none"}])))
+        .wait(json!({"type": "result"}));
+    let outcome = finish(run.close());
+    assert!(outcome.unmet.is_empty(), "{:?} {}", outcome.lines, outcome.stderr);
+    let answer = &outcome.events()[0]["response"]["response"];
+    assert_eq!(answer["plugins_applied"], json!(true), "{:?}", outcome.lines);
+    assert!(answer["commands"].to_string().contains("kit:ship"));
+    let init = init(&outcome);
+    assert_eq!((&init["plugins"][0]["name"], init["plugins"].as_array().unwrap().len()), (&json!("kit"), 1));
+    assert_eq!(init["plugin_errors"][0]["type"], "path-not-found");
+    let request = &requests(&world)[0];
+    assert!(
+        said(request).contains("Ship 3 with the script in") && said(request).contains("Context of the plugin's hook")
+    );
+    assert!(described(request, "mcp__plugin_kit_db__look").contains("database of the kit"));
+}
+
+#[test]
+fn a_client_that_is_awaited_and_leaves_still_gets_its_prompt_answered() {
+    let world = project(json!([say("ok")]));
+    let flags = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--await-initialize"];
+    let outcome = finish(crate::common::claude(&world).args(flags).prompt("hi").close());
+    assert_eq!(outcome.result().unwrap()["result"], "ok");
+}

@@ -41,17 +41,23 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
         if request["forwardSubagentText"] == true {
             setup.subagent_text = true;
         }
-        if let Some(names) = request["skills"].as_array() {
-            setup.skills.retain(|skill| names.iter().any(|name| name == skill.name.as_str()));
-        }
     });
+    let plugins_applied = super::plugins::apply(shared, &request["plugins"]);
+    if let Some(names) = request["skills"].as_array() {
+        let named = |skill: &config::Skill| names.iter().any(|name| name == skill.name.as_str());
+        shared.change_setup(|setup| setup.skills.retain(named));
+    }
     follow_agent(shared);
     let hooks_applied = request["hooks"].is_object();
     if hooks_applied {
         Rc::make_mut(&mut shared.live.hooks.borrow_mut()).set_callbacks(&request["hooks"]);
     }
     crate::outside::add_sdk_servers(shared, &request["sdkMcpServers"]);
-    Ok(describe(shared, hooks_applied))
+    let mut payload = describe(shared, hooks_applied);
+    if plugins_applied {
+        payload["plugins_applied"] = json!(true);
+    }
+    Ok(payload)
 }
 
 /// The agent that the session runs as may only just have come, with a model of its own.
@@ -82,11 +88,15 @@ fn describe(shared: &Shared, hooks_applied: bool) -> Value {
     let own = crate::front::BUILTIN_COMMANDS.iter().map(
         |(name, description)| json!({"name": name, "description": description, "argumentHint": "", "builtin": true}),
     );
+    let prompts = crate::outside::prompts(shared).into_iter().map(
+        |prompt| json!({"name": prompt.full_name, "description": prompt.description, "argumentHint": prompt.hint()}),
+    );
     let commands: Vec<Value> = skills
         .map(|skill| {
             let hint = skill.argument_hint.as_deref().unwrap_or_default();
             json!({"name": skill.name, "description": skill.description, "argumentHint": hint})
         })
+        .chain(prompts)
         .chain(own)
         .collect();
     let agents: Vec<Value> = setup
@@ -105,7 +115,7 @@ fn describe(shared: &Shared, hooks_applied: bool) -> Value {
         "commands": commands,
         "agents": agents,
         "output_style": options.settings.output_style.as_deref().unwrap_or("default"),
-        "available_output_styles": crate::style::names(options),
+        "available_output_styles": crate::style::names(shared),
         "models": model::listing(&options.asking.model_env),
         "account": {"apiKeySource": source, "apiProvider": "firstParty"},
         "claude_code_version": options.version,

@@ -5,6 +5,7 @@
 
 mod initialize;
 mod link;
+mod plugins;
 mod requests;
 mod usage;
 

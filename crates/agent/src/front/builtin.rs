@@ -2,7 +2,7 @@
 
 use crate::conversation::Conversation;
 use crate::shared::{Lane, Shared};
-use crate::{clock, compact, moments, prompt};
+use crate::{clock, compact, memory, moments};
 use serde_json::json;
 use session::{Store, Transcript};
 use wire::Event;
@@ -48,7 +48,9 @@ async fn clear(shared: &Shared, lane: &mut Lane) {
     shared.emitter.rename_session(new_id.clone());
     shared.ledger.reset();
     let session = &shared.options.session;
-    lane.conversation = Conversation::new(Vec::new(), prompt::preamble(shared, shared.live.mode.get()));
+    let (preamble, known) = memory::begin(shared, memory::Reader::Main, shared.live.mode.get());
+    lane.conversation = Conversation::new(Vec::new(), preamble);
+    lane.memory = known;
     lane.tools.reads.forget_answers();
     lane.transcript = if session.persist {
         let options = &shared.options;
@@ -61,6 +63,7 @@ async fn clear(shared: &Shared, lane: &mut Lane) {
     };
     shared.live.context_tokens.set(0);
     moments::session_starts(shared, lane, "clear").await;
+    memory::tell(shared, lane).await;
 }
 
 fn context(shared: &Shared) -> String {

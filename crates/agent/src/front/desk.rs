@@ -56,6 +56,8 @@ pub struct Desk {
     terminate: Signal,
     hangup: Option<Signal>,
     bad_lines: u32,
+    /// The client's `initialize` has to come before anything is done.
+    awaits_client: bool,
     /// Since when only background tasks keep us here.
     lingering_since: Option<Instant>,
     /// Context that a client added without asking for an answer; goes with the next prompt.
@@ -68,6 +70,7 @@ impl Desk {
             (InputFormat::Text, _) | (_, StdinKind::Closed) => None,
             _ => Some(stdin::lines()?),
         };
+        let lines_come = lines.is_some();
         let queue = prompt.map(|text| Work::Prompt(Box::new(typed(text)))).into_iter().collect();
         Ok(Self {
             queue,
@@ -76,6 +79,7 @@ impl Desk {
             terminate: signal(SignalKind::terminate())?,
             hangup: shared.options.ends_with_terminal.then(|| signal(SignalKind::hangup())).transpose()?,
             bad_lines: 0,
+            awaits_client: shared.options.await_initialize && lines_come,
             lingering_since: None,
             held: Vec::new(),
         })
@@ -93,7 +97,8 @@ impl Desk {
     /// Waits for the next thing to do.
     pub async fn next(&mut self, shared: &Rc<Shared>) -> Outside {
         loop {
-            if let Some(work) = self.queue.pop_front() {
+            let work = if self.awaits_client { None } else { self.queue.pop_front() };
+            if let Some(work) = work {
                 self.lingering_since = None;
                 return Outside::Work(work);
             }
@@ -156,6 +161,15 @@ impl Desk {
         }
     }
 
+    /// Waits for a signal alone.
+    pub async fn signalled(&mut self) -> ExitCode {
+        tokio::select! {
+            _ = self.terminate.recv() => ExitCode::Terminated,
+            () = hung_up(self.hangup.as_mut()) => ExitCode::Terminated,
+            _ = self.interrupt.recv() => ExitCode::Interrupted,
+        }
+    }
+
     /// Does what the happening asks for; `Some` where it asks us to stop.
     pub async fn handle(&mut self, shared: &Rc<Shared>, happened: Happened) -> Option<ExitCode> {
         match happened {
@@ -163,6 +177,7 @@ impl Desk {
             Happened::ReaderLeft => return Some(ExitCode::Failure),
             Happened::Line(None) => {
                 self.lines = None;
+                self.awaits_client = false;
                 shared.link.close();
             }
             Happened::Line(Some(Line::TooLong)) => self.bad_line("a line on stdin is over 64 MiB and was thrown away"),
@@ -190,7 +205,9 @@ impl Desk {
             }
             Input::ControlRequest { request_id, request } => {
                 let waiting = recall::answer(&mut self.queue, &request);
+                let is_first = request["subtype"] == "initialize";
                 control::handle(shared, request_id, request, waiting).await;
+                self.awaits_client &= !is_first;
             }
             Input::ControlResponse(line) => shared.link.answer(&line),
             Input::ControlCancel { .. } | Input::KeepAlive | Input::Unknown(_) => {}

@@ -15,8 +15,8 @@ mod writer;
 
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use failed::failed_start;
-pub use opening::mirror;
-pub use writer::{Writer, warn};
+pub use opening::{mirror, plugin_hooks};
+pub use writer::{PIPE_BUF, Writer, warn};
 
 use crate::cancel::Why;
 use crate::shared::{Lane, Shared};
@@ -107,11 +107,8 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
     let prompt = match (argument, piped) {
         (Some(argument), Some(piped)) => format!("{argument}\n{piped}"),
         (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => {
-            return Err(
-                "Error: Input must be provided either through stdin or as a prompt argument when using --print".into(),
-            );
-        }
+        (None, None) => opening::initial_prompt(&options.setup)
+            .ok_or("Error: Input must be provided either through stdin or as a prompt argument when using --print")?,
     };
     if prompt.trim().is_empty() {
         return Err("Error: Input contained only whitespace. Provide a prompt as an argument or on stdin.".into());
@@ -148,10 +145,14 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
     for task in shared.kit.tasks.list() {
         shared.secrets.hide_in_file(&task.output_file);
     }
-    if exit != ExitCode::Terminated {
-        shared.emitter.finish().await;
+    if exit == ExitCode::Terminated {
+        return exit;
     }
-    exit
+    // A reader may take its time over the last lines; whoever ends us does not have to.
+    tokio::select! {
+        () = shared.emitter.finish() => exit,
+        ended = desk.signalled() => ended,
+    }
 }
 
 /// One turn, with an ear to the outside. `Err` ends the process.

@@ -5,18 +5,18 @@ use super::{Writer, warn};
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
 use crate::hooks::Hooks;
+use crate::memory::{self, Reader};
 use crate::own;
 use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
 use crate::small::{self, Question};
 use crate::toolset::Toolset;
-use crate::{Options, SessionPlan, access, prompt};
+use crate::{Options, SessionPlan, Setup, access, prompt};
 use serde_json::{Value, json};
 use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub fn open(
@@ -38,8 +38,9 @@ pub fn open(
     let transcript = transcript(&options, loaded.leaf, mirror(&options, &emitter)).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
+    let (preamble, memory) = memory::begin(&shared, Reader::Main, shared.live.mode.get());
     let lane = Lane {
-        conversation: Conversation::new(loaded.messages, prompt::preamble(&shared, shared.live.mode.get())),
+        conversation: Conversation::new(loaded.messages, preamble),
         transcript,
         toolset: Toolset::default(),
         tools: shared.kit.context(&shared.options),
@@ -47,6 +48,7 @@ pub fn open(
         role: Role::Main,
         max_turns,
         cancel: Rc::clone(&shared.cancel),
+        memory,
     };
     Ok((shared, lane))
 }
@@ -68,6 +70,12 @@ pub fn equip(shared: &Shared, lane: &mut Lane) {
         .system_chars
         .set(lane.system.iter().map(|block| block["text"].as_str().unwrap_or_default().len()).sum());
     shared.live.tools_chars.set(lane.toolset.definitions().iter().map(|tool| tool.to_string().len()).sum());
+}
+
+/// What the agent that a session runs as says first.
+pub fn initial_prompt(setup: &Setup) -> Option<String> {
+    let name = setup.agent.as_ref()?;
+    setup.agents.iter().find(|agent| agent.name == *name)?.initial_prompt.clone()
 }
 
 /// Why the session cannot run as the agent that was asked for.
@@ -175,7 +183,11 @@ fn add_builtin_agents(options: &mut Options) {
 }
 
 fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: UnboundedSender<Question>) -> Rc<Shared> {
-    let kit = Kit { tasks: tools::Tasks::default(), web: small::web(&options, questions), denied: denied(&options) };
+    let kit = Kit {
+        tasks: tools::Tasks::default(),
+        web: small::web(&options, questions),
+        denied: crate::permit::denied(&options, &options.cwd, &[]),
+    };
     Rc::new(Shared {
         live: Live {
             mode: Cell::new(options.permissions.mode),
@@ -216,37 +228,38 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
 fn hooks(options: &Options) -> Hooks {
     let settings = &options.settings.merged;
     let (mut hooks, mut warnings) = Hooks::from_settings(&settings["hooks"], "settings");
-    let only_the_administrators = settings["allowManagedHooksOnly"] == true || settings["disableAllHooks"] == true;
-    for plugin in options.plugins.loaded.iter().filter(|_| !only_the_administrators) {
-        for value in &plugin.hooks {
-            let (more, problems) = Hooks::from_settings(value, &format!("plugin {}", plugin.name));
-            hooks.add(more.of_plugin(&plugin.folders.root, &plugin.folders.data));
-            warnings.extend(problems);
-        }
+    restrict(&mut hooks, settings, &mut warnings);
+    for warning in warnings {
+        warn(&warning);
     }
-    let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
-    let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
-    warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
+    for plugin in &options.setup.plugins.loaded {
+        hooks.add(plugin_hooks(options, plugin));
+    }
+    hooks
+}
+
+/// The hooks that a plugin brings, as far as they may run here.
+pub fn plugin_hooks(options: &Options, plugin: &config::Plugin) -> Hooks {
+    let settings = &options.settings.merged;
+    let mut hooks = Hooks::default();
+    if settings["allowManagedHooksOnly"] == true || settings["disableAllHooks"] == true {
+        return hooks;
+    }
+    let mut warnings = Vec::new();
+    for value in &plugin.hooks {
+        let (more, problems) = Hooks::from_settings(value, &format!("plugin {}", plugin.name));
+        hooks.add(more.of_plugin(&plugin.folders.root, &plugin.folders.data));
+        warnings.extend(problems);
+    }
+    restrict(&mut hooks, settings, &mut warnings);
     for warning in warnings {
         warn(&warning);
     }
     hooks
 }
 
-/// Whether a Read-deny rule or the sandbox hides a file from searches: asked with everything else allowed.
-fn denied(options: &Options) -> tools::Denied {
-    let policy = policy::Policy {
-        mode: wire::PermissionMode::BypassPermissions,
-        rules: policy::RuleSet { deny: options.permissions.rules.deny.clone(), ..policy::RuleSet::default() },
-        roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
-        cwd: options.cwd.clone(),
-        home: options.places.home.clone(),
-    };
-    let hidden = options.tools.shell.sandbox.clone();
-    if policy.rules.deny.is_empty() && hidden.is_none() {
-        return Arc::new(|_| false);
-    }
-    Arc::new(move |path| {
-        hidden.as_ref().is_some_and(|sandbox| sandbox.rules().may_read(path).is_err()) || policy.denies_read(path, path)
-    })
+fn restrict(hooks: &mut Hooks, settings: &Value, warnings: &mut Vec<String>) {
+    let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
+    let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
+    warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
 }

@@ -1,16 +1,18 @@
 //! Prompts that begin with a slash: commands and skills, by name.
 
 use super::builtin;
+use crate::outside;
 use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
+use serde_json::{Value, json};
 use std::rc::Rc;
 
 /// What a prompt turned out to be.
 pub enum Slash {
     /// No command: a prompt like any other.
     Prompt,
-    /// A command or skill of the project or the user: its text for the model.
-    Text(String),
+    /// A command or skill of the project or the user, or a server's prompt: what the model is told.
+    Blocks(Vec<Value>),
     /// One of ours.
     Builtin { name: String, args: String },
 }
@@ -27,17 +29,24 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
     if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
         let id = shared.emitter.ids().short('s');
         return match call_skill(shared, lane, skill, args, &id).await? {
-            Called::Body(text) => Ok(Slash::Text(text)),
+            Called::Body(text) => Ok(text_block(&text)),
             Called::Answer(done) => {
                 let answer = crate::after::text_of(&shared.secrets.hide(done.outcome));
-                Ok(Slash::Text(format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")))
+                Ok(text_block(&format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")))
             }
         };
     }
     if builtin::is_builtin(name) {
         return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });
     }
-    Err(unknown(shared, name))
+    match outside::call_prompt(shared, name, args).await {
+        Some(called) => called.map(Slash::Blocks),
+        None => Err(unknown(shared, name)),
+    }
+}
+
+fn text_block(text: &str) -> Slash {
+    Slash::Blocks(vec![json!({"type": "text", "text": text})])
 }
 
 /// `/name rest`. A path such as `/tmp/x` and a lone slash are no commands.

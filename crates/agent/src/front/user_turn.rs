@@ -6,10 +6,11 @@ use super::{builtin, mention_denials, warn};
 use crate::conversation::{blocks_of, last_text, text_of, without_last_text};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
-use crate::{InputFormat, clock, hearing, mentions, moments, outside, result};
+use crate::{InputFormat, Options, SessionPlan, clock, hearing, memory, mentions, moments, outside, result};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use session::UserExtra;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use wire::{Assistant, Event, Init, System, User, UserInput};
@@ -47,8 +48,10 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
 async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -> End {
     outside::settle(shared).await;
     super::opening::equip(shared, lane);
-    if !shared.live.started.replace(true) {
+    let is_first = !shared.live.started.replace(true);
+    if is_first {
         moments::session_starts(shared, lane, moments::start_source(shared)).await;
+        memory::tell(shared, lane).await;
     }
     shared.emitter.send(Event::System(System::Init(Box::new(init(shared, lane))))).await;
     crate::failpoint::hit(&shared.options);
@@ -62,11 +65,12 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
                 shared.emitter.send(Event::System(System::Informational { content, level: "notice" })).await;
                 return End::Done;
             }
+            let prompt = if is_first { with_initial_prompt(shared, prompt) } else { prompt };
             let text = text_of(&prompt.message.content);
             let last = last_text(&prompt.message.content);
             let command = match slash::read(shared, lane, last, prompt.client_composed).await {
                 Ok(Slash::Prompt) => None,
-                Ok(Slash::Text(text)) => Some(text),
+                Ok(Slash::Blocks(blocks)) => Some(blocks),
                 Ok(Slash::Builtin { name, args }) => return local(shared, lane, turn, &name, &args).await,
                 Err(problem) => return End::BadCommand(problem),
             };
@@ -75,6 +79,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
                 Err(problem) => return End::BadCommand(problem),
             };
             take_prompt(shared, lane, *prompt, command).await;
+            memory::follow(shared, lane).await;
             for context in contexts.into_iter().chain(hearing::finished(shared)) {
                 whisper(shared, lane, &context);
             }
@@ -101,6 +106,18 @@ async fn local(shared: &Shared, lane: &mut Lane, turn: &mut Turn, name: &str, ar
     }
 }
 
+/// The agent that a session runs as may have something to say before the first prompt.
+fn with_initial_prompt(shared: &Shared, mut prompt: Box<UserInput>) -> Box<UserInput> {
+    let is_new = shared.options.session.plan == SessionPlan::New;
+    let Some(initial) = super::opening::initial_prompt(&shared.setup()).filter(|_| is_new) else { return prompt };
+    if text_of(&prompt.message.content) != initial {
+        let mut blocks = vec![json!({"type": "text", "text": initial})];
+        blocks.extend(blocks_of(prompt.message.content.take()));
+        prompt.message.content = Value::Array(blocks);
+    }
+    prompt
+}
+
 fn is_blank(content: &Value) -> bool {
     match content {
         Value::String(text) => text.trim().is_empty(),
@@ -112,7 +129,7 @@ fn is_blank(content: &Value) -> bool {
 }
 
 /// The prompt into transcript and conversation, with the files it mentions.
-async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, command: Option<String>) {
+async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, command: Option<Vec<Value>>) {
     let entry = prompt
         .uuid
         .clone()
@@ -130,12 +147,12 @@ async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, comman
             User { message: message.clone(), timestamp: clock::now_iso(), is_replay: Some(true), ..User::default() };
         shared.emitter.send_as(Event::User(Box::new(replay)), &entry).await;
     }
-    if let Some(body) = command {
+    if let Some(blocks) = command {
         let beside = without_last_text(content);
         if !beside.is_empty() {
             lane.conversation.push_user(usable(Value::Array(beside)));
         }
-        add_meta(shared, lane, json!([{"type": "text", "text": body}]));
+        add_meta(shared, lane, Value::Array(blocks));
         return;
     }
     lane.conversation.push_user(usable(content));
@@ -233,6 +250,7 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
     let options = &shared.options;
     let setup = shared.setup();
     let user_skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
+    let prompts = outside::prompts(shared).into_iter().map(|prompt| prompt.full_name);
     Init {
         cwd: options.cwd.display().to_string(),
         tools: lane.toolset.names(),
@@ -240,7 +258,7 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         mcp_server_errors: outside::errors(shared),
         model: shared.model(&lane.role),
         permission_mode: shared.mode(&lane.role),
-        slash_commands: user_skills.collect(),
+        slash_commands: user_skills.chain(prompts).collect(),
         api_key_source: options
             .access
             .credentials
@@ -251,14 +269,21 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         output_style: options.settings.output_style.clone().unwrap_or_else(|| "default".into()),
         agents: setup.agents.iter().map(|agent| agent.name.clone()).collect(),
         skills: setup.skills.iter().map(|skill| skill.name.clone()).collect(),
-        plugins: plugins(&options.plugins),
-        plugin_errors: plugin_errors(&options.plugins),
+        plugins: plugins(&setup.plugins),
+        plugin_errors: plugin_errors(&setup.plugins),
         betas: options.asking.betas.clone(),
         analytics_disabled: true,
         product_feedback_disabled: true,
-        memory_paths: std::collections::BTreeMap::new(),
+        memory_paths: memory_paths(options),
         fast_mode_state: "off",
     }
+}
+
+/// Where the automatic memory is, where there is one.
+fn memory_paths(options: &Options) -> BTreeMap<String, String> {
+    let index = options.memory.as_ref().and_then(|memory| memory.auto.as_ref());
+    let folder = index.and_then(|index| index.parent()).map(|folder| folder.display().to_string());
+    folder.map(|folder| ("auto".to_owned(), folder)).into_iter().collect()
 }
 
 fn plugins(plugins: &config::Plugins) -> Vec<Value> {

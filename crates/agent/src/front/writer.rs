@@ -1,20 +1,23 @@
 //! The only writer of the agent's stdout.
 //!
-//! A thread of its own, so that a reader who is slow stops neither control requests nor signals: one
-//! blocking write a line, in order, flushed by being unbuffered. What waits is bounded in bytes; the
+//! A thread of its own, so that a reader who is slow stops neither control requests nor signals: whole
+//! lines, one write each (small ones that come together share one), in order, never buffered. What waits is bounded in bytes; the
 //! turn waits when the bound is reached.
 
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 /// Bytes that may wait for the reader: eight of the longest lines.
 const QUEUE_BYTES: usize = 8 * wire::LINE_MAX;
 
-/// How long a slow reader gets to take the last lines once the run is over.
-const DRAIN_DEADLINE: Duration = Duration::from_secs(30);
+/// Once the run is over, a reader that takes no line for so long is taken for dead. A slow one gets all
+/// its lines, the result above all.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(30);
+
+/// And even one that takes a line now and then does not keep us for ever.
+const DRAIN_MAX: Duration = Duration::from_mins(10);
 
 enum Job {
     /// And how much of the room it took.
@@ -40,7 +43,7 @@ pub struct Writer {
 }
 
 /// What a pipe with room takes whole and at once (POSIX: at least 512, Linux: 4096).
-const PIPE_BUF: usize = 4096;
+pub const PIPE_BUF: usize = 4096;
 
 impl Writer {
     pub fn start() -> std::io::Result<Self> {
@@ -57,7 +60,7 @@ impl Writer {
         Ok(Self { jobs, room, reader, is_pipe })
     }
 
-    /// Queues one line, waiting while the queue is full. Lines for a reader that left are dropped.
+    /// Queues whole lines, one or a few small ones, waiting while the queue is full. Lines for a reader that left are dropped.
     pub async fn line(&self, line: Vec<u8>) {
         if self.write_at_once(&line) {
             return;
@@ -114,9 +117,18 @@ impl Writer {
 
     /// Waits until everything queued is written, or the reader is gone or takes too long.
     pub async fn drain(&self) {
-        let (done, written) = oneshot::channel();
-        if self.jobs.send(Job::Flush(done)).is_ok() {
-            let _ = tokio::time::timeout(DRAIN_DEADLINE, written).await;
+        let (done, mut written) = oneshot::channel();
+        if self.jobs.send(Job::Flush(done)).is_err() {
+            return;
+        }
+        let started = Instant::now();
+        let mut left = usize::MAX;
+        while started.elapsed() < DRAIN_MAX {
+            let waiting = self.reader.waiting.load(Ordering::Acquire);
+            if waiting == left || tokio::time::timeout(DRAIN_PATIENCE, &mut written).await.is_ok() {
+                return;
+            }
+            left = waiting;
         }
     }
 }
@@ -162,11 +174,29 @@ fn wait_writable(stdout: &std::io::Stdout) -> std::io::Result<()> {
     Ok(())
 }
 
-/// One line for people. Only for what went wrong: stderr is empty on success.
+/// How long the first line waits for a stderr that takes nothing: a busy reader needs less, and for one
+/// that never looks at it no turn may stand still.
+const STDERR_WAIT: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
+
+/// Nobody reads our stderr: what more there is to say is not waited for.
+static UNHEARD: AtomicBool = AtomicBool::new(false);
+
+/// One line for people. Only for what went wrong: stderr is empty on success. Where stderr is a pipe that
+/// is full and stays full, the line is dropped.
 pub fn warn(line: &str) {
     let mut text = wire_safe(line);
     text.push('\n');
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let stderr = std::io::stderr();
+    for piece in text.as_bytes().chunks(PIPE_BUF) {
+        let wait = if UNHEARD.load(Ordering::Relaxed) { rustix::event::Timespec::default() } else { STDERR_WAIT };
+        let mut wanted = [rustix::event::PollFd::new(&stderr, rustix::event::PollFlags::OUT)];
+        // An interrupted or impossible poll says nothing; the write then says it.
+        let unheard = rustix::event::poll(&mut wanted, Some(&wait)) == Ok(0);
+        UNHEARD.store(unheard, Ordering::Relaxed);
+        if unheard || rustix::io::write(&stderr, piece).is_err() {
+            return;
+        }
+    }
 }
 
 /// Line breaks and escape sequences of others' texts do not reach the terminal.

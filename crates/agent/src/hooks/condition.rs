@@ -5,10 +5,10 @@
 
 use super::handler::Condition;
 use super::world::{Scene, World};
-use crate::permit::Disk;
 use policy::{Call, PathFact, PermissionMode, Policy, RuleSet, decide, normalise};
 use serde_json::Value;
 use std::path::PathBuf;
+use tools::Disk;
 
 /// The fields in which file tools name their file.
 const PATH_FIELDS: [&str; 3] = ["file_path", "notebook_path", "path"];

@@ -41,11 +41,7 @@ fn none(subtype: &str, request: &Value) -> Result<Value, String> {
 }
 
 async fn set(shared: &Shared, servers: &Servers, wanted: &Value) -> Value {
-    let variable = |name: &str| {
-        let found = shared.options.env.iter().find(|(known, _)| known == name);
-        found.and_then(|(_, value)| value.to_str().map(str::to_owned))
-    };
-    let (configs, problems) = mcp::parse(wanted, mcp::DYNAMIC, &variable);
+    let (configs, problems) = mcp::parse(wanted, mcp::DYNAMIC, &super::variable(shared));
     let result = servers.set(configs).await;
     let mut errors: serde_json::Map<String, Value> =
         result.errors.into_iter().map(|(name, why)| (name, json!(why))).collect();

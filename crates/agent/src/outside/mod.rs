@@ -5,12 +5,17 @@
 
 mod call;
 mod control;
+mod hired;
+mod people;
 pub mod resources;
 
 pub use call::{call_for_text, is_outside, meta, run};
 pub use control::{control, status};
+pub use hired::{Hired, hire};
+pub use people::{call_prompt, prompts};
 pub use resources::SPECS;
 
+use crate::InputFormat;
 use crate::shared::Shared;
 use crate::toolset::Tool;
 use futures_util::FutureExt as _;
@@ -18,6 +23,7 @@ use futures_util::future::LocalBoxFuture;
 use mcp::{Deps, SdkLink, ServerConfig, Servers};
 use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
 /// The servers of one process.
@@ -26,6 +32,8 @@ pub struct Outside {
     servers: OnceCell<Servers>,
     /// Names that the client announced as its own.
     announced: RefCell<Vec<String>>,
+    /// Servers that agents brought, and how many use each.
+    hired: RefCell<HashMap<String, usize>>,
     /// What the toolset was last made of.
     shown: Cell<usize>,
     /// Servers whose failure was said on stderr.
@@ -52,6 +60,26 @@ pub fn add_sdk_servers(shared: &Rc<Shared>, names: &Value) {
     announced.extend(new.iter().map(|config| config.name.clone()));
     if !new.is_empty() {
         servers(shared).start(new);
+    }
+}
+
+/// The servers that a plugin brings.
+pub fn add_plugin_servers(shared: &Rc<Shared>, plugin: &config::Plugin) {
+    if plugin.mcp_servers.is_empty() || shared.options.outside.strict {
+        return;
+    }
+    let (configs, problems) = mcp::parse(&json!({"mcpServers": plugin.mcp_servers}), "plugin", &variable(shared));
+    for problem in problems {
+        crate::front::warn(&format!("warning: MCP server {}: {}", problem.name, problem.message));
+    }
+    servers(shared).start(configs);
+}
+
+/// The environment, for configurations that name variables.
+fn variable(shared: &Shared) -> impl Fn(&str) -> Option<String> {
+    move |name| {
+        let found = shared.options.env.iter().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.to_str().map(str::to_owned))
     }
 }
 
@@ -88,7 +116,9 @@ pub fn any(shared: &Shared) -> bool {
 pub fn tools(shared: &Shared) -> Vec<Tool> {
     let Some(servers) = shared.outside.servers.get() else { return Vec::new() };
     let tools = servers.tools();
-    tools.iter().map(|tool| Tool::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)).collect()
+    let hired = shared.outside.hired.borrow();
+    let everybodys = tools.iter().filter(|tool| !hired.contains_key(&tool.server));
+    everybodys.map(|tool| Tool::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)).collect()
 }
 
 /// For the system prompt: what servers say about their use.
@@ -147,6 +177,7 @@ fn deps(shared: &Rc<Shared>) -> Deps {
         env: options.outside.env.clone(),
         roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
         sdk: Some(Rc::new(Client(Rc::downgrade(shared)))),
+        user: (options.input == InputFormat::StreamJson).then(|| Rc::new(people::User(Rc::downgrade(shared))) as _),
         client: ("ralph".into(), env!("CARGO_PKG_VERSION").into()),
         start_timeout: options.outside.start_timeout,
         call_timeout: options.outside.call_timeout,

@@ -36,7 +36,10 @@ pub async fn launch(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>) -> Do
     if let Err(problem) = shared.kit.tasks.room() {
         return Outcome::error(problem.to_string()).into();
     }
-    let ready = errand::prepare(shared, lane, errand, Rc::new(Cancel::default())).await;
+    let ready = match errand::prepare(shared, lane, errand, Rc::new(Cancel::default())).await {
+        Ok(ready) => ready,
+        Err(problem) => return Outcome::error(problem).into(),
+    };
     let agent_id = ready.agent_id.clone();
     let output_file = match open_output(&shared.options.tools.shell.spill_dir, &agent_id) {
         Ok(file) => file,

@@ -5,15 +5,20 @@
 use crate::calls::Done;
 use crate::cancel::Cancel;
 use crate::conversation::Conversation;
+use crate::memory::{self, Reader};
+use crate::outside::Hired;
+use crate::own::outfit::{Outfit, outfit};
 use crate::own::skill;
+use crate::own::worktree::Worktree;
 use crate::prompt;
 use crate::shared::{Lane, Role, Shared, Sub};
 use crate::turn::{End, Turn, drive};
 use config::AgentDef;
 use serde_json::{Value, json};
 use session::{Stamp, Store, Transcript, UserExtra};
+use std::path::PathBuf;
 use std::rc::Rc;
-use tools::{Outcome, Status};
+use tools::{Content, Outcome, Status};
 use wire::{Event, PermissionMode, System, TaskNotification, TaskStarted};
 
 /// A task for another agent.
@@ -25,6 +30,8 @@ pub struct Errand<'a> {
     pub tool_use_id: &'a str,
     /// What the caller asks for; the agent's own otherwise.
     pub model: Option<&'a str>,
+    /// In a checkout of its own.
+    pub isolated: bool,
 }
 
 /// An agent that is ready to begin.
@@ -34,6 +41,8 @@ pub struct Ready {
     pub transcript_file: String,
     lane: Lane,
     task: String,
+    worktree: Option<Worktree>,
+    _servers: Option<Hired>,
     _counted: Counted,
 }
 
@@ -79,7 +88,10 @@ impl Drop for Counted {
 
 /// Sends an agent and waits for it.
 pub async fn in_foreground(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>) -> Done {
-    let ready = prepare(shared, lane, errand, Rc::clone(&lane.cancel)).await;
+    let ready = match prepare(shared, lane, errand, Rc::clone(&lane.cancel)).await {
+        Ok(ready) => ready,
+        Err(problem) => return Outcome::error(problem).into(),
+    };
     announce(shared, errand, &ready.agent_id, None).await;
     let (task_id, output_file) = (ready.agent_id.clone(), ready.transcript_file.clone());
     let finished = carry_out(shared, ready).await;
@@ -110,10 +122,17 @@ pub async fn announce(shared: &Shared, errand: &Errand<'_>, agent_id: &str, is_b
 }
 
 /// Gives the agent its lane. `cancel` is what stops it.
-pub async fn prepare(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>, cancel: Rc<Cancel>) -> Ready {
+pub async fn prepare(
+    shared: &Rc<Shared>,
+    lane: &Lane,
+    errand: &Errand<'_>,
+    cancel: Rc<Cancel>,
+) -> Result<Ready, String> {
     let counted = Counted::one(shared);
     let agent = errand.agent;
     let agent_id = shared.emitter.ids().short('a');
+    let Outfit { worktree, servers, rules, notes } = outfit(shared, errand, &agent_id).await?;
+    let cwd = worktree.as_ref().map_or(&shared.options.cwd, |worktree| &worktree.cwd).clone();
     let sub = Sub {
         agent_id: agent_id.clone(),
         tool_use_id: errand.tool_use_id.to_owned(),
@@ -122,12 +141,17 @@ pub async fn prepare(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>, canc
         mode: mode_for(shared, lane, agent),
         effort: agent.effort.clone(),
         depth: lane.role.depth() + 1,
+        rules,
     };
     let may_nest = sub.depth < shared.options.limits.agent_depth;
-    let toolset = lane.toolset.narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
+    let mut toolset = lane.toolset.narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
+    if let Some(servers) = &servers {
+        toolset = toolset.with(servers.tools(), &agent.disallowed_tools);
+    }
     let (mut transcript, transcript_file) = transcript(shared, &sub, errand.description);
-    let reads_memory = !matches!(agent.name.as_str(), "Explore" | "Plan");
-    let preamble = if reads_memory { prompt::preamble(shared, PermissionMode::Default) } else { None };
+    let reads_memory = !agent.omit_memory && !matches!(agent.name.as_str(), "Explore" | "Plan");
+    let (preamble, memory) =
+        if reads_memory { memory::begin(shared, Reader::Agent, PermissionMode::Default) } else { Default::default() };
     let mut conversation = Conversation::new(Vec::new(), preamble);
     for text in skill::preloaded(shared, lane, &agent.skills).await {
         let content = json!([{"type": "text", "text": text}]);
@@ -142,18 +166,29 @@ pub async fn prepare(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>, canc
         conversation,
         transcript,
         toolset,
-        tools: shared.kit.context(&shared.options),
-        system: prompt::sub_system(shared, &agent.prompt),
+        tools: tools_in(shared, cwd.clone(), &sub),
+        system: prompt::sub_system(shared, &agent.prompt, &cwd, notes),
         role: Role::Sub(sub),
         max_turns: agent.max_turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)),
         cancel,
+        memory,
     };
-    Ready { agent_id, transcript_file, lane, task: errand.task.to_owned(), _counted: counted }
+    let task = errand.task.to_owned();
+    Ok(Ready { agent_id, transcript_file, lane, task, worktree, _servers: servers, _counted: counted })
+}
+
+fn tools_in(shared: &Shared, cwd: PathBuf, sub: &Sub) -> tools::Ctx {
+    if cwd == shared.options.cwd {
+        return shared.kit.context(&shared.options);
+    }
+    let denied = crate::permit::denied(&shared.options, &cwd, &sub.rules.deny);
+    shared.kit.context_in(&shared.options, cwd, denied)
 }
 
 /// Lets the agent work to its end.
 pub async fn carry_out(shared: &Rc<Shared>, mut ready: Ready) -> Finished {
     crate::moments::subagent_starts(shared, &mut ready.lane).await;
+    memory::tell(shared, &mut ready.lane).await;
     let mut turn = Turn::begin();
     let end = drive(shared, &mut ready.lane, &mut turn).await;
     let status = match &end {
@@ -163,7 +198,13 @@ pub async fn carry_out(shared: &Rc<Shared>, mut ready: Ready) -> Finished {
     };
     let usage =
         json!({"total_tokens": total_tokens(&turn), "tool_uses": turn.tool_uses, "duration_ms": turn.elapsed_ms()});
-    Finished { outcome: outcome(shared, &ready.agent_id, &ready.task, &turn, &end), status, usage }
+    let mut outcome = outcome(shared, &ready.agent_id, &ready.task, &turn, &end);
+    if let Some(worktree) = ready.worktree.take()
+        && let Some(note) = worktree.settle().await
+    {
+        outcome = noted(outcome, &note);
+    }
+    Finished { outcome, status, usage }
 }
 
 fn model_for(shared: &Shared, lane: &Lane, errand: &Errand<'_>) -> String {
@@ -255,6 +296,14 @@ fn outcome(shared: &Shared, agent_id: &str, task: &str, turn: &Turn, end: &End) 
         End::Interrupted { .. } => Outcome::error(crate::calls::INTERRUPTED),
         other => Outcome::error(format!("The agent failed: {}", crate::result::reason(other))),
     }
+}
+
+fn noted(outcome: Outcome, note: &str) -> Outcome {
+    let content = match outcome.content {
+        Content::Text(text) => Content::Text(format!("{text}\n\n{note}")),
+        blocks @ Content::Blocks(_) => blocks,
+    };
+    Outcome { content, ..outcome }
 }
 
 fn bounded(text: &str, chars: usize) -> String {

@@ -3,12 +3,14 @@
 
 pub mod background;
 mod errand;
+mod outfit;
 mod plan;
 mod question;
 mod search;
 mod skill;
 mod structured;
 mod subagent;
+mod worktree;
 
 use crate::Setup;
 use crate::ask::ToolCall;

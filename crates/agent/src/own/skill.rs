@@ -90,8 +90,15 @@ pub async fn call(
     errand::within_limits(shared, lane)?;
     let setup = shared.setup();
     let agent = subagent::named(&setup, skill.agent.as_deref())?;
-    let errand =
-        Errand { agent, task: &task, description: &skill.name, tool_use_id: call_id, model: skill.model.as_deref() };
+    let isolated = agent.isolation.as_deref() == Some("worktree");
+    let errand = Errand {
+        agent,
+        task: &task,
+        description: &skill.name,
+        tool_use_id: call_id,
+        model: skill.model.as_deref(),
+        isolated,
+    };
     Ok(Called::Answer(Box::new(errand::in_foreground(shared, lane, &errand).await)))
 }
 

@@ -15,7 +15,7 @@ pub const SPEC: ToolSpec = ToolSpec {
     name: "Agent",
     description: "Give a task to another agent that works on its own and returns one final answer. Good for wide searches and for independent pieces of work; \
                   several in one message run at the same time. It knows nothing of this conversation: put everything it needs into the prompt.",
-    schema: r#"{"type":"object","properties":{"description":{"type":"string","description":"Three to five words"},"prompt":{"type":"string","description":"The whole task"},"subagent_type":{"type":"string","description":"Which agent; general-purpose if left out"},"model":{"type":"string","description":"haiku, sonnet, opus or fable; ours if left out"},"run_in_background":{"type":"boolean","description":"Go on at once; you are told when it has finished"},"name":{"type":"string"},"isolation":{"type":"string"}},"required":["description","prompt"],"additionalProperties":true}"#,
+    schema: r#"{"type":"object","properties":{"description":{"type":"string","description":"Three to five words"},"prompt":{"type":"string","description":"The whole task"},"subagent_type":{"type":"string","description":"Which agent; general-purpose if left out"},"model":{"type":"string","description":"haiku, sonnet, opus or fable; ours if left out"},"run_in_background":{"type":"boolean","description":"Go on at once; you are told when it has finished"},"name":{"type":"string"},"isolation":{"type":"string","enum":["worktree"],"description":"worktree: in a git checkout of its own"}},"required":["description","prompt"],"additionalProperties":true}"#,
     // Its own calls are judged one by one; beside others it does no harm that they could not do.
     read_only: true,
 };
@@ -69,6 +69,7 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         description: input["description"].as_str().unwrap_or_default(),
         tool_use_id: &call.id,
         model: input["model"].as_str(),
+        isolated: input["isolation"].as_str().or(agent.isolation.as_deref()) == Some("worktree"),
     };
     let wanted = input["run_in_background"].as_bool().or(agent.background).unwrap_or(false);
     if wanted && background::may_launch(shared, lane) {

@@ -2,15 +2,17 @@
 //! is: a hook, the client, a tool of the client's. Nobody there means no.
 
 mod ask;
+mod hidden;
 mod suggest;
 mod updates;
 
+pub use hidden::denied;
+
 use crate::hooks::{self, Decision as Wish};
-use crate::shared::{Lane, Shared};
+use crate::shared::{Lane, Role, Shared};
 use policy::{Call, Decision, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
-use tools::Target;
+use tools::{Disk, Target};
 use wire::{Event, PermissionMode, System, ToolDenied};
 
 /// A call that may run, with its input as hooks and the client have left it.
@@ -145,6 +147,11 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
     let mut rules = shared.live.rules.borrow().clone();
     rules.allow.extend(shared.live.grants.borrow().iter().cloned());
     rules.deny.extend(shared.live.bans.borrow().iter().cloned());
+    if let Role::Sub(sub) = &lane.role {
+        rules.allow.extend(sub.rules.allow.iter().cloned());
+        rules.ask.extend(sub.rules.ask.iter().cloned());
+        rules.deny.extend(sub.rules.deny.iter().cloned());
+    }
     let mut roots = workspace.roots().to_vec();
     roots.extend(shared.live.extra_roots.borrow().iter().cloned());
     let mut policy = Policy {
@@ -185,14 +192,5 @@ fn words(name: &str, decision: &Decision) -> String {
         _ => format!(
             "{name} was not run: it is not permitted ({reason}). Do not try to get around this; go on without it."
         ),
-    }
-}
-
-/// The real file system, for paths that stand inside shell commands.
-pub struct Disk;
-
-impl policy::Resolve for Disk {
-    fn real(&self, path: &Path) -> PathBuf {
-        tools::real_path(path)
     }
 }

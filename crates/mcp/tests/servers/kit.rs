@@ -24,6 +24,7 @@ pub fn deps(folder: &tempfile::TempDir) -> Deps {
         env: vec![("PATH".into(), "/usr/bin:/bin".into()), ("COMMON".into(), "shared".into())],
         roots: vec![PathBuf::from("/the work")],
         sdk: None,
+        user: None,
         client: ("test".into(), "1".into()),
         start_timeout: Duration::from_secs(20),
         call_timeout: Duration::from_secs(20),

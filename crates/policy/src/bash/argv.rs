@@ -5,7 +5,8 @@
 
 use crate::shell::{self, SimpleCommand, Word};
 
-use super::scan;
+use super::wrappers::find as find_wrapper;
+use super::{scan, unseen, variables};
 
 /// Scripts in strings in scripts: beyond this nobody writes by hand.
 const MAX_STRING_DEPTH: usize = 3;
@@ -13,57 +14,6 @@ const MAX_STRING_DEPTH: usize = 3;
 const MAX_STRING_SCRIPTS: usize = 32;
 /// Wrappers around wrappers. Reading each costs the length of the line.
 const MAX_WRAPPERS: usize = 16;
-
-struct Wrapper {
-    name: &'static str,
-    /// Flags that take the next word.
-    valued: &'static [&'static str],
-    /// Words of its own before the command, such as a duration.
-    own: usize,
-    /// May be opened to allow what is inside.
-    transparent: bool,
-}
-
-const fn wrapper(name: &'static str, valued: &'static [&'static str], own: usize, transparent: bool) -> Wrapper {
-    Wrapper { name, valued, own, transparent }
-}
-
-const WRAPPERS: [Wrapper; 34] = [
-    wrapper("timeout", &["-k", "--kill-after", "-s", "--signal"], 1, true),
-    wrapper("time", &["-f", "-o", "--format", "--output"], 0, true),
-    wrapper("nice", &["-n", "--adjustment"], 0, true),
-    wrapper("nohup", &[], 0, true),
-    wrapper("stdbuf", &["-i", "-o", "-e"], 0, true),
-    wrapper("command", &[], 0, true),
-    wrapper("builtin", &[], 0, true),
-    wrapper("noglob", &[], 0, true),
-    wrapper("env", &["-u", "--unset", "-C", "--chdir", "-P"], 0, true),
-    wrapper("xargs", &["-I", "-i", "-n", "-P", "-L", "-d", "-s", "-a", "-E", "-R", "-S", "-J"], 0, true),
-    wrapper("exec", &["-a"], 0, false),
-    wrapper("eval", &[], 0, false),
-    wrapper("sudo", &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R"], 0, false),
-    wrapper("doas", &["-u", "-C"], 0, false),
-    wrapper("setsid", &[], 0, false),
-    wrapper("ionice", &["-c", "-n", "-p", "-P", "-u"], 0, false),
-    wrapper("flock", &["-w", "-E"], 1, false),
-    wrapper("watch", &["-n", "-q"], 0, false),
-    wrapper("parallel", &["-j", "-a"], 0, false),
-    wrapper("busybox", &[], 0, false),
-    wrapper("toybox", &[], 0, false),
-    wrapper("chroot", &[], 1, false),
-    wrapper("unshare", &[], 0, false),
-    wrapper("nsenter", &["-t"], 0, false),
-    wrapper("strace", &["-e", "-o", "-p", "-s", "-u"], 0, false),
-    wrapper("ltrace", &["-e", "-o", "-p", "-s", "-u"], 0, false),
-    wrapper("chrt", &["-p"], 1, false),
-    wrapper("taskset", &["-p"], 1, false),
-    wrapper("ssh", &["-p", "-i", "-l", "-o", "-F", "-J", "-L", "-R", "-D"], 1, false),
-    wrapper("script", &["-c"], 0, false),
-    wrapper("caffeinate", &["-t", "-w"], 0, false),
-    wrapper("-", &[], 0, false),
-    wrapper("nocorrect", &[], 0, false),
-    wrapper("coproc", &[], 0, false),
-];
 
 /// They run text that is handed to them: as an argument, from standard input, from a file.
 const CODE_RUNNERS: [&str; 28] = [
@@ -78,10 +28,6 @@ pub(super) fn runs_code(name: &str) -> bool {
 pub(super) fn base_name(text: &str) -> &str {
     let text = text.trim_start_matches(['\\', '=']);
     text.rsplit('/').next().unwrap_or(text)
-}
-
-fn find_wrapper(name: &str) -> Option<&'static Wrapper> {
-    WRAPPERS.iter().find(|wrapper| wrapper.name == name)
 }
 
 pub(super) fn raw_text(words: &[Word]) -> String {
@@ -124,7 +70,7 @@ fn open(words: &[Word]) -> Option<Vec<Word>> {
     if wrapper.name == "env" {
         while let Some(word) = rest.get(at).filter(|word| word.raw.contains('=')) {
             let name = word.raw.split('=').next().unwrap_or_default();
-            if word.exact().is_none() || !safe_variable(name) {
+            if word.exact().is_none() || !variables::may_be_given(name) {
                 return None;
             }
             at += 1;
@@ -138,43 +84,6 @@ fn open(words: &[Word]) -> Option<Vec<Word>> {
         inner.push(Word::unknown("…"));
     }
     Some(inner)
-}
-
-/// Variables that no program takes for instructions. Names in lower case are a script's own, but for the
-/// arrays that zsh ties to search paths and the proxies that network tools obey.
-pub(super) fn safe_variable(name: &str) -> bool {
-    const KNOWN: [&str; 24] = [
-        "LANG",
-        "LANGUAGE",
-        "TZ",
-        "TERM",
-        "COLUMNS",
-        "LINES",
-        "CI",
-        "DEBUG",
-        "NO_COLOR",
-        "FORCE_COLOR",
-        "CLICOLOR",
-        "CLICOLOR_FORCE",
-        "NODE_ENV",
-        "RAILS_ENV",
-        "RACK_ENV",
-        "APP_ENV",
-        "GOOS",
-        "GOARCH",
-        "CGO_ENABLED",
-        "RUST_LOG",
-        "RUST_BACKTRACE",
-        "PYTHONUNBUFFERED",
-        "PYTHONDONTWRITEBYTECODE",
-        "CARGO_TERM_COLOR",
-    ];
-    const TIED: [&str; 8] = ["path", "fpath", "cdpath", "manpath", "mailpath", "module_path", "fignore", "psvar"];
-    let own = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-        && !TIED.contains(&name)
-        && !name.ends_with("_proxy");
-    own || KNOWN.contains(&name) || name.starts_with("LC_")
 }
 
 /// Every text a deny or ask rule is tried on.
@@ -203,14 +112,18 @@ fn collect(command: &SimpleCommand, depth: usize, out: &mut Suspects) {
         let Some(name) = words.get(start) else { continue };
         readings(&words[start..], &mut out.texts);
         let base = base_name(&name.text);
+        let rest = &words[start + 1..];
         if CODE_RUNNERS.contains(&base) {
-            string_scripts(base, &words[start + 1..], depth, out);
+            string_scripts(base, rest, depth, out);
         }
+        out.texts.extend(unseen::programs_in(base, rest));
+        out.cut |= unseen::runs_unseen(base, rest);
     }
+    out.cut |= unseen::arguments_become_commands(words);
 }
 
 /// Where a command may begin among these words: at the first, and wherever a wrapper may start another.
-fn starts(words: &[Word]) -> (Vec<usize>, bool) {
+pub(super) fn starts(words: &[Word]) -> (Vec<usize>, bool) {
     let mut starts = vec![0];
     let mut next = 0;
     while let Some(&start) = starts.get(next) {
@@ -331,6 +244,9 @@ pub(super) fn beyond_wildcards(words: &[Word], named: Option<&str>) -> bool {
         "watch" | "setsid" | "ionice" | "flock" => true,
         "find" => super::files::find_acts(rest),
         "git" => super::git::carries_code(rest),
-        raw => runs_code(raw) && named != Some(raw),
+        raw => {
+            let wraps = find_wrapper(base_name(raw)).is_some_and(|wrapper| !wrapper.transparent);
+            (runs_code(raw) || wraps || unseen::is_inline_code(raw, rest)) && named != Some(raw)
+        }
     }
 }

@@ -6,7 +6,7 @@
 use crate::paths::Access;
 use crate::shell::{Certainty, Word};
 
-use super::{git, sed};
+use super::{git, sed, writers};
 
 #[derive(Debug, Clone)]
 pub(super) struct Use {
@@ -19,7 +19,7 @@ impl Use {
         Self { word: word.clone(), access: Access::Read }
     }
 
-    fn write(word: &Word) -> Self {
+    pub(super) fn write(word: &Word) -> Self {
         Self { word: word.clone(), access: Access::Write }
     }
 }
@@ -33,6 +33,10 @@ pub(super) struct Footprint {
     pub(super) edits: bool,
     /// Prints the contents of whole directories, so single files in them cannot be checked.
     pub(super) recursive: bool,
+    /// Takes whole directories to another name, away from the rules about the old one.
+    pub(super) whole: bool,
+    /// Opens what links below its paths lead to.
+    pub(super) follows: bool,
 }
 
 /// How a reading program takes its arguments.
@@ -131,7 +135,7 @@ pub(super) fn footprint(words: &[Word]) -> Option<Footprint> {
         }
         name => match READERS.iter().find(|reader| reader.names.contains(&name)) {
             Some(reader) => Some(read(reader, args)),
-            None => writer(name, args),
+            None => writers::footprint(name, args),
         },
     }
 }
@@ -146,7 +150,7 @@ pub(super) fn find_acts(args: &[Word]) -> bool {
     })
 }
 
-fn is_flag(word: &Word) -> bool {
+pub(super) fn is_flag(word: &Word) -> bool {
     word.text.starts_with('-') && word.text.len() > 1
 }
 
@@ -172,11 +176,7 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
             flags = false;
         } else if flags && is_flag(word) {
             harmless &= !refuses(reader.refused, &word.text);
-            if matches!(word.text.as_str(), "-e" | "--regexp") {
-                skip = 0;
-            }
-            if matches!(word.text.as_str(), "-f" | "--file") || word.text.starts_with("--file=") {
-                // Patterns from a file; the next word is read as one.
+            if brings_pattern(&word.text) {
                 skip = 0;
             }
             if reader.valued.contains(&word.text.as_str()) {
@@ -200,7 +200,12 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
     if reader.names.contains(&"date") {
         harmless &= operands.iter().all(|word| word.text.starts_with('+'));
     }
-    let named = operands.into_iter().skip(skip).filter(|word| word.raw != "-");
+    let named: Vec<&Word> = operands.into_iter().skip(skip).filter(|word| word.raw != "-").collect();
+    let searches = reader.names.iter().any(|name| matches!(*name, "grep" | "rg"));
+    if searches && named.is_empty() {
+        uses.push(Use::read(&here()));
+    }
+    let named = named.into_iter();
     if reader.text {
         // `echo /etc/*` lists a directory.
         uses.extend(named.filter(|word| word.certainty == Certainty::Glob && word.text.contains('/')).map(Use::read));
@@ -216,11 +221,40 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
                 || text == "-d"
                 || (is_flag(word) && !text.starts_with("--") && text.contains(['r', 'R']))
         });
-    Footprint { uses, read_only: harmless, edits: false, recursive }
+    let follows = recursive && follows_links(reader, args);
+    Footprint { uses, read_only: harmless, recursive, follows, ..Footprint::default() }
+}
+
+fn here() -> Word {
+    Word { raw: ".".to_owned(), text: ".".to_owned(), certainty: Certainty::Exact }
+}
+
+/// Whether a flag may bring what is searched for, so that the first operand is a file already: `-e x`, `-ex`,
+/// `-nfpatterns`, `--regexp=x`, `--reg x`, and `rg --files`, which needs none.
+fn brings_pattern(flag: &str) -> bool {
+    match flag.strip_prefix("--") {
+        Some(long) => {
+            let name = long.split('=').next().unwrap_or(long);
+            !name.is_empty() && ["regexp", "file", "files"].iter().any(|known| known.starts_with(name))
+        }
+        None => flag.contains(['e', 'f']),
+    }
+}
+
+/// Of a reader that goes through directories.
+fn follows_links(reader: &Reader, args: &[Word]) -> bool {
+    let short =
+        |letter: char| move |word: &Word| !word.text.starts_with("--") && is_flag(word) && word.text.contains(letter);
+    let long = |start: &'static str| move |word: &Word| word.text.starts_with(start);
+    match reader.names.first() {
+        Some(&"grep") => args.iter().any(|word| short('R')(word) || long("--der")(word)),
+        Some(&"diff") => !args.iter().any(long("--no-deref")),
+        _ => args.iter().any(|word| short('L')(word) || long("--fo")(word)),
+    }
 }
 
 /// `--file=/etc/passwd`, `-f/etc/passwd`, `-I../x`.
-fn path_in_flag(flag: &Word) -> Vec<Use> {
+pub(super) fn path_in_flag(flag: &Word) -> Vec<Use> {
     let text = flag.text.as_str();
     let value = match text.split_once('=') {
         Some((_, value)) => value,
@@ -243,6 +277,7 @@ fn path_in_flag(flag: &Word) -> Vec<Use> {
 fn search(args: &[Word]) -> Footprint {
     let mut footprint = read(&SEARCH, args);
     footprint.recursive = true;
+    footprint.follows = follows_links(&SEARCH, args);
     footprint
 }
 
@@ -261,7 +296,7 @@ fn find(args: &[Word]) -> Footprint {
         })
         .unwrap_or(args.len());
     let uses = args[..expression].iter().filter(|word| !is_flag(word)).map(Use::read).collect();
-    Footprint { uses, read_only: !find_acts(args), edits: false, recursive: false }
+    Footprint { uses, read_only: !find_acts(args), ..Footprint::default() }
 }
 
 fn sed_footprint(args: &[Word]) -> Footprint {
@@ -297,49 +332,5 @@ fn sed_footprint(args: &[Word]) -> Footprint {
     harmless &= scripts.iter().all(|script| script.exact().is_some_and(sed::harmless));
     harmless &= operands.iter().all(|word| matches!(word.certainty, Certainty::Exact | Certainty::Home));
     let uses = operands.into_iter().map(if in_place { Use::write } else { Use::read }).collect();
-    Footprint { uses, read_only: harmless && !in_place, edits: harmless, recursive: false }
-}
-
-fn writer(name: &str, args: &[Word]) -> Option<Footprint> {
-    let edits = matches!(name, "mkdir" | "touch" | "rm" | "rmdir" | "mv" | "cp");
-    let known = matches!(name, "tee" | "ln" | "install" | "truncate" | "shred" | "unlink" | "chmod" | "chown" | "dd");
-    if !edits && !known {
-        return None;
-    }
-    let skip = usize::from(matches!(name, "chmod" | "chown"));
-    let mut uses: Vec<Use> = Vec::new();
-    let operands: Vec<&Word> = args.iter().filter(|word| !is_flag(word)).collect();
-    let reads_all_but_last = matches!(name, "cp" | "ln" | "install") && operands.len() > 1;
-    for (i, word) in operands.iter().enumerate().skip(skip) {
-        let word = match word.text.split_once('=') {
-            Some((_, path)) if name == "dd" => &Word { raw: path.to_owned(), text: path.to_owned(), ..(*word).clone() },
-            _ => *word,
-        };
-        let source = reads_all_but_last && i + 1 < operands.len();
-        uses.push(if source { Use::read(word) } else { Use::write(word) });
-    }
-    if matches!(name, "cp" | "mv") {
-        uses.extend(landing(&operands));
-    }
-    for flag in args.iter().filter(|word| is_flag(word)) {
-        uses.extend(path_in_flag(flag).into_iter().map(|hidden| Use::write(&hidden.word)));
-    }
-    Some(Footprint { uses, edits, read_only: false, recursive: name == "cp" && args.iter().any(copies_trees) })
-}
-
-fn copies_trees(flag: &Word) -> bool {
-    let text = flag.text.as_str();
-    text.starts_with("--rec") || text.starts_with("--arch") || (text.starts_with('-') && text.contains(['r', 'R', 'a']))
-}
-
-/// Copying into a directory writes a file of the same name in it, which may be a link elsewhere.
-fn landing(operands: &[&Word]) -> Vec<Use> {
-    let Some((target, sources)) = operands.split_last() else { return Vec::new() };
-    let join = |source: &&Word| {
-        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let text = format!("{}/{name}", target.text);
-        let certainty = if source.certainty == Certainty::Exact { target.certainty } else { source.certainty };
-        Use::write(&Word { raw: text.clone(), text, certainty })
-    };
-    sources.iter().map(join).collect()
+    Footprint { uses, read_only: harmless && !in_place, edits: harmless, ..Footprint::default() }
 }

@@ -1,6 +1,6 @@
 //! Git forms that only read, and git forms that carry code in their arguments.
 
-use crate::shell::Word;
+use crate::shell::{Certainty, Word};
 
 use super::files::{Footprint, Use};
 
@@ -48,7 +48,11 @@ pub(super) fn after_globals(words: &[Word]) -> usize {
 
 /// A rule for `git …` does not cover these: they make git run another program.
 pub(super) fn carries_code(words: &[Word]) -> bool {
-    let globals = &words[..after_globals(words).min(words.len())];
+    let (globals, rest) = words.split_at(after_globals(words).min(words.len()));
+    globals_carry_code(globals) || rest.split_first().is_some_and(|(name, args)| subcommand_carries_code(name, args))
+}
+
+fn globals_carry_code(globals: &[Word]) -> bool {
     globals.iter().enumerate().any(|(i, word)| {
         let text = word.text.as_str();
         let key = match text {
@@ -57,10 +61,74 @@ pub(super) fn carries_code(words: &[Word]) -> bool {
         };
         text.starts_with("--exec-path")
             || text.starts_with("--config-env")
+            // Another repository, whose configuration names programs.
+            || text.starts_with("--git-dir")
+            || text.starts_with("--work-tree")
             || (text.starts_with("-c") && text != "-c")
             || key.is_some_and(|key| !HARMLESS_KEYS.iter().any(|known| key.starts_with(known)))
             || word.exact().is_none()
     })
+}
+
+/// Folders that `-C` sends git to.
+pub(super) fn directories(words: &[Word]) -> impl Iterator<Item = &Word> {
+    let globals = &words[..after_globals(words).min(words.len())];
+    globals.windows(2).filter(|pair| pair[0].text == "-C").map(|pair| &pair[1])
+}
+
+/// Options whose value is a program or leads to one. Git takes unambiguous beginnings of them, too.
+const PROGRAM_OPTIONS: [&str; 7] =
+    ["--exec", "--extcmd", "--upload-pack", "--receive-pack", "--open-files-in-pager", "--ext-diff", "--config"];
+
+/// Subcommands that know such options: a word that may turn into one is not covered.
+const TAKES_PROGRAMS: [&str; 10] =
+    ["rebase", "bisect", "submodule", "clone", "fetch", "pull", "push", "ls-remote", "archive", "grep"];
+
+/// Subcommands that exist to run something, or to say what will be run.
+const PROGRAM_SUBCOMMANDS: [&str; 16] = [
+    "filter-branch",
+    "difftool",
+    "mergetool",
+    "for-each-repo",
+    "hook",
+    "instaweb",
+    "daemon",
+    "shell",
+    "send-email",
+    "credential",
+    "remote-ext",
+    "remote-fd",
+    "web--browse",
+    "maintenance",
+    "interpret-trailers",
+    "imap-send",
+];
+
+fn subcommand_carries_code(name: &Word, args: &[Word]) -> bool {
+    let Some(name) = name.exact() else { return true };
+    let first = args.iter().find(|word| !word.text.starts_with('-')).map(|word| word.text.as_str());
+    let short = |letter: char| {
+        args.iter().any(|word| !word.text.starts_with("--") && word.text.starts_with('-') && word.text.contains(letter))
+    };
+    let option = |word: &Word| {
+        let name = word.text.split('=').next().unwrap_or_default();
+        name.starts_with("--") && name.len() > 3 && PROGRAM_OPTIONS.iter().any(|known| known.starts_with(name))
+    };
+    // `ext::sh -c …` is an address that git runs.
+    let transport = |word: &Word| ["ext::", "fd::"].iter().any(|scheme| word.text.contains(scheme));
+    let by_name = match name {
+        "rebase" => short('x'),
+        "bisect" => first == Some("run"),
+        "submodule" => first == Some("foreach"),
+        "clone" | "init" if args.iter().any(|word| word.text.starts_with("--te")) => true,
+        "clone" => short('u') || short('c'),
+        "grep" => short('O'),
+        "config" => !reads(name, args),
+        name => PROGRAM_SUBCOMMANDS.contains(&name),
+    };
+    let may_become_option = |word: &Word| word.certainty == Certainty::Unknown && word.raw.starts_with(['$', '{', '`']);
+    let hidden = TAKES_PROGRAMS.contains(&name) && args.iter().any(may_become_option);
+    by_name || hidden || args.iter().any(|word| option(word) || transport(word))
 }
 
 /// `None`: not one of the forms that only read.

@@ -2,9 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::call::{PathFact, Policy, Resolve};
+use crate::call::{Kind, PathFact, Policy, Resolve};
 use crate::paths::{self, Access, normalise};
+use crate::rule::{List, Rule};
 use crate::shell::{Certainty, Place, Step, Word};
+use crate::survey;
+
+/// Stands for any file of a folder; no file has this name.
+const NO_NAME: &str = "\u{fffd}";
 
 pub(super) struct Locator<'a> {
     policy: &'a Policy,
@@ -25,6 +30,10 @@ impl<'a> Locator<'a> {
         Self { policy, fs }
     }
 
+    pub(super) fn fs(&self) -> &'a dyn Resolve {
+        self.fs
+    }
+
     /// Every file that the word may name. `None`: it cannot be told.
     pub(super) fn locate(&self, word: &Word, place: &Place, access: Access) -> Option<Vec<PathFact>> {
         let write = access == Access::Write;
@@ -37,15 +46,70 @@ impl<'a> Locator<'a> {
                 Some(self.bases(&word.text, place)?.iter().map(|base| fact(&base.join(&word.text))).collect())
             }
             Certainty::Glob => {
-                let (literal, pattern) = split_glob(&word.text)?;
-                let facts = self.bases(&word.text, place)?.into_iter().map(|base| {
+                let mut facts = self.pattern(word, place, access)?;
+                // Each file that it stands for may be a link to somewhere else.
+                for base in self.bases(&word.text, place)? {
+                    let (literal, pattern) = split_glob(&word.text)?;
                     let directory = base.join(literal);
-                    let given = normalise(&directory).join(pattern);
-                    PathFact { given, real: self.fs.real(&directory).join(pattern), write }
-                });
-                Some(facts.collect())
+                    let found = survey::expand(self.fs, &self.fs.real(&directory), pattern)?;
+                    facts.extend(found.iter().map(|path| fact(path)));
+                }
+                Some(facts)
             }
         }
+    }
+
+    /// A pattern as if it were a name.
+    fn pattern(&self, word: &Word, place: &Place, access: Access) -> Option<Vec<PathFact>> {
+        let (literal, pattern) = split_glob(&word.text)?;
+        let facts = self.bases(&word.text, place)?.into_iter().map(|base| {
+            let directory = base.join(literal);
+            let given = normalise(&directory).join(pattern);
+            PathFact { given, real: self.fs.real(&directory).join(pattern), write: access == Access::Write }
+        });
+        Some(facts.collect())
+    }
+
+    /// Whether every link below this folder stays in the workspace. Not if it cannot be told.
+    pub(super) fn links_stay_inside(&self, folder: &Path) -> bool {
+        let survey = survey::below(self.fs, folder);
+        survey.complete
+            && survey.entries.iter().filter(|(_, name)| name.kind == Kind::Link).all(|(path, _)| {
+                let given = folder.join(path);
+                let real = self.fs.real(&given);
+                paths::inside(self.policy, &PathFact { given, real, write: false })
+            })
+    }
+
+    /// A rule about all that is in this folder, whether there is something in it or not.
+    pub(super) fn rule_on_contents(&self, list: List, fact: &PathFact) -> Option<&'a Rule> {
+        paths::path_rule(self.policy, list, &within(fact, Path::new(NO_NAME)))
+    }
+
+    /// A rule about any one file below this folder.
+    pub(super) fn rule_on_any_below(&self, list: List, fact: &PathFact) -> Option<&'a Rule> {
+        let survey = survey::below(self.fs, &fact.real);
+        survey.entries.iter().find_map(|(path, _)| paths::path_rule(self.policy, list, &within(fact, path)))
+    }
+
+    /// Whether all that is below could be seen.
+    pub(super) fn is_surveyable(&self, fact: &PathFact) -> bool {
+        survey::below(self.fs, &fact.real).complete
+    }
+
+    /// A word of a program that is not known here, if it names something that is there.
+    pub(super) fn named(&self, word: &Word, place: &Place) -> Vec<PathFact> {
+        let text = word.text.trim_start_matches('-');
+        let after = |sign: char| text.split_once(sign).map(|(_, value)| value);
+        let attached = if word.text.starts_with("--") { None } else { text.get(1..) };
+        let candidates = [Some(word.text.as_str()), after('='), after('@'), after(':'), attached];
+        let mut facts = Vec::new();
+        for text in candidates.into_iter().flatten().filter(|text| !text.is_empty()) {
+            let word = Word { raw: text.to_owned(), text: text.to_owned(), certainty: word.certainty };
+            let located = self.locate(&word, place, Access::Read).unwrap_or_default();
+            facts.extend(located.into_iter().filter(|fact| self.fs.exists(&fact.real)));
+        }
+        facts
     }
 
     /// Whether removing what the word names needs a person. Answers with the path to show.
@@ -69,7 +133,7 @@ impl<'a> Locator<'a> {
 
     /// A pattern removes children of its directory: of the root, of home, or of a parent of ours.
     fn critical_glob(&self, word: &Word, place: &Place) -> Option<PathBuf> {
-        let facts = self.locate(word, place, Access::Write).unwrap_or_default();
+        let facts = self.pattern(word, place, Access::Write).unwrap_or_default();
         facts.into_iter().find_map(|fact| {
             let directories = [fact.given.parent(), fact.real.parent()];
             let ours = |dir: &Path| {
@@ -84,12 +148,26 @@ impl<'a> Locator<'a> {
         })
     }
 
-    /// Whether the command may run anywhere but where the shell stands now.
-    pub(super) fn elsewhere(&self, place: &Place) -> bool {
-        match self.directories(place) {
-            Some(directories) => directories.iter().any(|directory| self.fs.real(directory) != self.policy.cwd),
-            None => true,
-        }
+    /// Whether git may find another repository than the project's here, and obey its configuration.
+    pub(super) fn in_another_repository(&self, place: &Place) -> bool {
+        let Some(directories) = self.directories(place) else { return true };
+        let here = &self.policy.cwd;
+        directories.iter().any(|directory| self.fs.real(directory) != *here) || self.holds_a_repository(here)
+    }
+
+    /// Whether this folder, or one between it and the project's, is a repository of its own; a bare one is known
+    /// by its `HEAD`.
+    fn holds_a_repository(&self, directory: &Path) -> bool {
+        let project = paths::project(self.policy);
+        let Ok(below) = directory.strip_prefix(project) else { return true };
+        let between = directory.ancestors().take(below.components().count());
+        between.into_iter().any(|folder| self.fs.exists(&folder.join(".git")) || self.fs.exists(&folder.join("HEAD")))
+    }
+
+    /// Whether the word names a folder of the workspace.
+    pub(super) fn is_inside(&self, word: &Word, place: &Place) -> bool {
+        let facts = self.locate(word, place, Access::Read);
+        facts.is_some_and(|facts| facts.iter().all(|fact| paths::inside(self.policy, fact)))
     }
 
     fn home_path(&self, below: &str) -> Option<PathBuf> {
@@ -118,6 +196,10 @@ impl<'a> Locator<'a> {
         }
         Some(if chain.is_empty() { at } else { self.fs.real(&at) })
     }
+}
+
+fn within(folder: &PathFact, name: &Path) -> PathFact {
+    PathFact { given: folder.given.join(name), real: folder.real.join(name), write: folder.write }
 }
 
 /// The directory before the first segment with a pattern, and the rest. `None` if the rest climbs.

@@ -9,6 +9,10 @@ mod git;
 mod locate;
 mod scan;
 mod sed;
+mod unseen;
+mod variables;
+mod wrappers;
+mod writers;
 
 use std::path::PathBuf;
 
@@ -30,6 +34,8 @@ struct Part<'a> {
     footprint: Option<Footprint>,
     /// Files it touches, redirections included. `None` in place of facts: cannot be told.
     touches: Vec<Touch>,
+    /// Files that stand among the arguments of a program not known here. It may read them.
+    named: Vec<PathFact>,
 }
 
 struct Touch {
@@ -140,7 +146,11 @@ impl<'a> Judge<'a> {
                 touches.push(self.touch(&used.word, used.access, command, false));
             }
         }
-        Part { command, layers, footprint, touches }
+        // Needed only where a rule may deny one of them.
+        let unknown = footprint.is_none() && paths::restricts_paths(self.policy, Access::Read);
+        let arguments = command.words.iter().skip(1).filter(|_| unknown);
+        let named = arguments.flat_map(|word| self.locator.named(word, &command.place)).collect();
+        Part { command, layers, footprint, touches, named }
     }
 
     fn touch(&self, word: &Word, access: Access, command: &SimpleCommand, redirect: bool) -> Touch {
@@ -155,14 +165,26 @@ impl<'a> Judge<'a> {
             if let Some(rule) = self.command_rule(list, suspects) {
                 return Some(Decision::by_rule(verdict, rule));
             }
-            let facts = parts.iter().flat_map(|part| &part.touches).flat_map(|touch| touch.facts.iter().flatten());
-            for fact in facts {
-                if let Some(rule) = paths::path_rule(self.policy, list, fact) {
-                    return Some(Decision::by_rule(verdict, rule).at(&fact.given));
+            for part in parts {
+                if let Some((rule, path)) = self.rule_on_files(list, part) {
+                    return Some(Decision::by_rule(verdict, rule).at(&path));
                 }
             }
         }
-        None
+        let facts = || parts.iter().flat_map(|part| touched(part).chain(&part.named));
+        paths::by_another_name(self.policy, self.locator.fs(), facts())
+    }
+
+    /// The first rule about a file that this part may touch, and the file.
+    fn rule_on_files(&self, list: List, part: &Part) -> Option<(&'a Rule, PathBuf)> {
+        let (whole, recursive) = part.footprint.as_ref().map_or((false, true), |f| (f.whole, f.whole || f.recursive));
+        touched(part).chain(&part.named).find_map(|fact| {
+            let rule = paths::path_rule(self.policy, list, fact);
+            let rule = rule.or_else(|| self.locator.rule_on_contents(list, fact).filter(|_| recursive));
+            // Moved or copied as a whole, a file is no longer where the rule says it is.
+            let rule = rule.or_else(|| if whole { self.locator.rule_on_any_below(list, fact) } else { None });
+            Some((rule?, fact.given.clone()))
+        })
     }
 
     fn command_rule(&self, list: List, suspects: &[String]) -> Option<&'a Rule> {
@@ -255,6 +277,7 @@ impl<'a> Judge<'a> {
         let accepts = self.policy.mode == PermissionMode::AcceptEdits
             && safe_assignments(part)
             && part.footprint.as_ref().is_some_and(|footprint| footprint.edits)
+            && self.folders_are_clear(part)
             && is_plain_name(part)
             && part.touches.iter().any(|touch| !touch.redirect)
             && part.touches.iter().all(|touch| self.edit_inside(touch));
@@ -278,8 +301,25 @@ impl<'a> Judge<'a> {
         is_plain_name(part)
             && footprint.read_only
             && !(footprint.recursive && restricted)
-            && !(is_git(part) && self.locator.elsewhere(&part.command.place))
+            && self.folders_are_clear(part)
+            && !(is_git(part) && self.locator.in_another_repository(&part.command.place))
             && part.touches.iter().filter(|touch| !touch.redirect).all(|touch| self.touch_allowed(touch))
+    }
+
+    /// Whether nothing below the folders that it takes in whole is a way out of the workspace or around a rule.
+    fn folders_are_clear(&self, part: &Part) -> bool {
+        let Some(footprint) = &part.footprint else { return true };
+        let touches = part.touches.iter().filter(|touch| !touch.redirect);
+        let ruled = footprint.whole && paths::restricts_paths(self.policy, Access::Read);
+        // A copy opens what lies where it writes; of what it reads it copies the links themselves.
+        let opens = |touch: &Touch| footprint.follows && (!footprint.edits || touch.access == Access::Write);
+        touches.into_iter().all(|touch| {
+            let clear = |fact: &PathFact| {
+                (!ruled || self.locator.is_surveyable(fact))
+                    && (!opens(touch) || self.locator.links_stay_inside(&fact.real))
+            };
+            touch.facts.iter().flatten().all(clear)
+        })
     }
 
     /// Whether this one file may be touched without a question.
@@ -308,6 +348,13 @@ impl<'a> Judge<'a> {
             |touch: &Touch| (touch.facts.is_none() || touch.glob) && paths::restricts_paths(self.policy, touch.access);
         let recursive = part.footprint.as_ref().is_some_and(|footprint| footprint.recursive);
         if part.touches.iter().any(unclear) || (recursive && paths::restricts_paths(self.policy, Access::Read)) {
+            return None;
+        }
+        let sent_elsewhere = |words: &Vec<Word>| {
+            let is_git = words.first().is_some_and(|name| name.raw == "git");
+            is_git && git::directories(&words[1..]).any(|word| !self.locator.is_inside(word, &part.command.place))
+        };
+        if part.layers.iter().any(sent_elsewhere) {
             return None;
         }
         let rules = self.policy.rules.allow.iter().filter(|rule| rule.names(self.tool, List::Allow));
@@ -346,7 +393,12 @@ fn is_git(part: &Part) -> bool {
 }
 
 fn safe_assignments(part: &Part) -> bool {
-    part.command.assignments.iter().all(|assignment| argv::safe_variable(&assignment.name))
+    let safe = if part.command.words.is_empty() { variables::may_be_set } else { variables::may_be_given };
+    part.command.assignments.iter().all(|assignment| safe(&assignment.name))
+}
+
+fn touched<'p>(part: &'p Part) -> impl Iterator<Item = &'p PathFact> {
+    part.touches.iter().flat_map(|touch| touch.facts.iter().flatten())
 }
 
 /// The name as typed: no quotes, no path, so that what is looked up is what was read.

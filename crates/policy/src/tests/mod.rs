@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::{
-    Call, Decision, PathFact, PermissionMode, Policy, Resolve, RuleSet, Source, Verdict, decide, normalise, parse_rule,
+    Call, Decision, Kind, Listing, Name, PathFact, PermissionMode, Policy, Resolve, RuleSet, Source, Verdict, decide,
+    normalise, parse_rule,
 };
 
 mod properties;
@@ -15,14 +16,29 @@ mod rules;
 mod shell_cases;
 mod shell_policy;
 mod tools;
+mod unnamed;
+mod unseen;
 
-/// A file system of symlinks only.
+/// A file system of symlinks, and of files by their inode. Folders are where something is in them.
 #[derive(Default)]
-pub(crate) struct Links(BTreeMap<PathBuf, PathBuf>);
+pub(crate) struct Links {
+    links: BTreeMap<PathBuf, PathBuf>,
+    files: BTreeMap<PathBuf, u64>,
+}
 
 impl Links {
     pub(crate) fn new(links: &[(&str, &str)]) -> Self {
-        Self(links.iter().map(|(from, to)| (PathBuf::from(from), PathBuf::from(to))).collect())
+        let links = links.iter().map(|(from, to)| (PathBuf::from(from), PathBuf::from(to))).collect();
+        Self { links, files: BTreeMap::new() }
+    }
+
+    pub(crate) fn with_files(mut self, files: &[(&str, u64)]) -> Self {
+        self.files = files.iter().map(|(path, ino)| (PathBuf::from(path), *ino)).collect();
+        self
+    }
+
+    fn names(&self) -> impl Iterator<Item = &PathBuf> {
+        self.links.keys().chain(self.files.keys())
     }
 }
 
@@ -34,7 +50,7 @@ impl Resolve for Links {
                 std::path::Component::ParentDir => drop(out.pop()),
                 std::path::Component::Normal(name) => {
                     out.push(name);
-                    while let Some(target) = self.0.get(&out) {
+                    while let Some(target) = self.links.get(&out) {
                         out.clone_from(target);
                     }
                 }
@@ -42,6 +58,33 @@ impl Resolve for Links {
             }
         }
         out
+    }
+
+    fn list(&self, folder: &Path, most: usize) -> Listing {
+        let mut found = BTreeMap::new();
+        for path in self.names() {
+            let Ok(below) = path.strip_prefix(folder) else { continue };
+            let mut parts = below.components();
+            let Some(first) = parts.next() else { continue };
+            let whole = folder.join(first);
+            let kind = match (parts.next(), self.links.contains_key(&whole)) {
+                (Some(_), _) => Kind::Folder,
+                (None, true) => Kind::Link,
+                (None, false) => Kind::Other,
+            };
+            let ino = self.files.get(&whole).copied().unwrap_or_default();
+            found.insert(whole, Name { text: first.as_os_str().to_owned(), kind, ino });
+        }
+        if found.len() > most { Listing::TooMany } else { Listing::Names(found.into_values().collect()) }
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.names().any(|name| name.starts_with(path))
+    }
+
+    fn shared_inode(&self, path: &Path) -> Option<u64> {
+        let ino = self.files.get(path)?;
+        (self.files.values().filter(|other| *other == ino).count() > 1).then_some(*ino)
     }
 }
 

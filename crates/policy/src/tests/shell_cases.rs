@@ -1,6 +1,6 @@
 //! Which simple commands are found in a command line.
 
-use crate::shell::{Unparsable, analyse};
+use crate::shell::{SimpleCommand, Unparsable, analyse};
 
 #[test]
 fn contract_table_of_commands_that_a_rule_must_see() {
@@ -79,8 +79,8 @@ fn hidden_commands_are_found_or_refused() {
     let missed: Vec<&str> = hidden
         .into_iter()
         .filter(|command| {
-            analyse(command)
-                .is_ok_and(|script| !script.commands.iter().any(|c| c.words.iter().any(|w| w.text == "curl")))
+            let unquoted = |c: &SimpleCommand| c.words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
+            analyse(command).is_ok_and(|script| !script.commands.iter().any(|c| unquoted(c).starts_with("curl x")))
         })
         .collect();
     assert!(missed.is_empty(), "{missed:#?}");

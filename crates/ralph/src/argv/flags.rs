@@ -130,7 +130,9 @@ pub const FLAGS: &[Flag] = &[
     works("agent", One, "run as this agent"),
     works("agents", One, "more agents, as JSON"),
     works("plugin-dir", Repeat, "load the plugin in this folder"),
+    works("project-config-root", One, "take the project's configuration from this folder"),
     works("plugin-dir-no-mcp", Repeat, "the same without its MCP servers"),
+    works("await-initialize", No, "take no prompt before the client's initialize"),
     works("disable-slash-commands", No, "no skills, no commands"),
     works("bare", No, "Bash, Read and Edit only; no project configuration"),
     works("safe-mode", No, "ignore every customisation of the project and the user"),
@@ -145,8 +147,6 @@ pub const FLAGS: &[Flag] = &[
     later("init", No, "setup hooks do not run yet"),
     later("init-only", No, "setup hooks do not run yet"),
     later("maintenance", No, "setup hooks do not run yet"),
-    later("project-config-root", One, "project configuration is read from the working folder"),
-    later("await-initialize", No, "the initialize line is not awaited yet"),
     // Nothing to do for these headless, whatever they say.
     silent("prompt-suggestions", No),
     silent("mcp-debug", No),

@@ -1,6 +1,6 @@
 //! The agent face: `claude …`.
 
-use super::{auth, doctor, help, runtime};
+use super::{auth, doctor, help, plugin, runtime};
 use crate::argv::{self, Typed};
 use crate::environment::Environment;
 use crate::meaning::{self, CONTRACT_VERSION, Refusal};
@@ -12,7 +12,7 @@ use wire::ExitCode;
 const SUBCOMMANDS: [&str; 6] = ["auth", "doctor", "help", "update", "mcp", "plugin"];
 
 pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
-    let command = auth_command(&mut words);
+    let command = command_words(&mut words);
     let typed = match argv::parse(words) {
         Ok(typed) => typed,
         Err(error) => return refuse(&error.to_string()),
@@ -25,8 +25,10 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         say::out(&help::agent());
         return ExitCode::Success;
     }
-    if let Some(command) = command {
-        return auth::run(&command, &environment, Some(&typed));
+    match command.as_deref() {
+        Some([name, rest @ ..]) if name == "auth" => return auth::run(rest, &environment, Some(&typed)),
+        Some([_, rest @ ..]) => return plugin::run(rest, &environment),
+        _ => {}
     }
     if let Some(exit) = subcommand(&typed, &environment) {
         return exit;
@@ -43,10 +45,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     }
     proc::adopt_orphans();
     let sandbox = meaning.options.tools.shell.sandbox.clone();
-    if sandbox.is_some() {
-        // Commands must not find in our memory what was taken out of their environment.
-        proc::harden();
-    }
+    proc::harden();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
@@ -60,18 +59,22 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     exit
 }
 
+/// Commands with flags of their own, by their first two words.
+const COMMANDS: [(&[&str], &[&str]); 2] =
+    [(&["auth"], &["status", "login", "logout"]), (&["plugin", "plugins"], plugin::NAMES)];
+
 /// `… auth status --json`: flags of ours may come before, flags after are the command's own. The same
 /// words in a prompt, or as a flag's value, are no command.
-fn auth_command(words: &mut Vec<String>) -> Option<Vec<String>> {
-    let at = words
-        .windows(2)
-        .position(|pair| pair[0] == "auth" && ["status", "login", "logout"].contains(&pair[1].as_str()))?;
+fn command_words(words: &mut Vec<String>) -> Option<Vec<String>> {
+    let is_command = |pair: &[String]| {
+        COMMANDS.iter().any(|(names, next)| names.contains(&pair[0].as_str()) && next.contains(&pair[1].as_str()))
+    };
+    let at = words.windows(2).position(is_command)?;
     let before = argv::parse(words[..at].iter().cloned()).ok()?;
     if before.has("print") || !before.positionals.is_empty() || words[..at].iter().any(|word| word == "--") {
         return None;
     }
-    let command = words.split_off(at);
-    Some(command[1..].to_vec())
+    Some(words.split_off(at))
 }
 
 fn refuse(line: &str) -> ExitCode {
@@ -108,7 +111,8 @@ fn subcommand(typed: &Typed, environment: &Environment) -> Option<ExitCode> {
             say::out(&help::agent());
             ExitCode::Success
         }
-        "update" | "install" | "mcp" | "plugin" | "plugins" if rest.len() < 4 && is_bare_command(rest) => {
+        "plugin" | "plugins" if is_bare_command(rest) => plugin::run(rest, environment),
+        "update" | "install" | "mcp" if rest.len() < 4 && is_bare_command(rest) => {
             refuse(&format!("Error: '{first}' is not part of this agent yet."))
         }
         word if rest.is_empty() && !word.contains(char::is_whitespace) => {

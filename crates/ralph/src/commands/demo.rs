@@ -24,6 +24,11 @@ const PROMPT: &str = "The test fails. Find out why and mend it.\n\nWhen it passe
 const CHECK: &str = "sh test.sh";
 /// It takes three; a fourth would be a fault of ours.
 const ITERATIONS: u32 = 5;
+/// On a screen the model takes its time, so that somebody can follow: before an answer, and between the
+/// pieces that it comes in.
+const THINKS_MS: u64 = 500;
+const PIECE_BYTES: usize = 48;
+const PIECE_MS: u64 = 10;
 
 pub fn run(environment: &Environment) -> ExitCode {
     match runtime().map(|runtime| runtime.block_on(demo(environment))) {
@@ -40,16 +45,28 @@ async fn demo(environment: &Environment) -> Result<ExitCode, String> {
     say::out(&format!("A scratch project with a failing test, in {}\n", folder.display()));
     say::out(&format!("$ ralph {ITERATIONS} --check '{CHECK}'\n\n"));
     repository(&folder, environment).await;
-    let script = mock::Script::from_json(SCRIPT)
+    let mut script = mock::Script::from_json(SCRIPT)
         .map_err(|error| error.to_string())?
         .substitute("$WD", &folder.display().to_string());
+    let show = Show::choose(&Wanted::default(), environment);
+    if show == Show::Screen {
+        script.turns.iter_mut().for_each(take_time);
+    }
     let mock = mock::Mock::start(script).map_err(|error| format!("no loopback server: {error}"))?;
-    let job = job(&folder, environment, &mock.url()).map_err(|error| error.to_string())?;
-    let exit = loop_run::drive(job, Show::choose(&Wanted::default(), environment), false).await;
+    let mut job = job(&folder, environment, &mock.url()).map_err(|error| error.to_string())?;
+    job.attended = show == Show::Screen;
+    job.settings.live = show == Show::Screen;
+    let exit = loop_run::drive(job, show, false).await;
     if exit == ExitCode::Success {
         say::out(&format!("\nThe project stays in {0}\nReplay it: cd {0} && ralph --replay\n", folder.display()));
     }
     Ok(exit)
+}
+
+fn take_time(turn: &mut mock::Turn) {
+    turn.delay_ms = THINKS_MS;
+    turn.chunk_bytes = Some(PIECE_BYTES);
+    turn.chunk_delay_ms = PIECE_MS;
 }
 
 fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runner::BackendError> {

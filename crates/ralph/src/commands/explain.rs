@@ -9,7 +9,8 @@ use crate::meaning::{self, Judging};
 use crate::say;
 use policy::{Call, Decision, PathFact, Verdict};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use tools::Disk;
 use wire::ExitCode;
 
 const USAGE: &str = "usage: ralph explain [agent's flags] [--] 'Bash(git push)' 'Read(~/.ssh/id_rsa)' …";
@@ -126,15 +127,6 @@ fn input(tool: &str, what: &str) -> Value {
     let mut input = json!({"pattern": "*"});
     input[field] = json!(what);
     input
-}
-
-/// The real file system, for paths that stand inside shell commands.
-struct Disk;
-
-impl policy::Resolve for Disk {
-    fn real(&self, path: &Path) -> PathBuf {
-        tools::real_path(path)
-    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ use wire::ExitCode;
 const COMMANDS_MAX: usize = 16;
 /// For what agents left running, at the very end.
 const GRACE: Duration = Duration::from_secs(2);
+/// For a screen that closes by itself; a terminal that takes no bytes never lets it.
+const SCREEN_CLOSES: Duration = Duration::from_secs(1);
 
 /// A reason not to start.
 struct Refusal(String);
@@ -91,9 +93,6 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
         found_nothing(&settings, environment)?;
     }
-    if settings.pty_mode {
-        return Err(Refusal("error: this build has no terminal for agents yet; leave out --pty and pty_mode.".into()));
-    }
     let path = environment.raw("PATH").unwrap_or_default();
     // A rehearsal is with our own agent, unless another one is named.
     let wish = if wanted.rehearse.is_some() && settings.backend == "auto" { "builtin" } else { &settings.backend };
@@ -128,7 +127,7 @@ fn confined(
         return Ok(None);
     }
     let rules = meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))?;
-    if !backend.is_builtin() {
+    if !backend.is_ours() {
         warnings.push(format!(
             "the sandbox holds checks, but not the agent {}: it starts its commands by itself (--backend builtin is held)",
             backend.name
@@ -198,7 +197,8 @@ pub enum Show {
 impl Show {
     /// A screen where somebody sits in front of one.
     pub fn choose(wanted: &loop_flags::Wanted, environment: &Environment) -> Self {
-        let somebody = environment.stdout_is_terminal && stdin_kind(false) == StdinKind::Terminal;
+        let can_draw = environment.stdout_is_terminal && environment.get("TERM") != Some("dumb");
+        let somebody = can_draw && stdin_kind(false) == StdinKind::Terminal;
         match (wanted.json, wanted.plain || !somebody) {
             (true, _) => Self::Json,
             (false, true) => Self::Plain,
@@ -214,6 +214,7 @@ impl Show {
 /// Runs a job to its verdict, under the signals of this process.
 pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
     proc::adopt_orphans();
+    proc::harden();
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
         Show::Screen => {
@@ -223,6 +224,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
         other => (other.sink(), None),
     };
     let listening = tokio::spawn(listen(sender));
+    let suspending = tokio::spawn(proc::follow_suspensions());
     let last = Rc::new(RefCell::new(None));
     let kept = Rc::clone(&last);
     let keep = move |event: &LoopEvent| {
@@ -240,11 +242,13 @@ pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
     };
     drop(sinks);
     listening.abort();
+    suspending.abort();
     proc::end_all(GRACE).await;
     if let Some(left) = left {
-        looked_at(left).await;
+        let leaves = matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
+        let closed = looked_at(left, leaves).await;
         // The screen is gone with all it showed; its last line stays.
-        if let Some(event) = last.take() {
+        if let Some(event) = last.take().filter(|_| closed) {
             Show::Plain.sink().event(&event);
         }
     }
@@ -280,8 +284,9 @@ async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::R
     }
 }
 
-/// Until somebody leaves the screen, or the process is told to end.
-async fn looked_at(left: oneshot::Receiver<()>) {
+/// Until somebody leaves the screen, or the process is told to end. After a run that somebody ended, or that
+/// could not begin, the screen leaves by itself. Says whether the terminal was given back.
+async fn looked_at(left: oneshot::Receiver<()>, leaves: bool) -> bool {
     let told = async {
         let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
         else {
@@ -290,19 +295,21 @@ async fn looked_at(left: oneshot::Receiver<()>) {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = hangup.recv() => {}
+            () = tokio::time::sleep(SCREEN_CLOSES), if leaves => {}
         }
     };
     tokio::select! {
-        _ = left => {}
+        _ = left => true,
         () = told => tui::restore(),
     }
 }
 
 /// Ctrl-C once finishes the iteration, twice stops it; the others end everything.
 async fn listen(commands: mpsc::Sender<Command>) {
+    // Asked first: from the moment we listen for it, it is not ignored any more.
+    let stays = hangup_is_ignored();
     let heard = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = heard else { return };
-    let stays = hangup_is_ignored();
     loop {
         let command = tokio::select! {
             _ = interrupt.recv() => Command::Stop,

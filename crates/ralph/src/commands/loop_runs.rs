@@ -26,6 +26,7 @@ fn line(info: &RunInfo) -> String {
     let verdict = info.memory.verdict.as_ref().map_or("unfinished", |verdict| verdict.verdict.word());
     let title = info.start.as_ref().map_or("", |start| start.title.as_str());
     let (iterations, usd) = (info.memory.iterations, info.memory.spent.usd);
+    let title = cycle::clean::line(title);
     format!("{:<20} {verdict:<12} {iterations:>4} iterations  ${usd:>8.2}  {title}\n", info.id)
 }
 
@@ -41,7 +42,7 @@ pub fn show(words: &[String], environment: &Environment) -> ExitCode {
                 let evidence = receipt.evidence.clone();
                 sink.event(&cycle::EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }.at(0));
                 for detail in std::iter::once(summary).chain(evidence).filter(|detail| !detail.is_empty()) {
-                    say::out(&format!("  {}\n", detail.escape_debug()));
+                    say::out(&format!("  {}\n", cycle::clean::line(&detail)));
                 }
             }
             if let Some(verdict) = info.memory.verdict {
@@ -71,7 +72,8 @@ pub fn answer(words: &[String], environment: &Environment) -> ExitCode {
     let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
     match runner::find(&folder, name).and_then(|id| runner::answer(&folder, &id, &text, now)) {
         Ok(question) => {
-            say::out(&format!("Answered: {}\n'ralph resume' goes on with it.\n", question.escape_debug()));
+            let question = cycle::clean::line(&question);
+            say::out(&format!("Answered: {question}\n'ralph resume' goes on with it.\n"));
             ExitCode::Success
         }
         Err(error) => refuse(&error),

@@ -17,6 +17,8 @@ mod loop_run;
 mod loop_runs;
 mod loop_screen;
 mod mock;
+mod plugin;
+mod plugin_fetch;
 mod trust;
 
 use crate::environment::Environment;
@@ -40,6 +42,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
+        "plugin" | "plugins" => plugin::run(rest, environment),
         "link" => link::run(rest, environment),
         "trust" => trust::run(environment),
         "mock" => mock::run(rest, environment),
@@ -52,8 +55,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mock", "resume",
-                "runs", "show", "trust", "version",
+                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mock", "plugin",
+                "resume", "runs", "show", "trust", "version",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))

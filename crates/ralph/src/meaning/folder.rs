@@ -4,7 +4,7 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
-use config::{AgentDef, Places, PluginDir, Plugins, Skill, Sources};
+use config::{AgentDef, MemoryOptions, Places, PluginDir, PluginProblem, Plugins, Skill, Sources};
 use std::path::PathBuf;
 
 pub struct Folder {
@@ -19,12 +19,17 @@ pub fn read(
     places: &Places,
     sources: Sources,
     roots: &[PathBuf],
+    (installed, problems): (Vec<PluginDir>, Vec<PluginProblem>),
     environment: &mut Environment,
 ) -> Result<Folder, Refusal> {
     let mut agents = config::agents(places, sources, typed.value("agents"))
         .map_err(|error| Refusal::new(format!("Error: {error}")))?;
     let mut skills = config::skills(places, sources, roots);
-    let plugins = config::plugins(places, &plugin_dirs(typed, environment));
+    // Those of the command line first: they take the place of installed ones of the same name.
+    let mut dirs = plugin_dirs(typed, environment);
+    dirs.extend(installed);
+    let mut plugins = config::plugins(places, &dirs);
+    plugins.problems.extend(problems);
     for plugin in &plugins.loaded {
         agents.extend(plugin.agents.iter().cloned());
         skills.extend(plugin.skills.iter().cloned());
@@ -36,7 +41,9 @@ pub fn read(
 fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
     let named = |flag: &str, with_mcp: bool| {
         let paths = typed.values(flag).iter().filter(|path| !path.is_empty());
-        paths.map(move |path| PluginDir { path: environment.cwd.join(path), with_mcp }).collect::<Vec<_>>()
+        paths
+            .map(move |path| PluginDir { path: environment.cwd.join(path), with_mcp, called: None })
+            .collect::<Vec<_>>()
     };
     let mut dirs = named("plugin-dir", true);
     dirs.extend(named("plugin-dir-no-mcp", false));
@@ -53,6 +60,30 @@ fn add_programs(plugins: &Plugins, environment: &mut Environment) {
     let known = environment.get("PATH").map(str::to_owned);
     let path = known.into_iter().chain(folders).collect::<Vec<_>>().join(":");
     environment.overlay(&[("PATH".to_owned(), path)]);
+}
+
+/// Which instruction files count beside the usual ones; none where they are switched off.
+pub fn memory(
+    settings: &config::Settings,
+    places: &Places,
+    roots: &[PathBuf],
+    environment: &Environment,
+) -> Option<MemoryOptions> {
+    if environment.is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS") {
+        return None;
+    }
+    let with_roots = environment.is_on("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD");
+    let auto_off =
+        settings.flag("autoMemoryEnabled") == Some(false) || environment.is_on("CLAUDE_CODE_DISABLE_AUTO_MEMORY");
+    let folder = settings.auto_memory_directory.clone().unwrap_or_else(|| {
+        let name = environment.get("CLAUDE_CODE_PROJECT_DIR_NAME").filter(|_| places.config_dir_is_custom);
+        session::Store::new(&places.config_dir, &places.project_root(), name).memory_dir()
+    });
+    let index = folder.join("MEMORY.md");
+    Some(MemoryOptions {
+        extra_dirs: if with_roots { roots.to_vec() } else { Vec::new() },
+        auto: (!auto_off && index.is_file()).then_some(index),
+    })
 }
 
 /// A client that sends messages may still bring the agent; then the first turn looks for it.

@@ -51,7 +51,7 @@ pub struct Meaning {
 pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, Refusal> {
     let mut warnings = standing(typed)?;
     let (input, output) = formats(typed)?;
-    let places = places(environment);
+    let places = places_for(typed, environment)?;
     let (bare, safe) = minimal(typed, environment);
     let sources = sources(typed)?;
     let loaded = settings(typed, &places, sources, safe || bare)?;
@@ -62,14 +62,18 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let prompt = prompt(typed);
     let schema = schema(typed)?;
     let extra_roots = permissions::extra_roots(typed, &settings, environment)?;
-    let permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
+    let mut permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
+    let memory = if bare || safe { None } else { folder::memory(&settings, &places, &extra_roots, environment) };
+    permissions::let_read(&mut permissions.rules, memory.as_ref());
     let mut asking = asking::resolve(typed, &settings, environment)?;
     let session = sessions::resolve(typed, &places, environment)?;
     let limits = tooling::limits(typed, environment)?;
     let access = access::resolve(&settings, &places, environment, bare)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
-    let folder::Folder { agents, skills, plugins } = folder::read(typed, &places, shelves, &extra_roots, environment)?;
+    let installed = if bare || safe { Default::default() } else { config::enabled_plugins(&places, &settings) };
+    let folder::Folder { agents, skills, plugins } =
+        folder::read(typed, &places, shelves, &extra_roots, installed, environment)?;
     let outside = outside::resolve(typed, &settings, &places, &plugins, environment, bare || safe)?;
     let agent = folder::chosen_agent(typed, &settings, &agents, input)?;
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
@@ -83,6 +87,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         schema: schema.map(Rc::new),
         agents,
         agent,
+        plugins: Rc::new(plugins),
         skills: if bare || safe || typed.has("disable-slash-commands") { Vec::new() } else { skills },
         subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
     };
@@ -91,6 +96,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         output,
         stdin: stdin(input, prompt.is_some()),
         ends_with_terminal: !hangup_is_ignored(),
+        await_initialize: typed.has("await-initialize"),
         partial: typed.has("include-partial-messages"),
         replay_user: typed.has("replay-user-messages"),
         hook_events: typed.has("include-hook-events"),
@@ -104,13 +110,12 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         setup,
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
         slash: !bare && !typed.has("disable-slash-commands"),
-        memory: !bare && !safe && !environment.is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS"),
+        memory,
         debug_file: debug_file(typed, &places, &session),
         version: CONTRACT_VERSION,
         places,
         sources: shelves,
         settings,
-        plugins,
         prompt,
         permissions,
         asking,
@@ -228,7 +233,7 @@ pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Res
 
 /// Only what `explain` needs: how calls are judged, and what should be said about it.
 pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refusal> {
-    let places = places(environment);
+    let places = places_for(typed, environment)?;
     let (bare, safe) = minimal(typed, environment);
     let loaded = settings(typed, &places, sources(typed)?, bare || safe)?;
     permissions::judging(typed, loaded, places, environment)
@@ -247,6 +252,18 @@ pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) ->
 /// What keeps requests from being sent at all, for `doctor`.
 pub fn endpoint_problem(environment: &Environment) -> Option<String> {
     access::client(environment).err().map(|refusal| refusal.text)
+}
+
+/// With `--project-config-root`, the project's configuration is that of another checkout.
+fn places_for(typed: &Typed, environment: &Environment) -> Result<Places, Refusal> {
+    let mut places = places(environment);
+    if let Some(root) = typed.value("project-config-root").filter(|root| !root.is_empty()) {
+        let folder = environment.cwd.join(root).canonicalize().ok().filter(|folder| folder.is_dir());
+        let folder = folder
+            .ok_or_else(|| Refusal::new(format!("Error: --project-config-root {root} is not a folder that exists.")))?;
+        places.project = Some(folder);
+    }
+    Ok(places)
 }
 
 pub fn places(environment: &Environment) -> Places {

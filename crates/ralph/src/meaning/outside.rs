@@ -35,7 +35,7 @@ pub fn resolve(
         let here = &global["projects"][environment.cwd.display().to_string()];
         found.take(here, "local", environment);
         if let Some(project) =
-            read(&places.checkout_root().join(".mcp.json")).or_else(|| read(&environment.cwd.join(".mcp.json")))
+            read(&places.checkout_root().join(".mcp.json")).or_else(|| read(&places.project_dir().join(".mcp.json")))
         {
             found.take_project(&project, settings, environment);
         }
@@ -49,6 +49,7 @@ pub fn resolve(
     Ok(OutsideSetup {
         servers: found.servers,
         problems: found.problems,
+        strict: typed.has("strict-mcp-config"),
         env: server_env(environment, places),
         start_timeout: millis("MCP_TIMEOUT").unwrap_or(Duration::from_millis(START_MS)),
         call_timeout: millis("MCP_TOOL_TIMEOUT").unwrap_or(Duration::from_millis(CALL_MS)),

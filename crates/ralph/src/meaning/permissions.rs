@@ -24,6 +24,16 @@ pub fn resolve(
     Ok(Permissions { mode, rules, prompter: prompter(typed), may_bypass: may_bypass(typed, settings, mode) })
 }
 
+/// The model keeps its automatic memory in files of its own, which it may read.
+pub fn let_read(rules: &mut RuleSet, memory: Option<&config::MemoryOptions>) {
+    let index = memory.and_then(|memory| memory.auto.as_ref());
+    let Some(folder) = index.and_then(|index| index.parent()).and_then(|folder| folder.canonicalize().ok()) else {
+        return;
+    };
+    let source = Source { name: "automatic memory".into(), anchor: folder.clone() };
+    rules.allow.extend(policy::parse_rule(&format!("Read(/{}/**)", folder.display()), &source).ok());
+}
+
 fn mode(typed: &Typed, settings: &Settings, warnings: &mut Vec<String>) -> Result<PermissionMode, Refusal> {
     let forbidden = settings.permissions.disable_bypass;
     let mode = if typed.has("dangerously-skip-permissions") {

@@ -2,9 +2,9 @@
 
 use super::{
     AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Report,
-    Running, Said, Spent, Start, Verbatim, checks, now, prompt, replay, resets,
+    Running, Said, Spent, Start, Verbatim, checks, now, replay, resets,
 };
-use crate::backend::needs_file;
+use crate::transport::Transport;
 
 /// The check that runs, and those that ran before it.
 pub(super) struct Checking {
@@ -16,8 +16,31 @@ pub(super) struct Checking {
 pub(super) struct Work {
     pub running: Running,
     pub listener: Listener,
-    iteration: u32,
+    pub iteration: u32,
     since: Instant,
+    pub transport: Transport,
+    /// The first of what it said that was no event.
+    pub opening: String,
+    /// How to start it again; a summariser is not.
+    pub start: Option<Start>,
+}
+
+/// Of an agent's first words: enough to find a complaint in.
+const OPENING_MAX: usize = 4 * 1024;
+
+impl Work {
+    pub(super) fn new(running: Running, transport: Transport, start: Option<Start>) -> Self {
+        let iteration = start.as_ref().map_or(0, |start| start.iteration);
+        let listener = Listener::new(iteration);
+        Self { running, listener, iteration, since: Instant::now(), transport, opening: String::new(), start }
+    }
+
+    fn note_opening(&mut self, line: &str) {
+        if self.opening.len() < OPENING_MAX && !line.starts_with('{') {
+            self.opening.push_str(&cycle::bounded(line, OPENING_MAX));
+            self.opening.push('\n');
+        }
+    }
 }
 
 pub(super) enum Doing {
@@ -45,11 +68,6 @@ impl Doing {
     }
 }
 
-/// A prompt in a file: what is said instead of it.
-fn by_file(path: &std::path::Path) -> String {
-    format!("Read {} and carry out the task in it.", path.display())
-}
-
 impl Body<'_> {
     pub(super) async fn react(&mut self, happened: Happened) -> Vec<Input> {
         match happened {
@@ -70,47 +88,16 @@ impl Body<'_> {
         }
     }
 
-    pub(super) async fn start(&mut self, start: Start) -> Option<Input> {
-        self.wake = None;
-        self.before = match &self.git {
-            Some(git) => git.snapshot().await,
-            None => None,
-        };
-        let settings = &self.job.settings;
-        let text = match prompt::read(&self.job.folder, settings) {
-            Ok(sources) => prompt::assemble(&sources, &start, settings.is_structured()),
-            Err(error) => return Some(not_started(error.to_string())),
-        };
-        let chars = text.chars().count() as u64;
-        let text = if needs_file(settings, &text) {
-            let path = self.job.folder.run(&self.run).join(format!("prompt_{}.md", start.iteration));
-            match crate::files::replace(&path, text.as_bytes()) {
-                Ok(()) => by_file(&path),
-                Err(error) => return Some(not_started(format!("{} cannot be written: {error}", path.display()))),
-            }
-        } else {
-            text
-        };
-        let call = self.job.backend.call(settings, &start, &text, &self.job.auth, &self.env);
-        let idle = settings.idle;
-        self.tell(start.event(chars));
-        if start.iteration == 1 && start.attempt == 1 {
-            self.show_todo();
-        }
-        match Running::start(&self.job.backend.program, call, self.job.folder.root(), &text, idle) {
-            Ok(running) => {
-                let listener = Listener::new(start.iteration);
-                let work = Work { running, listener, iteration: start.iteration, since: Instant::now() };
-                self.doing = Doing::Agent(Box::new(work));
-                None
-            }
-            Err(why) => Some(not_started(why)),
-        }
-    }
-
     async fn said(&mut self, mut work: Box<Work>, said: Said) -> Vec<Input> {
         match said {
-            Said::Ended(end) => vec![self.agent_ended(*work, end).await],
+            Said::Ended(end) => match self.again(&mut work, &end) {
+                None => vec![self.agent_ended(*work, end).await],
+                Some(Ok(())) => {
+                    self.doing = Doing::Agent(work);
+                    Vec::new()
+                }
+                Some(Err(why)) => vec![not_started(why)],
+            },
             Said::TooLong => {
                 let text = "skipped a line of the agent that is too long to keep".to_owned();
                 self.tell(EventKind::Warning { iteration: Some(work.iteration), text });
@@ -129,6 +116,7 @@ impl Body<'_> {
         if line.trim().is_empty() {
             return Vec::new();
         }
+        work.note_opening(line);
         let verbatim = Verbatim::new(line);
         self.publish(&EventKind::Agent { iteration: work.iteration, line: verbatim.clone() }.at(now()), false);
         let (turns, tokens) = (work.listener.heard().turns, work.listener.heard().tokens);
@@ -141,6 +129,10 @@ impl Body<'_> {
         }
         if heard.turns > turns {
             inputs.extend(heard.answer.clone().map(Input::TurnEnded));
+            // Nothing more can be asked of it.
+            if !work.running.talks() {
+                work.running.close_input();
+            }
         }
         inputs
     }
@@ -195,13 +187,10 @@ impl Body<'_> {
     }
 
     pub(super) fn summarise(&mut self, through: u32, prompt: &str) -> Option<Input> {
-        let call = self.job.backend.summary_call(&self.job.auth, &self.env);
-        let started =
-            Running::start(&self.job.backend.program, call, self.job.folder.root(), prompt, self.job.settings.idle);
-        match started {
+        let transport = self.transport();
+        match self.launch_summariser(prompt, through, transport) {
             Ok(running) => {
-                let work = Work { running, listener: Listener::new(0), iteration: 0, since: Instant::now() };
-                self.doing = Doing::Summary(Box::new(work), through);
+                self.doing = Doing::Summary(Box::new(Work::new(running, transport, None)), through);
                 None
             }
             Err(_) => Some(summarised(through, None, Spent::default())),
@@ -241,7 +230,7 @@ fn summarised(through: u32, summary: Option<String>, spent: Spent) -> Input {
     Input::Summarised { through, summary, usd: spent.usd, tokens: spent.tokens }
 }
 
-fn not_started(why: String) -> Input {
+pub(super) fn not_started(why: String) -> Input {
     Input::AgentEnded(Box::new(Report {
         end: AgentEnd::NotStarted(why),
         heard: Listener::new(0).into_heard(),

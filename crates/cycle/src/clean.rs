@@ -1,4 +1,4 @@
-//! Text of agents made harmless before it reaches a terminal.
+//! Text of agents made harmless before it reaches a terminal or a log.
 //!
 //! Colour codes vanish (they are noise); every other control, bidirectional or invisible character is
 //! shown by name, so that what a person reads is what is there. Deliberately absent: any attempt to
@@ -107,7 +107,7 @@ fn is_mark(c: char) -> bool {
 }
 
 /// Characters that take no room, or that change where others stand.
-fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -1,0 +1,40 @@
+//! Plugins that a client brings with its `initialize`, beside those of the command line.
+//!
+//! Deliberately absent: their `bin` folders. The search path of commands is fixed when the process starts.
+
+use crate::front::plugin_hooks;
+use crate::shared::Shared;
+use config::{PluginDir, Plugins};
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+/// Loads those that are not there yet. True where the client named any.
+pub fn apply(shared: &Rc<Shared>, listed: &Value) -> bool {
+    let Some(listed) = listed.as_array() else { return false };
+    let dirs: Vec<PluginDir> = listed.iter().filter_map(|plugin| dir(shared, plugin)).collect();
+    let Plugins { loaded, problems } = config::plugins(&shared.options.places, &dirs);
+    let known = shared.setup().plugins.clone();
+    let is_new = |name: &str| !known.loaded.iter().any(|plugin| plugin.name == name);
+    let new: Vec<config::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
+    for plugin in &new {
+        let hooks = plugin_hooks(&shared.options, plugin);
+        Rc::make_mut(&mut shared.live.hooks.borrow_mut()).add(hooks);
+        crate::outside::add_plugin_servers(shared, plugin);
+    }
+    shared.change_setup(|setup| {
+        for plugin in &new {
+            setup.skills.extend(plugin.skills.iter().cloned());
+            setup.agents.extend(plugin.agents.iter().cloned());
+        }
+        let plugins = Rc::make_mut(&mut setup.plugins);
+        plugins.loaded.extend(new);
+        plugins.problems.extend(problems);
+    });
+    true
+}
+
+fn dir(shared: &Shared, plugin: &Value) -> Option<PluginDir> {
+    let path = plugin.as_str().or_else(|| plugin["path"].as_str()).filter(|path| !path.is_empty())?;
+    let with_mcp = plugin["skipMcp"] != json!(true);
+    Some(PluginDir { path: shared.options.cwd.join(path), with_mcp, called: None })
+}

@@ -1,0 +1,143 @@
+//! What the instruction files say: before the first message, and again when a file is touched that has its own.
+//!
+//! Deliberately absent: which files those are (`config`). Every document that comes into a conversation passes
+//! [`tell`], once, for whoever listens.
+
+use crate::hearing;
+use crate::hooks::HookEvent;
+use crate::shared::{Lane, Role, Shared};
+use crate::{prompt, turn, words};
+use config::{Cause, Memory, MemoryFile};
+use serde_json::{Map, Value, json};
+use wire::PermissionMode;
+
+/// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
+const FILE_CHARS: usize = 200_000;
+
+/// What one conversation knows of the instruction files; nothing where they are not for it.
+#[derive(Default)]
+pub struct Known {
+    memory: Option<Memory>,
+    /// Documents that came into the conversation and that nobody was told of yet.
+    news: Vec<News>,
+}
+
+/// A document without its text.
+struct News {
+    path: String,
+    kind: &'static str,
+    reason: &'static str,
+    cause: Cause,
+}
+
+/// Whose conversation it is: automatic memory is for the main one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    Main,
+    Agent,
+}
+
+/// Reads what stands before a conversation. The text is the first block of its first message.
+pub fn begin(shared: &Shared, reader: Reader, mode: PermissionMode) -> (Option<String>, Known) {
+    read(shared, reader, mode, None)
+}
+
+fn read(
+    shared: &Shared,
+    reader: Reader,
+    mode: PermissionMode,
+    reason: Option<&'static str>,
+) -> (Option<String>, Known) {
+    let options = &shared.options;
+    let Some(wanted) = &options.memory else { return (prompt::preamble(shared, mode, None), Known::default()) };
+    let mut wanted = wanted.clone();
+    if reader == Reader::Agent {
+        wanted.auto = None;
+    }
+    let (memory, mut files) = config::memory(&options.places, options.sources, &options.settings, &wanted);
+    hide(shared, &mut files);
+    let news = files.iter().map(|file| News::of(file, reason)).collect();
+    let text = (!files.is_empty()).then(|| format!("{}{}\n</system-reminder>", words::MEMORY_HEAD, contents(&files)));
+    (prompt::preamble(shared, mode, text), Known { memory: Some(memory), news })
+}
+
+/// Before a conversation is shortened: what was told on the way will be gone, and what stands before it is read anew.
+pub fn begin_again(shared: &Shared, lane: &mut Lane) {
+    if lane.memory.memory.is_none() {
+        return;
+    }
+    let (reader, mode) = match &lane.role {
+        Role::Main => (Reader::Main, shared.live.mode.get()),
+        Role::Sub(_) => (Reader::Agent, PermissionMode::Default),
+    };
+    let (preamble, known) = read(shared, reader, mode, Some("compact"));
+    lane.conversation.set_preamble(preamble);
+    lane.memory = known;
+}
+
+/// The instructions for the files that the conversation has just touched.
+pub async fn follow(shared: &Shared, lane: &mut Lane) {
+    let touched = lane.tools.reads.take_touched();
+    let Some(memory) = &mut lane.memory.memory else { return };
+    let mut files: Vec<MemoryFile> = touched.iter().flat_map(|file| memory.near(file)).collect();
+    hide(shared, &mut files);
+    if files.is_empty() {
+        return;
+    }
+    lane.memory.news.extend(files.iter().map(|file| News::of(file, None)));
+    turn::whisper(shared, lane, &format!("{}{}", words::MEMORY_NEARBY, contents(&files)));
+    tell(shared, lane).await;
+}
+
+/// Tells hooks of the documents that came into the conversation since they were last told.
+pub async fn tell(shared: &Shared, lane: &mut Lane) {
+    for news in std::mem::take(&mut lane.memory.news) {
+        let reason = news.reason;
+        hearing::fire(shared, lane, HookEvent::InstructionsLoaded, Some(reason), news.fields(), None).await;
+    }
+}
+
+/// What a rule hides from Read does not come in as an instruction or by an import either.
+fn hide(shared: &Shared, files: &mut Vec<MemoryFile>) {
+    let denied = &shared.kit.denied;
+    files.retain(|file| !denied(&file.path) && !denied(&tools::real_path(&file.path)));
+}
+
+fn contents(files: &[MemoryFile]) -> String {
+    let mut text = String::new();
+    for file in files {
+        let body: String = file.text.chars().take(FILE_CHARS).collect();
+        let cut = if body.len() < file.text.len() { "\n[cut here: the file is longer]" } else { "" };
+        text.push_str(&format!("\n\nContents of {} ({}):\n\n{body}{cut}", file.path.display(), file.kind));
+    }
+    text
+}
+
+impl News {
+    fn of(file: &MemoryFile, reason: Option<&'static str>) -> Self {
+        let own = match &file.cause {
+            Cause::Start => reason.unwrap_or("session_start"),
+            Cause::Below { .. } => "nested_traversal",
+            Cause::Paths { .. } => "path_glob_match",
+            Cause::Import { .. } => "include",
+        };
+        Self { path: file.path.display().to_string(), kind: file.kind, reason: own, cause: file.cause.clone() }
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        fields.insert("file_path".into(), json!(self.path));
+        fields.insert("memory_type".into(), json!(self.kind));
+        fields.insert("load_reason".into(), json!(self.reason));
+        match &self.cause {
+            Cause::Start => {}
+            Cause::Below { file } => drop(fields.insert("trigger_file_path".into(), json!(file))),
+            Cause::Paths { globs, file } => {
+                fields.insert("globs".into(), json!(globs));
+                fields.insert("trigger_file_path".into(), json!(file));
+            }
+            Cause::Import { by } => drop(fields.insert("parent_file_path".into(), json!(by))),
+        }
+        fields
+    }
+}

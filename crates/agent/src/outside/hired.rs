@@ -1,0 +1,94 @@
+//! Servers that an agent brings along: there while it works, and for nobody else.
+
+use super::servers;
+use crate::shared::Shared;
+use crate::toolset::Tool;
+use config::AgentDef;
+use mcp::ServerConfig;
+use serde_json::{Value, json};
+use std::rc::{Rc, Weak};
+
+/// Where such a server is said to come from.
+const SCOPE: &str = "agent";
+
+/// Ends the servers when the last agent that uses them is done.
+pub struct Hired {
+    shared: Weak<Shared>,
+    names: Vec<String>,
+}
+
+/// Starts the servers that an agent's definition describes and waits for them, bounded. Those it only names are there
+/// already, or are told as missing.
+pub async fn hire(shared: &Rc<Shared>, agent: &AgentDef) -> Option<Hired> {
+    let configs = described(shared, agent);
+    if configs.is_empty() {
+        return None;
+    }
+    let servers = servers(shared);
+    let mut names = Vec::new();
+    let mut new = Vec::new();
+    for config in configs {
+        let mut hired = shared.outside.hired.borrow_mut();
+        let known = servers.statuses().iter().any(|server| server.name == config.name);
+        match hired.get_mut(&config.name) {
+            Some(users) => *users += 1,
+            // A server of the session is used as it is.
+            None if known => continue,
+            None => drop(hired.insert(config.name.clone(), 1)),
+        }
+        names.push(config.name.clone());
+        new.push(config);
+    }
+    servers.start(new);
+    servers.ready().await;
+    super::say_failures(shared, servers);
+    Some(Hired { shared: Rc::downgrade(shared), names })
+}
+
+fn described(shared: &Shared, agent: &AgentDef) -> Vec<ServerConfig> {
+    let Some(value) = &agent.mcp_servers else { return Vec::new() };
+    let mut map = serde_json::Map::new();
+    match value {
+        Value::Object(servers) => map.extend(servers.clone()),
+        Value::Array(items) => {
+            for servers in items.iter().filter_map(Value::as_object) {
+                map.extend(servers.clone());
+            }
+        }
+        _ => {}
+    }
+    let (configs, problems) = mcp::parse(&json!({"mcpServers": map}), SCOPE, &super::variable(shared));
+    for problem in problems {
+        let agent = &agent.name;
+        crate::front::warn(&format!("warning: MCP server {} of the agent {agent}: {}", problem.name, problem.message));
+    }
+    configs
+}
+
+impl Hired {
+    pub fn tools(&self) -> Vec<Tool> {
+        let Some(shared) = self.shared.upgrade() else { return Vec::new() };
+        let Some(servers) = shared.outside.servers.get() else { return Vec::new() };
+        let tools = servers.tools();
+        let ours = tools.iter().filter(|tool| self.names.contains(&tool.server));
+        ours.map(|tool| Tool::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)).collect()
+    }
+}
+
+impl Drop for Hired {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let mut hired = shared.outside.hired.borrow_mut();
+        for name in &self.names {
+            let left = hired.get(name).map_or(0, |users| users.saturating_sub(1));
+            if left > 0 {
+                hired.insert(name.clone(), left);
+                continue;
+            }
+            hired.remove(name);
+            if let Some(servers) = shared.outside.servers.get() {
+                servers.stop(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! git, obeying nobody: what a repository's or a person's configuration says runs nothing of ours.
+//!
+//! Repositories are data that somebody else wrote. git is called by its full path, with arguments and never a
+//! shell, in an environment of its own; configuration that could start a program is pinned to nothing.
+//! Deliberately absent: credentials. A repository that needs them is fetched by its owner.
+
+use crate::capture::{Limits, capture};
+use crate::spec::{Env, Output, Spec, Stdin};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Answers of git that we read are lists of names; more is a repository gone wild.
+const OUTPUT_MAX: usize = 4 * 1024 * 1024;
+/// Between asking git to end and killing it.
+const GRACE: Duration = Duration::from_millis(500);
+/// Of git's complaint: it ends in one line.
+const COMPLAINT_MAX: usize = 500;
+
+/// Configuration that could run something, or look elsewhere, set to nothing.
+const PINS: [(&str, &str); 15] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.quotePath", "false"),
+    ("core.askPass", ""),
+    ("credential.helper", ""),
+    ("diff.external", ""),
+    ("gpg.program", "false"),
+    ("log.showSignature", "false"),
+    ("commit.gpgSign", "false"),
+    ("init.templateDir", ""),
+    ("protocol.ext.allow", "never"),
+    ("safe.bareRepository", "explicit"),
+    ("submodule.recurse", "false"),
+];
+
+/// Variables of ours that git may see.
+const KEPT: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "TZ",
+    "SSH_AUTH_SOCK",
+    "http_proxy",
+    "https_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+
+/// A git that was found on the search path.
+#[derive(Debug, Clone)]
+pub struct Git {
+    program: PathBuf,
+    env: Env,
+    /// More pins, for one repository.
+    pins: Vec<(String, String)>,
+}
+
+impl Git {
+    /// `None` where there is none. Entries of the search path that depend on the working folder do not count.
+    pub fn find(env: &Env) -> Option<Self> {
+        let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str())?;
+        let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+        let program = folders.map(|folder| folder.join("git")).find(|program| program.is_file())?;
+        let kept = env.iter().filter(|(name, _)| KEPT.iter().any(|known| name == known)).cloned();
+        let mut env: Env = kept.collect();
+        for (name, value) in [
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
+            ("GIT_LFS_SKIP_SMUDGE", "1"),
+        ] {
+            env.push((name.into(), value.into()));
+        }
+        Some(Self { program, env, pins: Vec::new() })
+    }
+
+    /// For a repository that is there already: filters run on content as files are checked out, and their names
+    /// are the repository's to choose, so each is emptied by name.
+    pub async fn disarmed(mut self, folder: &Path, deadline: Duration) -> Self {
+        let listing = ["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff|merge)\."];
+        let listed = self.run(folder, &listing.map(OsStr::new), deadline).await.unwrap_or_default();
+        for name in listed.split('\0').filter(|name| !name.is_empty()) {
+            match name.rsplit('.').next().unwrap_or_default() {
+                "clean" | "smudge" | "process" | "textconv" | "command" | "driver" => {
+                    self.pins.push((name.to_owned(), String::new()));
+                }
+                "required" => self.pins.push((name.to_owned(), "false".to_owned())),
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// What git says on stdout, or why it failed.
+    pub async fn run(&self, folder: &Path, args: &[&OsStr], deadline: Duration) -> Result<String, String> {
+        let words = [OsStr::new("--no-optional-locks"), OsStr::new("--no-pager")];
+        let spec = Spec {
+            program: self.program.clone().into_os_string(),
+            args: words.iter().chain(args).map(|word| (*word).to_owned()).collect(),
+            cwd: folder.to_owned(),
+            env: self.pinned(),
+            stdin: Stdin::Null,
+            output: Output::Pipes,
+            arg0: None,
+        };
+        let limits = Limits { deadline, max_output: OUTPUT_MAX, grace: GRACE };
+        let done = capture(spec, limits).await.map_err(|error| error.to_string())?;
+        if done.timed_out {
+            return Err(format!("git did not finish within {} s", deadline.as_secs()));
+        }
+        if !done.exit.success() {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("git gave no reason");
+            return Err(last.trim().chars().filter(|c| !c.is_control()).take(COMPLAINT_MAX).collect());
+        }
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    }
+
+    fn pinned(&self) -> Env {
+        let own = PINS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let pins: Vec<(String, String)> = own.chain(self.pins.iter().cloned()).collect();
+        let mut env = self.env.clone();
+        env.push(("GIT_CONFIG_COUNT".into(), pins.len().to_string().into()));
+        for (at, (name, value)) in pins.into_iter().enumerate() {
+            env.push((OsString::from(format!("GIT_CONFIG_KEY_{at}")), name.into()));
+            env.push((OsString::from(format!("GIT_CONFIG_VALUE_{at}")), value.into()));
+        }
+        env
+    }
+}

@@ -1,0 +1,51 @@
+//! Getting marketplaces and plugins: folders as they are, repositories by git, which obeys nobody's configuration.
+
+use super::runtime;
+use crate::environment::Environment;
+use config::{Fetching, Places, Source};
+use proc::Git;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A clone over a slow line; longer is no line.
+const CLONE: Duration = Duration::from_mins(5);
+
+pub enum Fetched {
+    Folder(PathBuf),
+    Clone(Fetching),
+}
+
+pub fn fetch(source: &Source, places: &Places, environment: &Environment) -> Result<Fetched, String> {
+    match source {
+        Source::Folder(folder) => Ok(Fetched::Folder(folder.clone())),
+        Source::Unsupported(why) => Err(format!("Error: it cannot be fetched: {why}.")),
+        Source::Git { url, at } => {
+            let git = Git::find(&environment.vars).ok_or("Error: git is needed to fetch a repository; install it.")?;
+            let fetching = Fetching::begin(places).map_err(|error| format!("Error: {error}"))?;
+            let runtime = runtime().map_err(|_| "Error: the runtime cannot be started".to_owned())?;
+            runtime
+                .block_on(clone(&git, url, at.as_deref(), &fetching.path(), &environment.cwd))
+                .map_err(|why| format!("Error: {url} cannot be cloned: {why}"))?;
+            Ok(Fetched::Clone(fetching))
+        }
+    }
+}
+
+/// A branch or a tag is cloned by itself; a commit needs the history it is in.
+async fn clone(git: &Git, url: &str, at: Option<&str>, to: &Path, cwd: &Path) -> Result<(), String> {
+    let is_commit = at.is_some_and(|at| at.len() >= 7 && at.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let mut words = vec![OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--no-recurse-submodules")];
+    if !is_commit {
+        words.extend([OsStr::new("--depth=1")]);
+    }
+    let branch = at.filter(|_| !is_commit).map(|at| format!("--branch={at}"));
+    words.extend(branch.as_deref().map(OsStr::new));
+    words.extend([OsStr::new("--"), OsStr::new(url), to.as_os_str()]);
+    git.run(cwd, &words, CLONE).await?;
+    if let Some(commit) = at.filter(|_| is_commit) {
+        let words = ["checkout", "--quiet", "--detach", commit].map(OsStr::new);
+        git.run(to, &words, CLONE).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+use super::*;
+use serde_json::{Value, json};
+
+fn shown(kinds: impl IntoIterator<Item = EventKind>) -> Vec<String> {
+    let mut plain = Plain { folder: "/w/".into(), most: 3, ..Plain::default() };
+    kinds.into_iter().flat_map(|kind| plain.lines(&kind.at(0))).collect()
+}
+
+fn says(text: &str) -> EventKind {
+    EventKind::AgentText(Speech { iteration: 1, text: text.into(), partial: false, parent: None })
+}
+
+fn calls(id: &str, name: &str, input: Value) -> EventKind {
+    EventKind::ToolCall(ToolCall { iteration: 1, id: id.into(), name: name.into(), input, parent: None })
+}
+
+fn returns(id: &str, is_error: bool, text: &str) -> EventKind {
+    EventKind::ToolResult(ToolResult { iteration: 1, id: id.into(), is_error, text: text.into(), parent: None })
+}
+
+#[test]
+fn escape_sequences_from_agents_are_neutralised() {
+    let line = shown([says("a\u{1b}]0;title\u{7}b\rc")]).remove(0);
+    assert_eq!(line, "  a␛]0;title␇b␍c");
+}
+
+/// Everything that an agent, a person or a file can put words into.
+fn everything_said(text: &str) -> Vec<EventKind> {
+    let question = Question {
+        iteration: 1,
+        id: "q".into(),
+        about: cycle::QuestionAbout::Choice,
+        text: text.into(),
+        options: vec![text.into()],
+    };
+    let check = CheckFinished {
+        iteration: 1,
+        command: text.into(),
+        passed: false,
+        exit_code: 1,
+        output: text.into(),
+        duration_ms: 0,
+    };
+    let receipt = Receipt {
+        outcome: Outcome::Failed { failure: cycle::Failure::ErrorResult },
+        blocking: Some(text.into()),
+        ..Receipt::default()
+    };
+    vec![
+        says(text),
+        calls("t", text, json!({"command": text})),
+        returns("t", true, text),
+        EventKind::PermissionDenied { iteration: 1, tool: text.into(), id: "t".into(), message: text.into() },
+        EventKind::Question(question),
+        EventKind::Answered { id: "q".into(), text: text.into() },
+        EventKind::CheckFinished(check),
+        EventKind::Waiting { iteration: 1, until: 9, reason: text.into() },
+        EventKind::Steered { iteration: 1, text: text.into() },
+        EventKind::StrategyChanged { iteration: 1, strategy: text.into(), reason: text.into() },
+        EventKind::IterationEnded { iteration: 1, receipt: Box::new(receipt) },
+        EventKind::Warning { iteration: None, text: text.into() },
+    ]
+}
+
+#[test]
+fn adversary_24_nothing_hides_in_a_line() {
+    let hidden =
+        ["\u{202e}", "\u{2066}", "\u{200b}", "\u{200d}", "\u{feff}", "\u{e0041}", "\u{ad}", "\u{9b}2J", "\u{1b}[2J"];
+    for part in hidden {
+        for kind in everything_said(&format!("ab{part}cd")) {
+            let lines = shown([kind.clone()]);
+            let text = lines.concat();
+            let bad = |letter: char| letter.is_control() || clean::is_hidden(letter);
+            assert!(text.contains("ab") && !text.contains(bad), "{part:?} in {kind:?}: {text:?}");
+            assert!(!text.contains("abcd"), "what was hidden is shown: {part:?} in {kind:?}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn colours_of_tools_vanish() {
+    assert_eq!(shown([says("\u{1b}[1;31mred\u{1b}[0m")]), ["  red"]);
+}
+
+#[test]
+fn a_call_is_one_line_with_a_relative_path() {
+    assert_eq!(shown([calls("t", "Read", json!({"file_path": "/w/src/a.rs"}))]), ["  ● Read   src/a.rs"]);
+    assert_eq!(shown([calls("t", "Read", json!({"command": "a\nb"}))]), ["  ● Read   a"]);
+    assert_eq!(shown([calls("t", "Read", json!(null))]).len(), 1);
+}
+
+#[test]
+fn a_failed_call_is_named() {
+    let lines = shown([
+        calls("a", "Bash", json!({"command": "make"})),
+        calls("b", "Read", json!({"file_path": "/w/x"})),
+        returns("b", false, "fine"),
+        returns("a", true, "Exit code 2\n\n no rule\nmore"),
+    ]);
+    assert_eq!(lines, ["  ● Bash   make", "  ● Read   x", "  ✗ Bash   Exit code 2: no rule"]);
+}
+
+#[test]
+fn a_todo_list_is_told_when_it_changes() {
+    let todo = |done: usize| {
+        let item = |at: usize| {
+            let state = if at < done { TodoState::Done } else { TodoState::Open };
+            TodoItem { text: at.to_string(), state }
+        };
+        EventKind::Todo { items: (0..3).map(item).collect() }
+    };
+    assert_eq!(shown([todo(1), todo(1), todo(2)]), ["  todo: 1 of 3 done", "  todo: 2 of 3 done"]);
+}
+
+#[test]
+fn lines_have_no_blanks_at_their_end() {
+    assert_eq!(shown([says("one\n\n  two  \n")]), ["  one", "", "    two"]);
+}
+
+#[test]
+fn a_receipt_reads_well() {
+    let receipt = Receipt { cost_usd: 0.5, duration_ms: 61_000, ..Receipt::default() };
+    assert_eq!(receipt_lines(2, &receipt), "iteration 2: progress · $0.50 · 0 tokens · 1m 01s");
+}

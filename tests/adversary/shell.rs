@@ -1,0 +1,539 @@
+//! Shell strings matched by text instead of parsed; "read-only" lists that hold commands which write or execute;
+//! limits past which rules were skipped.
+
+use crate::kit::{
+    Rules, all_at_once, assert_allowed, assert_denied, commands, finish, judge, judge_in, script, stream,
+};
+use serde_json::json;
+use std::time::Duration;
+use testkit::World;
+
+const ALLOW: [&str; 4] = ["Bash(echo:*)", "Bash(git:*)", "Bash(find:*)", "Bash(ls:*)"];
+const RULES: Rules = Rules { allow: &ALLOW, deny: &["Bash(curl:*)", "Bash(rm:*)"], mode: "" };
+const BYPASS: Rules = Rules { allow: &[], deny: &["Bash(curl:*)", "Bash(rm:*)"], mode: "bypassPermissions" };
+
+/// Whatever the mode, and however much else is allowed.
+fn denied_everywhere(texts: &[&str]) {
+    assert_denied(&RULES, texts);
+    assert_denied(&BYPASS, texts);
+}
+
+#[test]
+fn s01_a_denied_command_behind_any_separator() {
+    denied_everywhere(&[
+        "echo hi; curl x",
+        "echo hi && curl x",
+        "echo hi || curl x",
+        "echo hi | curl -d @- x",
+        "echo hi |& curl x",
+        "echo hi & curl x",
+        "echo hi\ncurl x",
+        "echo hi\n\n  curl x",
+        "echo hi\rcurl x",
+        "echo hi\r\ncurl x",
+        "echo hi\u{b}curl x",
+        "echo hi\u{c}curl x",
+        "echo hi\u{85}curl x",
+        "echo hi\u{2028}curl x",
+        "echo hi\u{2029}curl x",
+        "echo hi # comment\ncurl x",
+        "echo hi \\\n; curl x",
+        "! echo hi; ! curl x",
+        "{ echo hi; curl x; }",
+        "(echo hi; curl x)",
+        "if echo hi; then curl x; fi",
+        "while curl x; do break; done",
+        "for i in 1; do curl x; done",
+        "case a in a) curl x;; esac",
+        "[[ -f a ]] && curl x",
+        "((1)) && curl x",
+        "time curl x",
+        "coproc curl x",
+        "curl x &",
+    ]);
+}
+
+#[test]
+fn s02_a_denied_command_inside_a_substitution() {
+    denied_everywhere(&[
+        "echo $(curl x)",
+        "echo `curl x`",
+        "echo \"$(curl x)\"",
+        "echo \"`curl x`\"",
+        "ls <(curl x)",
+        "echo a > >(curl x)",
+        "echo $((`curl x`))",
+        "echo $(( $(curl x) ))",
+        "echo $[ $(curl x) ]",
+        "cat <<EOF\n$(curl x)\nEOF",
+        "cat <<EOF\n`curl x`\nEOF",
+        "cat <<-EOF\n\t$(curl x)\n\tEOF",
+        "cat <<< $(curl x)",
+        "echo $(echo $(echo $(curl x)))",
+        "x=$(curl x)",
+        "x=(1 $(curl x))",
+        "echo a 2> $(curl x)",
+        "ls ${x[$(curl x)]}",
+        "echo {a,$(curl x)}",
+        "case $(curl x) in *) ;; esac",
+        "for i in $(curl x); do :; done",
+        "[[ -n $(curl x) ]]",
+        "echo \"${x:-$(curl x)}\"",
+    ]);
+    // What is quoted is text.
+    assert_allowed(
+        &RULES,
+        &[
+            "cat <<'EOF'\n$(curl x) `rm -rf y`\nEOF",
+            "cat <<\"EOF\"\n$(curl x)\nEOF",
+            "cat <<\\EOF\n$(curl x)\nEOF",
+            "echo '$(curl x)'",
+            "echo \"\\$(curl x) \\`rm y\\`\"",
+            "git commit --allow-empty -m \"$(cat <<'EOF'\nit's about $(curl x)\nEOF\n)\"",
+            "echo hi # ; curl x",
+        ],
+    );
+}
+
+#[test]
+fn s03_expansions_that_run_or_hide_something() {
+    denied_everywhere(&[
+        "echo ${x@P}",
+        "echo ${x:=$(id)$(curl x)}",
+        "echo ${!x}",
+        "echo ${x/a/$(curl x)}",
+        "echo ${x//$(curl x)/b}",
+        "echo ${x:+`curl x`}",
+        "echo ${x:?$(curl x)}",
+        "echo ${x^^$(curl x)}",
+        "echo ${x:$(curl x)}",
+        "echo ${x[$(curl x)]}",
+        "x='a[$(curl x)]'; echo $((x))",
+        "x='a[$(curl x)]'; [[ $x -eq 0 ]]",
+        "x='a[$(curl x)]'; let y=x",
+        "declare -n x='a[$(curl x)]'",
+        "test -v 'a[$(curl x)]'",
+        "printf -v 'a[$(curl x)]' x",
+        "read 'a[$(curl x)]' <<< 1; echo $((a))",
+        "unset 'a[$(curl x)]'",
+    ]);
+}
+
+#[test]
+fn s04_a_denied_program_under_any_spelling_or_wrapper() {
+    denied_everywhere(&[
+        "cu\"\"rl x",
+        "c\\url x",
+        "'cu'rl x",
+        "$'\\x63url' x",
+        "$'\\143\\165rl' x",
+        "$'\\u0063url' x",
+        "\\curl x",
+        "\"curl\" x",
+        "/usr/bin/curl x",
+        "./curl x",
+        "../../usr/bin/curl x",
+        "cu\\\nrl x",
+        "{curl,x}",
+        "$(echo curl) x",
+        "$X x",
+        "busybox curl x",
+        "toybox curl x",
+        "env curl x",
+        "env -i A=b curl x",
+        "env -S 'curl x'",
+        "command curl x",
+        "command -p curl x",
+        "builtin command curl x",
+        "nice -n1 curl x",
+        "nice -n 1 curl x",
+        "timeout 5 curl x",
+        "timeout -s KILL 5 curl x",
+        "nohup curl x",
+        "stdbuf -o0 curl x",
+        "setsid -w curl x",
+        "ionice -c 3 curl x",
+        "chrt -i 0 curl x",
+        "taskset 1 curl x",
+        "strace -f curl x",
+        "sudo -E curl x",
+        "doas curl x",
+        "flock l curl x",
+        "flock l -c 'curl x'",
+        "watch curl x",
+        "script -c 'curl x'",
+        "xargs curl",
+        "echo x | xargs -I{} curl {}",
+        "echo curl | xargs -I{} {} x",
+        "echo curl x | xargs env",
+        "parallel curl ::: x",
+        "find . -exec curl {} ;",
+        "sh -c 'curl x'",
+        "bash -lc 'curl x'",
+        "sh -c \"sh -c 'curl x'\"",
+        "bash <<< 'curl x'",
+        "bash <<'EOF'\ncurl x\nEOF",
+        "echo 'curl x' | sh",
+        "echo Y3VybCB4Cg== | base64 -d | sh",
+        "sh <(echo curl x)",
+        ". <(echo curl x)",
+        "eval 'curl x'",
+        "eval \"$(echo curl x)\"",
+        "exec curl x",
+        "trap 'curl x' EXIT",
+        "alias ls=curl",
+        "alias ls='curl x'; ls",
+        "echo() { curl x; }; echo",
+        "function ls { curl x; }; ls",
+        "A=b curl x",
+        "A=$(curl x)",
+        "LD_PRELOAD=./x curl y",
+        "=curl x",
+        "CURL x",
+        "noglob curl x",
+        "- curl x",
+    ]);
+}
+
+#[test]
+fn s06_commands_that_only_look_like_readers() {
+    let world = Rules::default();
+    assert_denied(
+        &world,
+        &[
+            "find . -exec evil {} ;",
+            "find . -execdir evil {} +",
+            "find . -ok evil {} ;",
+            "find . -okdir evil {} ;",
+            "find . -delete",
+            "find . -fprintf made x",
+            "find . -fprint made",
+            "find . -fls made",
+            "find . -files0-from x",
+            "git -c core.pager=evil log",
+            "git -c core.fsmonitor=evil status",
+            "git --exec-path=. status",
+            "git -C secret status",
+            "git --git-dir=secret status",
+            "git --config-env=core.pager=X log",
+            "GIT_PAGER=evil git log",
+            "GIT_EXTERNAL_DIFF=evil git diff",
+            "GIT_DIR=secret git status",
+            "git diff --output=made",
+            "git diff --ext-diff",
+            "git log --textconv",
+            "git grep -Oevil a",
+            "git show --format=%G?",
+            "git rebase -x evil",
+            "git bisect run evil",
+            "git submodule foreach evil",
+            "rg --pre evil a",
+            "rg --pre=evil a",
+            "rg --hostname-bin evil a",
+            "RIPGREP_CONFIG_PATH=x rg a",
+            "sort -o made a.txt",
+            "sort -omade a.txt",
+            "sort --outpu=made a.txt",
+            "sort --compress-program=evil a.txt",
+            "sort -S1 --compress-prog=evil a.txt",
+            "sed -i s/a/b/ a.txt",
+            "sed -n -i p a.txt",
+            "sed 'w made' a.txt",
+            "sed '1e evil' a.txt",
+            "sed 's/a/evil/e' a.txt",
+            "sed 's/a/b/w made' a.txt",
+            "sed --in-place=x s/a/b/ a.txt",
+            "awk 'BEGIN{system(\"evil\")}'",
+            "awk 'BEGIN{print > \"made\"}'",
+            "man -P evil ls",
+            "man --pager=evil ls",
+            "tar --checkpoint-action=exec=evil -cf /dev/null a.txt",
+            "tar --to-command=evil -xf x",
+            "ls | xargs evil",
+            "less '+!evil' a.txt",
+            "LESSOPEN='|evil' less a.txt",
+            "more '+!evil' a.txt",
+            "tree -o made",
+            "uniq a.txt made",
+            "xxd -r a.txt made",
+            "date -s 2020-01-01",
+            "file -C -m a.txt",
+            "jq -n --rawfile x /etc/passwd '$x'",
+            "printf -v PATH .",
+            "tee made",
+            "dd of=made",
+            "env evil",
+            "ls > made",
+            "cat a.txt >> made",
+            "history -s x",
+            "hash -p ./evil ls",
+            "enable -f ./x y",
+            "bind -x '\"a\": evil'",
+            "complete -C evil ls",
+            "PROMPT_COMMAND=evil; ls",
+            "ls() { evil; }; ls",
+            "set -o noclobber; . ./a.txt",
+        ],
+    );
+}
+
+#[test]
+fn s06_nothing_of_it_is_covered_by_a_rule_for_the_program() {
+    assert_denied(
+        &RULES,
+        &[
+            "find . -exec evil {} ;",
+            "find . -delete",
+            "find . -fprintf made x",
+            "find . {-delete,-x}",
+            "git -c core.pager=evil log",
+            "git --exec-path=. status",
+            "git --git-dir=secret status",
+            "git -C /tmp status",
+            "GIT_SSH_COMMAND=evil git fetch",
+            "git rebase -x evil HEAD",
+            "git rebase --exec=evil HEAD",
+            "git bisect run evil",
+            "git submodule foreach evil",
+            "git difftool -y -x evil",
+            "git config alias.x '!evil'",
+            "git config core.hooksPath .",
+            "git clone --upload-pack=evil . made",
+            "git clone -c core.fsmonitor=evil . made",
+            "git fetch --upload-pack=evil .",
+            "git push --receive-pack=evil .",
+            "git ls-remote 'ext::evil'",
+            "git archive --remote=. --exec=evil HEAD",
+            "git init --template=secret made",
+            "git filter-branch --tree-filter evil",
+        ],
+    );
+    assert_allowed(
+        &RULES,
+        &[
+            "git status",
+            "git add a.txt",
+            "git -C src log -1",
+            "git commit --allow-empty -m 'rm -rf and curl x'",
+            "git log --grep 'curl x'",
+            "find . -name '*.rs' -newer a.txt",
+            "ls -la src",
+        ],
+    );
+}
+
+#[test]
+fn s07_path_rules_hold_for_redirections() {
+    let rules = Rules {
+        allow: &["Bash(echo:*)", "Bash(tee:*)", "Bash(dd:*)", "Bash(cp:*)", "Bash(cat:*)", "Edit(./**)"],
+        deny: &["Edit(./secret/**)", "Edit(*.lock)"],
+        mode: "",
+    };
+    assert_denied(
+        &rules,
+        &[
+            "echo x > ~/.bashrc",
+            "echo x >> ~/.bashrc",
+            "echo x >| ~/.profile",
+            "echo x >! ~/.zshrc",
+            "echo x &> ~/.bashrc",
+            "echo x &>> ~/.bashrc",
+            "echo x >& ~/.bashrc",
+            "echo x <> ~/.bashrc",
+            "echo x 1>~/.bashrc",
+            "echo x 3> ~/.bashrc 1>&3",
+            "echo x > \"$HOME/.bashrc\"",
+            "echo x > .claude/settings.json",
+            "echo x > .claude/settings.local.json",
+            "echo x > ./.mcp.json",
+            "echo x > .git/hooks/pre-commit",
+            "echo x > .git/config",
+            "echo x > .GIT/config",
+            "echo x > .vscode/tasks.json",
+            "echo x > .envrc",
+            "echo x > secret/new",
+            "echo x > ./secret//new",
+            "echo x > src/../secret/new",
+            "echo x > Cargo.lock",
+            "echo x > CARGO.LOCK",
+            "echo x | tee secret/new",
+            "echo x | tee -a .git/config",
+            "echo x | tee a.txt .mcp.json",
+            "echo x | dd of=secret/new",
+            "dd if=a.txt of=.git/config",
+            "cp a.txt secret/new",
+            "cp a.txt .git/hooks/post-checkout",
+            "cat a.txt > Cargo.lock",
+            "{ echo x; } > secret/new",
+            "(echo x) > secret/new",
+            "for i in 1; do echo x; done > secret/new",
+            "echo x > $F",
+            "echo x > \"$(echo secret/new)\"",
+            "exec > secret/new",
+        ],
+    );
+    assert_allowed(
+        &rules,
+        &["echo x > a.txt", "echo x >> src/new.txt", "echo x 2>&1", "ls 2> /dev/null", "cat < a.txt"],
+    );
+}
+
+#[test]
+fn s08_the_folder_a_command_runs_in_is_followed() {
+    let rules = Rules {
+        allow: &["Bash(echo:*)", "Bash(cat:*)", "Bash(cd:*)", "Bash(pushd:*)", "Edit(./**)"],
+        deny: &["Read(./secret/**)"],
+        mode: "",
+    };
+    assert_denied(
+        &rules,
+        &[
+            "cd .claude && echo x > settings.json",
+            "cd .git; echo x > config",
+            "cd .git/hooks && echo x > pre-commit",
+            "(cd .git && echo x > config)",
+            "{ cd .git; echo x > config; }",
+            "cd src && cd ../.git && echo x > config",
+            "cd $PWD/.git && echo x > config",
+            "cd \"$(echo .git)\" && echo x > config",
+            "pushd .git && echo x > config",
+            "pushd .git; popd; pushd .git; echo x > config",
+            "cd secret && cat key",
+            "cd secret; cat < key",
+            "cd src/../secret && cat key",
+            "CDPATH=secret; cd x; cat key",
+            "if cd secret; then cat key; fi",
+            "cd secret || true; cat key",
+            "for d in secret; do cd $d; cat key; done",
+            "cd / && rm -rf x",
+            "cd ~ && echo x > .bashrc",
+            "cd - && echo x > config",
+            "command cd .git && echo x > config",
+            "eval 'cd .git'; echo x > config",
+        ],
+    );
+    let bypass = Rules { mode: "bypassPermissions", ..Rules::default() };
+    assert_denied(
+        &bypass,
+        &["cd / && rm -rf *", "cd /; rm -rf usr", "(cd / && rm -rf etc)", "cd ..; rm -rf *", "cd ~ && rm -rf ./*"],
+    );
+}
+
+#[test]
+fn s10_size_and_depth_are_no_way_around() {
+    let chain = "echo a; ".repeat(10_000);
+    let long = "a".repeat(1 << 20);
+    let nested = |open: &str, close: &str, n: usize| format!("{}curl x{}", open.repeat(n), close.repeat(n));
+    let texts = [
+        chain.clone(),
+        format!("{chain}curl x"),
+        format!("curl x; {chain}"),
+        format!("echo {long}"),
+        format!("echo {long}; curl x"),
+        format!("echo '{long}'; curl x"),
+        nested("(", ")", 5_000),
+        nested("$(", ")", 5_000),
+        nested("echo $(", ")", 60),
+        nested("{ ", "; }", 5_000),
+        nested("if true; then ", "; fi", 5_000),
+        nested("${x:-", "}", 5_000),
+        nested("`", "`", 5_001),
+        nested("env ", "", 3_000),
+        nested("sh -c 'echo; ", "'", 1_000),
+        "echo 'unterminated; curl x".into(),
+        "echo \"unterminated; curl x".into(),
+        "echo $(unterminated; curl x".into(),
+        "cat <<EOF\ncurl x".into(),
+        "echo \u{0}; curl x".into(),
+        format!("echo {}; curl x", "\u{202e}".repeat(5_000)),
+    ];
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    assert_denied(&RULES, &texts);
+    let denied_by_rule: Vec<&str> = texts.into_iter().filter(|text| text.contains("curl")).collect();
+    assert_denied(&BYPASS, &denied_by_rule);
+}
+
+#[test]
+fn s10_text_that_is_no_text_is_an_answer_not_a_crash() {
+    let block = json!({"type": "tool_use", "name": "Bash", "input_json": "{\"command\": \"echo \\ud800; evil\"}"});
+    let world =
+        World::empty(script(json!([{"content": [block]}, {"content": [{"type": "text", "text": "done"}]}]))).unwrap();
+    let outcome =
+        finish(stream(&world).args(["--dangerously-skip-permissions"]).deadline(Duration::from_secs(20)).close());
+    assert_eq!(outcome.result().unwrap()["result"], "done", "{}", outcome.stderr);
+}
+
+#[test]
+fn s11_rules_are_read_narrowly_and_a_bad_one_is_said() {
+    let run = |allow: &[&str], text: &str| {
+        let judged = judge(&[], &Rules { allow, ..Rules::default() }, &commands(&[text]));
+        !judged.denied[0]
+    };
+    for (rule, text, allowed) in [
+        ("Bash(lsx*)", "lsxof -x", true),
+        ("Bash(lsx *)", "lsxof -x", false),
+        ("Bash(lsx:*)", "lsxof -x", false),
+        ("Bash(lsx *)", "lsx", true),
+        ("Bash(lsx:*)", "lsx -x", true),
+        ("Bash(lsx)", "lsx -x", false),
+        ("Bash()", "evil", false),
+        ("", "evil", false),
+        ("Bash", "evil", true),
+        ("*", "evil", false),
+        ("Bas*", "evil", false),
+        ("bash", "evil", false),
+        ("Bash(evil", "evil", false),
+        ("Bash(evil) x", "evil", false),
+        ("Bash(evil) Bash(evil)", "evil", false),
+    ] {
+        assert_eq!(run(&[rule], text), allowed, "{rule:?} on {text:?}");
+    }
+    for rule in ["Bash()", "Bash(evil", "*", "(evil)", "Read(!x)"] {
+        let judged = judge(&[], &Rules { allow: &[rule], ..Rules::default() }, &commands(&["evil"]));
+        assert!(judged.outcome.stderr.contains(rule), "{rule:?} goes unmentioned: {:?}", judged.outcome.stderr);
+    }
+}
+
+/// Ways to put a command into another one, in each of which it still runs.
+const WRAPS: [(&str, &str); 22] = [
+    ("echo a; ", ""),
+    ("", " && echo a"),
+    ("echo $( ", " )"),
+    ("( ", " )"),
+    ("{ ", "; }"),
+    ("if true; then ", "; fi"),
+    ("! ", ""),
+    ("time ", ""),
+    ("ls <( ", " )"),
+    ("x=$( ", " )"),
+    ("for i in 1; do ", "; done"),
+    ("f() { ", "; }; f"),
+    ("echo \"$( ", " )\""),
+    ("", " > /dev/null 2>&1"),
+    ("", " | cat"),
+    ("cat <<EOF\n$( ", " )\nEOF\n"),
+    ("[[ -n $( ", " ) ]]"),
+    ("case a in a) ", ";; esac"),
+    ("while ", "; do break; done"),
+    ("ls # x\n", ""),
+    ("echo $(( $( ", " ) ))"),
+    ("{ :; }; ", ""),
+];
+
+#[test]
+fn s12_no_wrapping_makes_a_denied_command_allowed() {
+    let mut texts = Vec::new();
+    for (before, after) in WRAPS {
+        for (outer_before, outer_after) in WRAPS {
+            texts.push(format!("{outer_before}{before}curl x{after}{outer_after}"));
+        }
+    }
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let calls = commands(&texts);
+    let world = World::empty(all_at_once(&calls)).unwrap();
+    let judged = judge_in(&world, &BYPASS, calls.len());
+    let passed: Vec<&&str> =
+        texts.iter().zip(&judged.denied).filter(|(_, denied)| !**denied).map(|(text, _)| text).collect();
+    assert!(passed.is_empty(), "{passed:#?}");
+    assert_eq!(judged.ran, [] as [String; 0]);
+}

@@ -1,0 +1,186 @@
+//! The acceptance criteria of seed 001, one test each.
+
+use crate::backends::{ON_A_TERMINAL, with_claude};
+use crate::world::{PROMISE, agent, folder, of, outcomes, ralph, told};
+use serde_json::Value;
+
+/// Writes down whether it is on a terminal, then is done.
+const PLACE: &str = "if [ -t 0 ] && [ -t 1 ]; then at=terminal; else at=pipe; fi; echo $at > \"$HOME/place\"; ";
+
+fn place(world: &testkit::World) -> String {
+    std::fs::read_to_string(world.home().join("place")).unwrap().trim().to_owned()
+}
+
+fn config(world: &testkit::World, text: &str) {
+    std::fs::write(world.wd().join(".ralph/config.toml"), text).unwrap();
+}
+
+#[test]
+fn seed_001_the_claude_backend_gets_a_terminal_whatever_pty_mode_says() {
+    for (settings, words) in [
+        ("backend = \"claude\"\npty_mode = false", &[][..]),
+        ("backend = \"claude\"\npty_mode = true", &[]),
+        ("backend = \"claude\"", &["--pty=false"]),
+        ("pty_mode = false", &[]),
+    ] {
+        let world = folder();
+        config(&world, settings);
+        let (outcome, _) = told(with_claude(&world, &format!("{PLACE}work; result '{PROMISE}'"), words));
+        assert_eq!((outcome.code, place(&world)), (Some(0), "terminal".into()), "{settings} {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn seed_001_pty_mode_gives_any_backend_a_terminal_and_is_off_by_default() {
+    for (settings, expected) in [("", "pipe"), ("pty_mode = true", "terminal")] {
+        let world = folder();
+        config(&world, settings);
+        let program = agent(&world, &format!("{PLACE}work; result '{PROMISE}'")).display().to_string();
+        let (outcome, _) = told(ralph(&world, &["--json", "--backend", &program]));
+        assert_eq!((outcome.code, place(&world)), (Some(0), expected.into()), "{settings}");
+    }
+}
+
+#[test]
+fn seed_001_auto_selects_an_installed_claude() {
+    let world = folder();
+    config(&world, "backend = \"auto\"");
+    let (outcome, events) = told(with_claude(&world, &format!("work; result '{PROMISE}'"), &[]));
+    assert_eq!((outcome.code, &of(&events, "run_started")[0]["backend"]), (Some(0), &"claude".into()));
+    let args = std::fs::read_to_string(world.home().join("args")).unwrap();
+    for words in ["-p ", "--dangerously-skip-permissions", "--output-format stream-json", "# Build it"] {
+        assert!(args.contains(words), "{words}: {args}");
+    }
+}
+
+#[test]
+fn seed_001_a_prompt_of_more_than_7000_characters_goes_by_file() {
+    for (length, by_file) in [(8_000, true), (2_000, false)] {
+        let world = folder();
+        std::fs::write(world.wd().join(".ralph/prompt.md"), "y".repeat(length)).unwrap();
+        let script =
+            format!("{ON_A_TERMINAL}for last; do :; done; printf '%s' \"$last\" > \"$HOME/last\"; result '{PROMISE}'");
+        let (outcome, _) = told(with_claude(&world, &script, &[]));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let last = std::fs::read_to_string(world.home().join("last")).unwrap();
+        assert_eq!(!last.contains("yyyy"), by_file, "{last}");
+        if by_file {
+            let path = last.split_whitespace().find(|word| word.contains("prompt_1.md")).expect("a file");
+            assert!(std::fs::read_to_string(path).unwrap().contains(&"y".repeat(length)));
+        }
+    }
+}
+
+/// An agent on a terminal that says something, does nothing for half a second, and is done.
+fn paced(said: &str) -> (Option<i32>, Vec<Value>) {
+    let world = folder();
+    config(&world, "output_format = \"stream-json\"");
+    let script = format!("{ON_A_TERMINAL}work; {said}; sleep 0.5; result '{PROMISE}'");
+    let (outcome, events) = told(with_claude(&world, &script, &[]));
+    (outcome.code, events)
+}
+
+/// How long before the end of the iteration an event was told.
+fn lead(events: &[Value], kind: &str) -> u64 {
+    let at = |kind: &str| of(events, kind)[0]["at"].as_u64().unwrap();
+    at("iteration_ended") - at(kind)
+}
+
+#[test]
+fn seed_001_each_line_of_stream_json_is_read_and_passed_on_as_it_comes() {
+    let (code, events) = paced("say hello");
+    assert_eq!((code, &of(&events, "agent_text")[0]["text"]), (Some(0), &"hello".into()));
+    assert_eq!(of(&events, "agent")[0]["line"]["type"], "assistant");
+    assert!(lead(&events, "agent_text") >= 400, "not kept back until the end");
+}
+
+#[test]
+fn seed_001_a_tool_call_is_shown_at_once_with_its_name_and_its_outcome() {
+    let call = r#"printf '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]}}\n'"#;
+    let (code, events) = paced(call);
+    let told = &of(&events, "tool_call")[0];
+    assert_eq!((code, &told["name"], &told["input"]["command"]), (Some(0), &"Bash".into(), &"make".into()));
+    assert!(lead(&events, "tool_call") >= 400, "not kept back until the end");
+    let result = r#"printf '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"no rule"}]}}\n'"#;
+    let (_, events) = paced(&format!("{call}; {result}"));
+    assert_eq!(
+        (&of(&events, "tool_result")[0]["id"], &of(&events, "tool_result")[0]["is_error"]),
+        (&"t1".into(), &true.into())
+    );
+}
+
+/// The agent goes on only when the call has been seen: nothing here depends on time.
+#[test]
+fn seed_001_the_screen_shows_a_tool_call_while_it_runs() {
+    let world = folder();
+    let script = format!(
+        r#"work; printf '{{"type":"assistant","message":{{"id":"m","content":[{{"type":"tool_use","id":"t1","name":"Bash","input":{{"command":"make-it-so"}}}}]}}}}\n'
+        until [ -e "$HOME/seen" ]; do sleep 0.05; done
+        printf '{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t1","content":"fine"}}]}}}}\n'; result '{PROMISE}'"#
+    );
+    let program = agent(&world, &script);
+    let spec = proc::Spec {
+        program: crate::common::binary().into(),
+        args: vec!["--backend".into(), program.into()],
+        cwd: world.wd().into(),
+        env: vec![
+            ("HOME".into(), world.home().into()),
+            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+            ("TERM".into(), "xterm-256color".into()),
+        ],
+        stdin: proc::Stdin::Null,
+        output: proc::Output::Pipes,
+        arg0: Some("ralph".into()),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (mut ralph, mut terminal) = proc::Piped::on_terminal(spec).unwrap();
+        let mut shown = Vec::new();
+        screen_shows(&mut terminal, &mut shown, "make-it-so").await;
+        let drawn = String::from_utf8_lossy(&shown).into_owned();
+        assert!(drawn.contains("◐") && drawn.contains("Bash"), "it runs: {drawn}");
+        std::fs::write(world.home().join("seen"), "").unwrap();
+        screen_shows(&mut terminal, &mut shown, "done").await;
+        ralph.stop(std::time::Duration::from_secs(5)).await;
+    });
+}
+
+/// Reads until the screen has drawn this. Spaces may have been skipped over, so it has to be one word.
+async fn screen_shows(terminal: &mut proc::Terminal, shown: &mut Vec<u8>, words: &str) {
+    let reading = async {
+        while !String::from_utf8_lossy(shown).contains(words) {
+            assert!(terminal.read(shown).await.unwrap() > 0, "it left: {}", String::from_utf8_lossy(shown));
+        }
+    };
+    let in_time = tokio::time::timeout(std::time::Duration::from_secs(30), reading).await;
+    assert!(in_time.is_ok(), "{words} is not on it: {}", String::from_utf8_lossy(shown));
+}
+
+#[test]
+fn seed_001_usage_is_summed_up_and_the_result_brings_cost_and_duration() {
+    let (_, events) = paced("say one; say two");
+    let receipt = &of(&events, "iteration_ended")[0]["receipt"];
+    assert!((receipt["cost_usd"].as_f64().unwrap() - 0.01).abs() < 1e-9, "{receipt}");
+    assert_eq!((&receipt["tokens"]["input"], &receipt["tokens"]["output"]), (&10.into(), &5.into()), "{receipt}");
+    assert!(receipt["duration_ms"].as_u64().unwrap() >= 400, "{receipt}");
+}
+
+#[test]
+fn seed_001_an_error_result_marks_the_iteration_as_failed() {
+    let world = folder();
+    let script = format!("{ON_A_TERMINAL}work; if [ $n = 1 ]; then failure 'it broke'; else result '{PROMISE}'; fi");
+    let (outcome, events) = told(with_claude(&world, &script, &[]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["error_result".to_owned(), "done".into()]));
+    let receipt = &of(&events, "iteration_ended")[0]["receipt"];
+    assert!(receipt["blocking"].as_str().unwrap().contains("it broke"), "{receipt}");
+}
+
+#[test]
+fn seed_001_a_malformed_line_is_skipped_with_a_warning() {
+    let world = folder();
+    let script = format!("{ON_A_TERMINAL}work; say hi; echo '{{\"type\":\"assistant\",\"mess'; result '{PROMISE}'");
+    let (outcome, events) = told(with_claude(&world, &script, &[]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]));
+    let warnings = of(&events, "warning");
+    assert!(warnings.len() == 1 && warnings[0]["text"].as_str().unwrap().contains("mess"), "{warnings:?}");
+}
