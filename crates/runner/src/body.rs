@@ -186,7 +186,7 @@ impl<'a> Body<'a> {
             _lock: lock,
         };
         body.tell(EventKind::RunStarted(Box::new(started)));
-        if let Some(text) = warning {
+        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning) {
             body.tell(EventKind::Warning { iteration: None, text });
         }
         Ok((body, torn.map_or(Input::Start, Input::Recovered)))

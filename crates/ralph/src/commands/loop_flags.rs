@@ -44,6 +44,7 @@ const FLAGS: [(&str, &str, Kind, &str); 38] = [
     ("fallback-model", "fallback_model", Text, "tried when the loop gets nowhere"),
     ("reasoning", "reasoning", Text, "none, low, med, high"),
     ("permissions", "permissions", Text, "bypass, acceptEdits, default, plan"),
+    ("sandbox", "sandbox", Text, "what commands may write: workspace, read-only, off"),
     ("tools", "tools", Text, "the agent's tools"),
     ("auth", "auth", Text, "auto, or login: the agent's own login"),
     ("output-format", "output_format", Text, "stream-json, args, json, text: how the agent is spoken to"),
