@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 38] = [
+const FLAGS: [(&str, &str, Kind, &str); 39] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
