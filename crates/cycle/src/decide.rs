@@ -27,6 +27,8 @@ pub enum Input {
     /// The running agent ended a turn.
     TurnEnded(Answer),
     AgentEnded(Box<Report>),
+    /// We were killed while an agent was at work; this is as far as it was heard. Comes in place of a start.
+    Recovered(Box<Report>),
     ChecksEnded(Vec<CheckFinished>),
     /// `None`: it failed; the loop goes on with what it has.
     Summarised {
@@ -88,6 +90,7 @@ pub fn decide(state: &mut State, input: Input, now: u64) -> Vec<Effect> {
         Input::Spending { tokens, usd } => spending(state, tokens, usd, &mut effects),
         Input::TurnEnded(answer) => turn_ended(state, &answer, &mut effects),
         Input::AgentEnded(report) => iteration::ended(state, *report, &mut effects),
+        Input::Recovered(report) => iteration::recovered(state, *report, &mut effects),
         Input::ChecksEnded(checks) => iteration::checked(state, &checks, &mut effects),
         Input::Summarised { through, summary, usd, tokens } => {
             summarised(state, through, summary, usd, tokens, &mut effects);
@@ -217,13 +220,17 @@ fn turn_ended(state: &mut State, answer: &Answer, effects: &mut Vec<Effect>) {
     if !matches!(state.phase, Phase::Working(_)) {
         return;
     }
-    let formless = state.plan.structured && !answer.is_error && summary_of(answer.structured.as_ref()).is_none();
-    if formless && state.corrections < CORRECTIONS_MAX {
+    if is_formless(state, answer) && state.corrections < CORRECTIONS_MAX {
         state.corrections += 1;
         effects.push(Effect::Say(CORRECTION.to_owned()));
     } else {
         effects.push(Effect::CloseInput);
     }
+}
+
+/// The answer is not in the form that was asked for.
+fn is_formless(state: &State, answer: &Answer) -> bool {
+    state.plan.structured && !answer.is_error && summary_of(answer.structured.as_ref()).is_none()
 }
 
 fn summarised(

@@ -14,6 +14,7 @@ mod failure;
 mod frame;
 mod http;
 mod login;
+mod recorded;
 mod request;
 pub mod retry;
 mod sse;
@@ -28,5 +29,6 @@ pub use config::{Auth, Backoff, ClientConfig, ClientError, ProxyEnv, Secret, Tim
 pub use failure::{Failure, FailureKind};
 pub use http::{endpoint_client, is_proxy_address, plain_client, proxy_host};
 pub use login::{LoginError, Tokens, refresh_login};
+pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
 pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, thinking, thinking_betas};

@@ -57,8 +57,8 @@ pub async fn run(
     sinks: &mut [Box<dyn Sink>],
     commands: &mut mpsc::Receiver<Command>,
 ) -> Result<VerdictKind, RunError> {
-    let mut body = Body::prepare(job, sinks).await?;
-    let mut inputs = VecDeque::from([Input::Start]);
+    let (mut body, first) = Body::prepare(job, sinks).await?;
+    let mut inputs = VecDeque::from([first]);
     let mut listening = true;
     loop {
         while let Some(input) = inputs.pop_front() {
@@ -121,7 +121,8 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<Self, RunError> {
+    /// Ready to go, and what to go on from.
+    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<(Self, Input), RunError> {
         let stamp = jiff::Timestamp::now().to_zoned(job.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string();
         let run = match &job.resume {
             Some(id) => id.clone(),
@@ -184,14 +185,11 @@ impl<'a> Body<'a> {
             need: Need::default(),
             _lock: lock,
         };
-        if let Some((iteration, receipt)) = torn {
-            body.tell(EventKind::IterationEnded { iteration, receipt });
-        }
         body.tell(EventKind::RunStarted(Box::new(started)));
-        if let Some(text) = warning {
+        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning) {
             body.tell(EventKind::Warning { iteration: None, text });
         }
-        Ok(body)
+        Ok((body, torn.map_or(Input::Start, Input::Recovered)))
     }
 
     /// An event of our own: remembered, recorded, shown.

@@ -5,6 +5,7 @@ use crate::{Folder, Rehearsal, Settings};
 use cycle::LoopEvent;
 use jiff::tz::TimeZone;
 use proc::Env;
+use proc::sandbox::Rules;
 
 /// What an external agent is given to authenticate with.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,6 +36,10 @@ pub struct Job {
     pub auth: Auth,
     /// For agents, checks and git.
     pub env: Env,
+    /// What checks may do: they execute what agents wrote.
+    pub rules: Option<Rules>,
+    /// To be said when the run begins.
+    pub warnings: Vec<String>,
     /// Days begin and clocks count here.
     pub zone: TimeZone,
     /// A run to go on with.

@@ -44,6 +44,6 @@ pub use plain::{JsonSink, PlainSink};
 pub use rehearsal::Rehearsal;
 pub use replay::{ReplayError, replay};
 pub use runs::{RunInfo, RunsError, answer, find, list, load};
-pub use settings::{OutputFormat, Reasoning, Settings, SettingsError};
+pub use settings::{OutputFormat, Reasoning, SandboxWish, Settings, SettingsError};
 pub use span::span;
 pub use watch::new_work;

@@ -39,6 +39,7 @@ pub struct Settings {
     pub pty_mode: bool,
     pub output_format: OutputFormat,
     pub permissions: String,
+    pub sandbox: SandboxWish,
     pub tools: Option<String>,
     pub check: Vec<String>,
     #[serde(deserialize_with = "a_span")]
@@ -88,6 +89,26 @@ pub enum OutputFormat {
     Args,
     Json,
     Text,
+}
+
+/// What agents' commands are confined to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxWish {
+    Off,
+    ReadOnly,
+    #[default]
+    Workspace,
+}
+
+impl SandboxWish {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::ReadOnly => "read-only",
+            Self::Workspace => "workspace",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -145,6 +166,7 @@ impl Default for Settings {
             pty_mode: false,
             output_format: OutputFormat::StreamJson,
             permissions: "bypass".into(),
+            sandbox: SandboxWish::Workspace,
             tools: None,
             check: Vec::new(),
             check_time: Duration::from_mins(10),
@@ -179,7 +201,7 @@ impl Settings {
         let wrong = |why: String| SettingsError::Wrong { file: file.into(), why };
         let mut table = match std::fs::read_to_string(file) {
             Ok(text) => text.parse::<toml::Table>().map_err(|error| wrong(error.to_string()))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => toml::Table::new(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound || file.is_dir() => toml::Table::new(),
             Err(source) => return Err(SettingsError::Read { file: file.into(), source }),
         };
         // Judged on its own first: a message about the file must not be about a flag.

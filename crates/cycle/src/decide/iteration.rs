@@ -1,8 +1,8 @@
 //! An iteration is over: what was it, and what follows?
 
 use super::ending::{end, end_with, wait, wait_until};
-use super::{Effect, emit, next, wake_at_the_end};
-use crate::state::{Cut, Phase, State};
+use super::{Effect, emit, is_formless, next, wake_at_the_end};
+use crate::state::{Cut, Phase, State, Working};
 use crate::stuck::{Sign, Standing};
 use crate::text::{bounded, ending, fingerprint};
 use crate::{
@@ -48,6 +48,18 @@ pub(super) fn ended(state: &mut State, report: Report, effects: &mut Vec<Effect>
         },
         None => worked(state, report, effects),
     }
+}
+
+/// Where the agent had given a good result before we were killed, only our own part is missing and the
+/// iteration is not done again. Otherwise it counts for what it cost, and starts anew.
+pub(super) fn recovered(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
+    if report.heard.answer.as_ref().is_some_and(|answer| !answer.is_error && !is_formless(state, answer)) {
+        state.phase = Phase::Working(Working { since: state.now, ..Working::default() });
+        return ended(state, report, effects);
+    }
+    let why = "ralph itself was stopped during this iteration".to_owned();
+    finish(state, &report, Outcome::Interrupted, Some(why), Vec::new(), effects);
+    next(state, effects);
 }
 
 fn may_be_limit(failure: Failure) -> bool {

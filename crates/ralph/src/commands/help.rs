@@ -42,7 +42,7 @@ prompts are messages on stdin, one JSON object a line.
         let value = match flag.arity {
             Arity::None => "",
             Arity::One | Arity::Repeat => " <value>",
-            Arity::Optional => " [value]",
+            Arity::Optional | Arity::Named(_) => " [value]",
             Arity::OptionalInline => "[=value]",
             Arity::Many => " <values…>",
         };

@@ -6,7 +6,8 @@ use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
-use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, Settings, Sink};
+use proc::sandbox::Rules;
+use runner::{Auth, Backend, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -101,17 +102,42 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     let backend = runner::choose(wish, &environment.exe, &environment.cwd, path.as_ref())?;
     let auth = auth(&settings, &backend.name, environment);
     let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
+    let mut warnings = Vec::new();
+    let rules = confined(&settings, &backend, environment, &mut warnings)?;
     Ok(Job {
         folder,
         settings,
         backend,
         auth,
         env: environment.vars.clone(),
+        rules,
+        warnings,
         zone: jiff::tz::TimeZone::system(),
         resume,
         attended: false,
         rehearsal: None,
     })
+}
+
+/// What checks may do, and what people should know about it: an agent that is not ours starts its
+/// commands itself.
+fn confined(
+    settings: &Settings,
+    backend: &Backend,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Rules>, Refusal> {
+    if settings.sandbox == SandboxWish::Off {
+        return Ok(None);
+    }
+    let rules = meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))?;
+    if !backend.is_ours() {
+        warnings.push(format!(
+            "the sandbox holds checks, but not the agent {}: it starts its commands by itself (--backend builtin is held)",
+            backend.name
+        ));
+    }
+    Ok(rules)
 }
 
 /// The last run, unless it is done.
@@ -192,6 +218,7 @@ impl Show {
 /// Runs a job to its verdict, under the signals of this process. `more` sees every event first.
 pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn Sink>>) -> ExitCode {
     proc::adopt_orphans();
+    proc::harden();
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
         Show::Screen => {
@@ -283,9 +310,10 @@ async fn looked_at(left: oneshot::Receiver<()>, leaves: bool) -> bool {
 
 /// Ctrl-C once finishes the iteration, twice stops it; the others end everything.
 async fn listen(commands: mpsc::Sender<Command>) {
+    // Asked first: from the moment we listen for it, it is not ignored any more.
+    let stays = hangup_is_ignored();
     let heard = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = heard else { return };
-    let stays = hangup_is_ignored();
     loop {
         let command = tokio::select! {
             _ = interrupt.recv() => Command::Stop,

@@ -208,7 +208,8 @@ impl Body<'_> {
         };
         self.tell(EventKind::CheckStarted { iteration, command: check.command.clone() });
         let (folder, limit): (_, Duration) = (self.job.folder.root().to_owned(), self.job.settings.check_time);
-        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit));
+        let rules = self.job.rules.clone();
+        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit, rules));
         self.doing = Doing::Check(Checking { iteration, done, running });
         None
     }
