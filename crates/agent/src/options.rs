@@ -176,6 +176,8 @@ pub struct ToolSetup {
     pub shell: tools::Shell,
     pub limits: tools::Limits,
     pub concurrency: usize,
+    /// Commands in the sandbox need no permission, unless a rule says otherwise.
+    pub auto_allow_bash: bool,
     pub web_searches: u32,
     pub web_cache: Duration,
     /// Pages of this machine may be fetched: for tests on loopback.

@@ -101,6 +101,8 @@ async fn clear(maker: &Maker, root: &Path) -> Option<String> {
             return None;
         }
     };
+    // The agent may have added filters.
+    let git = &git.clone().disarmed(repository, DEADLINE).await;
     let status = run(git, root, &["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=all"]).await;
     let head = run(git, root, &["rev-parse", "--verify", "HEAD"]).await;
     // What cannot be told is not thrown away.

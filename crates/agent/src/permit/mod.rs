@@ -14,7 +14,7 @@ use policy::{Call, Decision, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
 use tools::{Disk, Target};
-use wire::{Event, System, ToolDenied};
+use wire::{Event, PermissionMode, System, ToolDenied};
 
 /// A call that may run, with its input as hooks and the client have left it.
 pub struct Permitted {
@@ -183,7 +183,7 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
     }
     let mut roots = workspace.roots().to_vec();
     roots.extend(shared.live.extra_roots.borrow().iter().cloned());
-    let policy = Policy {
+    let mut policy = Policy {
         mode: shared.mode(&lane.role),
         rules,
         roots,
@@ -194,7 +194,21 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
         .iter()
         .map(|target| PathFact { given: target.given.clone(), real: target.real.clone(), write: target.write })
         .collect();
-    policy::decide(&policy, &Call { tool: name, input, paths: &paths }, &Disk)
+    let call = Call { tool: name, input, paths: &paths };
+    let decision = policy::decide(&policy, &call, &Disk);
+    if decision.verdict == Verdict::Allow || !boxed(shared, name, policy.mode) {
+        return decision;
+    }
+    // What stays inside the sandbox is judged as if everything were allowed that no rule speaks of.
+    policy.mode = PermissionMode::BypassPermissions;
+    let inside = policy::decide(&policy, &call, &Disk);
+    if inside.verdict == Verdict::Allow { inside } else { decision }
+}
+
+/// Whether the call is a command that the sandbox holds, in a mode that only asks.
+fn boxed(shared: &Shared, name: &str, mode: PermissionMode) -> bool {
+    let asks = matches!(mode, PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::DontAsk);
+    asks && name == "Bash" && shared.options.tools.auto_allow_bash
 }
 
 fn words(name: &str, decision: &Decision) -> String {

@@ -10,6 +10,8 @@ pub enum Arity {
     Optional,
     /// `--flag` or `--flag=value`; never takes the next word.
     OptionalInline,
+    /// `--flag`, `--flag=value`, or `--flag value` where the value is one of these: any other word is not its own.
+    Named(&'static [&'static str]),
     /// One or more words up to the next flag; also comma lists; repeats add up.
     Many,
     /// Exactly one word a use; repeats add up.
@@ -69,7 +71,7 @@ const fn also(mut flag: Flag, aliases: &'static [&'static str]) -> Flag {
     flag
 }
 
-use Arity::{Many, None as No, One, Optional, OptionalInline, Repeat};
+use Arity::{Many, Named, None as No, One, Optional, OptionalInline, Repeat};
 
 pub const FLAGS: &[Flag] = &[
     short(works("print", No, "answer and exit; the prompt is an argument or stdin"), 'p'),
@@ -108,6 +110,11 @@ pub const FLAGS: &[Flag] = &[
     works("allow-dangerously-skip-permissions", No, "let a client switch to bypassPermissions later"),
     works("permission-prompt-tool", One, "who answers permission questions: stdio (the client), or an MCP tool"),
     works("permission-prompts", One, "none: whatever would ask is denied"),
+    works(
+        "sandbox",
+        Named(&["off", "read-only", "workspace"]),
+        "confine commands and file tools: workspace (if no value is given), read-only, or off",
+    ),
     works("mcp-config", Many, "MCP servers: a file, or JSON"),
     works("strict-mcp-config", No, "only the servers of --mcp-config"),
     works("settings", One, "a settings file, or settings as JSON"),

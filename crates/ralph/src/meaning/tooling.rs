@@ -1,5 +1,6 @@
 //! Tools and limits.
 
+use super::confined::Confined;
 use super::{Refusal, asking};
 use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
@@ -76,8 +77,20 @@ pub fn resolve(typed: &Typed, environment: &Environment, places: &Places, sessio
         web_cache: environment
             .number("CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS")
             .map_or(tools::Web::CACHE_FOR, Duration::from_millis),
+        auto_allow_bash: false,
         web_private: cfg!(debug_assertions) && environment.is_on("RALPH_TEST_PRIVATE_WEB"),
     }
+}
+
+/// In the sandbox, and without our credentials.
+pub fn confine(tools: &mut ToolSetup, confined: Confined) {
+    let env = &mut tools.shell.env;
+    proc::scrub::credentials(env);
+    let proxy = confined.sandbox.proxy_env();
+    env.retain(|(name, _)| !proxy.iter().any(|(other, _)| other == name));
+    env.extend(proxy);
+    tools.auto_allow_bash = confined.auto_allow;
+    tools.shell.sandbox = Some(confined.sandbox);
 }
 
 fn choice(typed: &Typed) -> ToolChoice {
