@@ -32,7 +32,7 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
         let command = Expansion { kind: "slash_command", name: &skill.name, args, source: skill.source, prompt: text };
         let contexts = prompt_expands(shared, lane, &command).await?;
         let id = shared.emitter.ids().short('s');
-        let text = match call_skill(shared, lane, skill, args, &id).await? {
+        let text = match Box::pin(call_skill(shared, lane, skill, args, &id)).await? {
             Called::Body(text) => text,
             Called::Answer(done) => {
                 let answer = crate::after::text_of(&shared.secrets.hide(done.outcome));
