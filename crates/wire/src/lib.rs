@@ -9,6 +9,7 @@ mod input;
 mod line;
 mod mode;
 mod usage;
+mod visible;
 
 pub use event::{
     Assistant, CompactBoundary, CompactMetadata, Event, HookResponse, Init, Outcome, ResultUsage, Retry, System,
@@ -19,3 +20,4 @@ pub use input::{Input, InputError, UserInput, UserMessage};
 pub use line::{LINE_MAX, encode, encode_mirror, encode_partial};
 pub use mode::PermissionMode;
 pub use usage::{CacheCreation, ModelUsage, ServerToolUse, Usage};
+pub use visible::{is_hidden, visible};
