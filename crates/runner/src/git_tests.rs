@@ -7,10 +7,13 @@ fn env() -> Env {
 }
 
 async fn sh(folder: &Path, script: &str) {
-    let mut env = git_env(&env());
-    env.retain(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_"));
+    let mut env = env();
+    for name in ["AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"] {
+        env.push((format!("GIT_{name}").into(), "test".into()));
+    }
     env.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
-    let done = capture("/bin/sh".as_ref(), &["-ec", script], folder, env, DEADLINE, OUTPUT_MAX).await.unwrap();
+    let shell = "/bin/sh".as_ref();
+    let done = crate::command::capture(shell, &["-ec", script], folder, env, DEADLINE, 1024).await.unwrap();
     assert!(done.exit.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
 }
 

@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 /// the invisible "tag" alphabet, which has carried instructions that only a model reads. Terminals obey the
 /// others. Joiners stay: scripts and emoji need them.
 pub fn deceives(c: char) -> bool {
-    match c {
-        '\n' | '\t' | '\r' | '\u{200C}' | '\u{200D}' => false,
-        '\u{AD}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{180E}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' => true,
-        '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FFF9}'..='\u{FFFB}' => true,
-        '\u{E0000}'..='\u{E007F}' | '\u{1D173}'..='\u{1D17A}' => true,
-        c => c.is_control(),
-    }
+    let joins = matches!(c, '\u{200C}' | '\u{200D}');
+    let breaks = matches!(c, '\n' | '\t' | '\r');
+    let reorders = matches!(c, '\u{61C}' | '\u{200E}'..='\u{200F}' | '\u{202A}'..='\u{202E}');
+    let hides = matches!(c, '\u{AD}' | '\u{180E}' | '\u{200B}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+        || matches!(c, '\u{FFF9}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E007F}');
+    let is_blank = matches!(c, '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}');
+    !joins && !breaks && (reorders || hides || is_blank || c.is_control())
 }
 
 /// The text with deceiving characters spelled out.

@@ -10,7 +10,7 @@ pub use hidden::denied;
 
 use crate::hooks::{self, Decision as Wish};
 use crate::shared::{Lane, Role, Shared};
-use policy::{Call, Decision, Kind, PathFact, Policy, Verdict};
+use policy::{Call, Decision, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
 use tools::{Disk, Target};
 use wire::{Event, System, ToolDenied};
