@@ -4,6 +4,7 @@ pub mod agent;
 mod auth;
 mod demo;
 mod doctor;
+mod doctor_sandbox;
 mod explain;
 mod help;
 mod link;
@@ -16,6 +17,7 @@ mod loop_run;
 mod loop_runs;
 mod loop_screen;
 mod mock;
+mod mock_record;
 mod plugin;
 mod plugin_fetch;
 mod trust;
@@ -39,7 +41,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
             ExitCode::Success
         }
         "auth" => auth::run(rest, environment, None),
-        "doctor" => doctor::run(environment),
+        "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
         "plugin" | "plugins" => plugin::run(rest, environment),
         "link" => link::run(rest, environment),
