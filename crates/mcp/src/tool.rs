@@ -78,7 +78,7 @@ impl Tool {
 
     /// As `mcp_status` shows it.
     pub(crate) fn shown(&self) -> Value {
-        json!({"name": self.name, "description": self.description, "annotations": self.hints})
+        json!({"name": wire::visible(&self.name), "description": self.description, "annotations": self.hints})
     }
 }
 

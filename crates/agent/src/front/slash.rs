@@ -1,9 +1,10 @@
 //! Prompts that begin with a slash: commands and skills, by name.
 
 use super::builtin;
-use crate::outside;
 use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
+use crate::{mentions, outside, words};
+use config::SkillKind;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -29,6 +30,11 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
     if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
         let id = shared.emitter.ids().short('s');
         return match call_skill(shared, lane, skill, args, &id).await? {
+            Called::Body(text) if skill.kind == SkillKind::Command && shared.options.mentions => {
+                let mut blocks = vec![json!({"type": "text", "text": text})];
+                blocks.extend(mentions::attachments(shared, lane, &text).await);
+                Ok(Slash::Blocks(blocks))
+            }
             Called::Body(text) => Ok(text_block(&text)),
             Called::Answer(done) => {
                 let answer = crate::after::text_of(&shared.secrets.hide(done.outcome));
@@ -36,12 +42,15 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
             }
         };
     }
+    if name == "init" {
+        return Ok(text_block(&format!("{} {args}", words::INIT)));
+    }
     if builtin::is_builtin(name) {
         return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });
     }
     match outside::call_prompt(shared, name, args).await {
         Some(called) => called.map(Slash::Blocks),
-        None => Err(unknown(shared, name)),
+        None => Err(builtin::elsewhere(name).unwrap_or_else(|| unknown(shared, name))),
     }
 }
 

@@ -24,7 +24,7 @@ use tools::ToolSpec;
 pub use question::ASK_USER;
 pub use skill::{Called, call as call_skill};
 pub use structured::{STRUCTURED_OUTPUT, structured_tool};
-pub use subagent::builtin as builtin_agents;
+pub use subagent::{GENERAL_AGENT, builtin as builtin_agents};
 
 /// Output limit of questions beside the conversation.
 pub const ASIDE_MAX_TOKENS: u64 = 16_000;

@@ -10,7 +10,7 @@ pub use hidden::denied;
 
 use crate::hooks::{self, Decision as Wish};
 use crate::shared::{Lane, Role, Shared};
-use policy::{Call, Decision, Kind, PathFact, Policy, Verdict};
+use policy::{Call, Decision, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
 use tools::{Disk, Target};
 use wire::{Event, System, ToolDenied};
@@ -165,7 +165,12 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
         .iter()
         .map(|target| PathFact { given: target.given.clone(), real: target.real.clone(), write: target.write })
         .collect();
-    policy::decide(&policy, &Call { tool: name, input, paths: &paths }, &Disk)
+    let decision = policy::decide(&policy, &Call { tool: name, input, paths: &paths }, &Disk);
+    if decision.verdict == Verdict::Allow && crate::outside::wants_a_person(shared, name) {
+        let reason = "Its server wants a person to decide about every call.".to_owned();
+        return Decision { verdict: Verdict::Ask, reason_type: "rule", reason, rule: None, blocked_path: None };
+    }
+    decision
 }
 
 fn words(name: &str, decision: &Decision) -> String {

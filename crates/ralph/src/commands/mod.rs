@@ -15,6 +15,7 @@ mod loop_replay;
 mod loop_run;
 mod loop_runs;
 mod loop_screen;
+mod mcp;
 mod mock;
 mod plugin;
 mod plugin_fetch;
@@ -41,6 +42,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::run(environment),
         "explain" => explain::run(rest, environment),
+        "mcp" => mcp::run(rest, environment),
         "plugin" | "plugins" => plugin::run(rest, environment),
         "link" => link::run(rest, environment),
         "trust" => trust::run(environment),
@@ -54,8 +56,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mock", "plugin",
-                "resume", "runs", "show", "trust", "version",
+                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mcp", "mock",
+                "plugin", "resume", "runs", "show", "trust", "version",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))
