@@ -3,9 +3,18 @@
 //! hold more of each.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
+mod argv;
+mod files;
+mod git;
 mod kit;
+#[path = "loop.rs"]
+mod loop_cases;
 #[path = "../contract/common/loopback.rs"]
 mod loopback;
+mod model;
+mod network;
 mod paths;
+mod processes;
 mod shell;
+mod supply;
 mod trust;

@@ -47,12 +47,9 @@ fn t19_an_untrusted_folder_redirects_nothing() {
     assert_eq!(evil.arrived().len(), 0, "a request went to the folder's host");
     let sent = &world.mock().requests()[0].headers;
     assert!(!format!("{sent:?}").contains("planted"), "{sent:?}");
-    let told = world.mock().requests()[1].body["messages"].to_string();
-    assert!(told.contains("HARMLESS=kept"), "{told}");
-    assert!(!told.contains("evil") && !told.contains("=$WD") && !told.contains("planted"), "{told}");
-    let wd = world.wd().display().to_string();
-    let seen: Vec<&str> = told.split("\\n").filter(|line| line.contains(&wd) && line.contains('=')).collect();
-    assert!(!seen.iter().any(|line| line.contains("_CONFIG") || line.contains("LD_")), "{seen:?}");
+    let messages = world.mock().requests()[1].body["messages"].clone();
+    let told = messages.as_array().unwrap().last().unwrap()["content"][0]["content"].to_string();
+    assert_eq!(told, "\"HARMLESS=kept\"");
     assert!(!world.home().join("ran").exists());
     assert_eq!(warnings(&outcome.stderr).len(), 1, "{}", outcome.stderr);
 }

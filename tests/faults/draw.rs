@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use crate::model::{Counts, Told, marked};
-use crate::plan::{Face, Habits, Home, Plan, SIGHUP, SIGINT, SIGKILL, SIGTERM, Stderr, Stdout, Strike, When};
+use crate::plan::{Face, Habits, Home, Permits, Plan, SIGHUP, SIGINT, SIGKILL, SIGTERM, Stderr, Stdout, Strike, When};
 use crate::spoil::FAULTS;
 use crate::toolbox;
 use mock::Turn;
@@ -32,6 +32,7 @@ pub fn plan(seed: u64) -> Plan {
         stderr: *dice.pick(&[Stderr::Read, Stderr::Read, Stderr::Read, Stderr::Ignored, Stderr::Gone]),
         strikes: strikes(dice),
         interrupt_after: dice.chance(15).then(|| dice.below(12)),
+        max_turns: dice.chance(8).then(|| 1 + dice.below(3)),
     }
 }
 
@@ -67,15 +68,21 @@ fn face(dice: &mut Dice, hears: bool) -> Face {
             leaves_early: dice.chance(50) || !hears,
             garbage: dice.chance(15),
             half_a_line: dice.chance(8),
+            initializes: dice.chance(30),
+            permits: dice.chance(25).then(|| permits(dice)),
         }),
     }
+}
+
+fn permits(dice: &mut Dice) -> Permits {
+    *dice.pick(&[Permits::Yes, Permits::Yes, Permits::No, Permits::Nonsense, Permits::Never])
 }
 
 fn home(dice: &mut Dice) -> Home {
     match dice.below(20) {
         0 | 1 => Home::ReadOnly,
         2..=4 => Home::Full(dice.below(48) as u32),
-        5 => Home::InTheWay(*dice.pick(&[".claude", ".claude/projects", ".claude.json/x"])),
+        5 => Home::InTheWay(dice.pick::<&str>(&[".claude", ".claude/projects", ".claude.json/x"])),
         6 | 7 => Home::Limited(dice.below(40) as u32),
         _ => Home::Normal,
     }
@@ -107,4 +114,27 @@ fn strikes(dice: &mut Dice) -> Vec<Strike> {
     // Both are waited for from the start; which comes first is part of the draw.
     let when = When::After(Duration::from_millis(dice.below(1500) as u64));
     vec![first, Strike { signal: *dice.pick(&signals), when }]
+}
+
+#[test]
+fn every_fault_is_drawn_sooner_or_later() {
+    let plans: Vec<Plan> = (0..2000).map(plan).collect();
+    let drawn = |name: &str| plans.iter().flat_map(|plan| &plan.model).filter(|told| told.fault == name).count();
+    for (name, ..) in FAULTS {
+        assert!(drawn(name) > 20, "{name}: {}", drawn(name));
+    }
+    let some = |what: &str, is: &dyn Fn(&Plan) -> bool| {
+        assert!(plans.iter().filter(|plan| is(plan)).count() > 40, "{what} is rare");
+    };
+    some("a full disk", &|plan| matches!(plan.home, Home::Full(_)));
+    some("a read-only home", &|plan| plan.home == Home::ReadOnly);
+    some("a slow reader", &|plan| matches!(plan.stdout, Stdout::Slow(_)));
+    some("a reader that leaves", &|plan| matches!(plan.stdout, Stdout::Leaves(_)));
+    some("an ignored stderr", &|plan| plan.stderr == Stderr::Ignored);
+    some("a server", &|plan| plan.servers != json!({}));
+    some("a hook", &|plan| plan.settings != json!({}));
+    for signal in [SIGHUP, SIGINT, SIGTERM, SIGKILL] {
+        some("a signal", &|plan| plan.strikes.iter().any(|strike| strike.signal == signal));
+    }
+    some("a run left alone", &Plan::is_undisturbed);
 }

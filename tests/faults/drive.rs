@@ -2,7 +2,7 @@
 
 use crate::house::House;
 use crate::model;
-use crate::plan::{Face, Plan, Stderr, Stdout, When};
+use crate::plan::{Face, Habits, Permits, Plan, Stderr, Stdout, When};
 use mock::{Mock, Recorded};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// A run that takes longer hangs: twice what the slowest schedule takes on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// After the exit whatever it started has this long to be gone; the agent itself waits for it before.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
@@ -181,8 +181,15 @@ impl Stage {
 }
 
 fn args(plan: &Plan) -> Vec<String> {
-    let mut args: Vec<String> = ["-p", "--dangerously-skip-permissions"].map(str::to_owned).into();
+    let mut args: Vec<String> = vec!["-p".into()];
     let mut more = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
+    match &plan.face {
+        Face::Duplex(Habits { permits: Some(_), .. }) => more(&["--permission-prompt-tool", "stdio"]),
+        _ => more(&["--dangerously-skip-permissions"]),
+    }
+    if let Some(most) = plan.max_turns {
+        more(&["--max-turns", &most.to_string()]);
+    }
     match &plan.face {
         Face::Duplex(_) => more(&["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]),
         Face::Argument("stream-json") => more(&["do it", "--output-format", "stream-json", "--verbose"]),
@@ -288,6 +295,10 @@ impl<'a> Client<'a> {
             return;
         };
         let habits = *habits;
+        if habits.initializes && self.seen.prompts == 0 {
+            let request = json!({"subtype": "initialize", "hooks": null});
+            self.write(&format!("{}\n", json!({"type": "control_request", "request_id": "init", "request": request})));
+        }
         while self.seen.prompts < habits.prompts && (habits.hurried || self.seen.prompts <= self.results) {
             if habits.garbage && self.write("this is no JSON\n") {
                 self.seen.bad_lines += 1;
@@ -363,6 +374,26 @@ impl<'a> Client<'a> {
             let request = json!({"type": "control_request", "request_id": "i", "request": {"subtype": "interrupt"}});
             self.write(&format!("{request}\n"));
         }
+        if event["type"] == "control_request" {
+            self.answer(&event["request_id"]);
+        }
+    }
+
+    /// Answers a question of the agent, or does not.
+    fn answer(&mut self, id: &Value) {
+        let Face::Duplex(Habits { permits: Some(permits), .. }) = &self.plan.face else { return };
+        let reply = |body: Value| json!({"type": "control_response", "response": {"subtype": "success", "request_id": id, "response": body}});
+        let refusal = reply(json!({"behavior": "deny", "message": "no"}));
+        let said = match permits {
+            Permits::Yes => format!("{}\n", reply(json!({"behavior": "allow", "updatedInput": null}))),
+            Permits::No => format!("{refusal}\n"),
+            Permits::Nonsense => format!("{}\n{refusal}\n", reply(json!({"behaviour": 7}))),
+            Permits::Never => {
+                self.stdin = None;
+                return;
+            }
+        };
+        self.write(&said);
     }
 
     fn next_strike(&self) -> Option<Instant> {

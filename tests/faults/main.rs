@@ -2,19 +2,22 @@
 //!
 //! Every schedule comes from a seed, which is printed with what broke; `RALPH_FAULT_SEED` and `RALPH_FAULT_RUNS`
 //! play others or more of them (docs/faults.md).
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world must fail loudly")]
 
+mod api;
 mod cuts;
 mod dice;
 mod draw;
 mod drive;
 mod house;
 mod invariants;
+mod kill_loop;
 mod knobs;
 mod model;
 mod named;
 mod plan;
 mod random;
+mod soak_tests;
 mod spoil;
 mod toolbox;
 

@@ -18,6 +18,7 @@ pub struct Plan {
     pub strikes: Vec<Strike>,
     /// The client interrupts the turn after so many lines.
     pub interrupt_after: Option<usize>,
+    pub max_turns: Option<usize>,
 }
 
 /// How prompts go in and answers come out.
@@ -40,6 +41,21 @@ pub struct Habits {
     pub garbage: bool,
     /// The last line has no end and is half a message.
     pub half_a_line: bool,
+    /// It introduces itself before the first prompt.
+    pub initializes: bool,
+    /// It wants to be asked before tools run.
+    pub permits: Option<Permits>,
+}
+
+/// How it answers when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Permits {
+    Yes,
+    No,
+    /// With something that is no answer, and then with a refusal.
+    Nonsense,
+    /// Not at all: it leaves.
+    Never,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,7 +108,15 @@ pub const SIGTERM: i32 = 15;
 impl Plan {
     /// A schedule in which nothing goes wrong but the model.
     pub fn quiet(seed: u64, model: Vec<Told>) -> Self {
-        let habits = Habits { prompts: 1, hurried: true, leaves_early: true, garbage: false, half_a_line: false };
+        let habits = Habits {
+            prompts: 1,
+            hurried: true,
+            leaves_early: true,
+            garbage: false,
+            half_a_line: false,
+            initializes: false,
+            permits: None,
+        };
         Self {
             seed,
             face: Face::Duplex(habits),
@@ -105,6 +129,7 @@ impl Plan {
             stderr: Stderr::Read,
             strikes: Vec::new(),
             interrupt_after: None,
+            max_turns: None,
         }
     }
 

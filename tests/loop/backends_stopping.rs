@@ -1,10 +1,10 @@
 //! Stopping agents on terminals, standing still, and locks that others left behind.
 
-use crate::stopping::is_gone;
-use crate::world::{PROMISE, folder, looped, outcomes, told, verdict};
+use crate::world::{PROMISE, agent, folder, looped, outcomes, told, verdict};
 use serde_json::json;
 use std::time::Duration;
 use testkit::Step;
+use testkit::looping::is_gone;
 
 const HUP: i32 = 1;
 const INT: i32 = 2;
@@ -41,7 +41,27 @@ fn adversary_47_kill_9_leaves_no_agent_alive_on_a_terminal() {
     let world = folder();
     let run = looped(&world, SLOW, &["--pty"]).wait(json!({"type": "agent_text"})).signal(KILL);
     assert_eq!(run.finish().unwrap().signal, Some(KILL));
-    assert!(is_gone(&pid(&world, "pid")), "the agent is gone");
+    assert!(is_gone(&pid(&world, "pid")), "the agent is gone, though it ignores a hang-up");
+}
+
+#[test]
+fn adversary_47_kill_9_hangs_up_on_the_children_of_an_agent_on_a_terminal() {
+    let world = folder();
+    let script = SLOW.trim_start_matches("trap '' HUP; ");
+    let run = looped(&world, script, &["--pty"]).wait(json!({"type": "agent_text"})).signal(KILL);
+    assert_eq!(run.finish().unwrap().signal, Some(KILL));
+    assert!(is_gone(&pid(&world, "pid")) && is_gone(&pid(&world, "child")));
+}
+
+#[test]
+fn adversary_47_a_loop_that_was_told_to_outlive_its_terminal_does() {
+    let world = folder();
+    let backend = agent(&world, &format!("hear; work; say started; sleep 0.5; result '{PROMISE}'"));
+    let script =
+        format!("trap '' HUP; exec '{}' --json --backend '{}'", crate::common::binary().display(), backend.display());
+    let run = world.run(std::path::Path::new("/bin/sh")).named("sh").args(["-c", &script]);
+    let (outcome, events) = told(run.wait(json!({"type": "agent_text"})).signal(HUP));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{}", outcome.stderr);
 }
 
 /// The loop stands still for longer than an agent may be silent; the agent stands still with it, and neither

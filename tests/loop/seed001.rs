@@ -65,7 +65,7 @@ fn seed_001_a_prompt_of_more_than_7000_characters_goes_by_file() {
         let last = std::fs::read_to_string(world.home().join("last")).unwrap();
         assert_eq!(!last.contains("yyyy"), by_file, "{last}");
         if by_file {
-            let path = last.split_whitespace().find(|word| word.ends_with(".md")).expect("a file");
+            let path = last.split_whitespace().find(|word| word.contains("prompt_1.md")).expect("a file");
             assert!(std::fs::read_to_string(path).unwrap().contains(&"y".repeat(length)));
         }
     }
@@ -107,6 +107,53 @@ fn seed_001_a_tool_call_is_shown_at_once_with_its_name_and_its_outcome() {
         (&of(&events, "tool_result")[0]["id"], &of(&events, "tool_result")[0]["is_error"]),
         (&"t1".into(), &true.into())
     );
+}
+
+/// The agent goes on only when the call has been seen: nothing here depends on time.
+#[test]
+fn seed_001_the_screen_shows_a_tool_call_while_it_runs() {
+    let world = folder();
+    let script = format!(
+        r#"work; printf '{{"type":"assistant","message":{{"id":"m","content":[{{"type":"tool_use","id":"t1","name":"Bash","input":{{"command":"make-it-so"}}}}]}}}}\n'
+        until [ -e "$HOME/seen" ]; do sleep 0.05; done
+        printf '{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t1","content":"fine"}}]}}}}\n'; result '{PROMISE}'"#
+    );
+    let program = agent(&world, &script);
+    let spec = proc::Spec {
+        program: crate::common::binary().into(),
+        args: vec!["--backend".into(), program.into()],
+        cwd: world.wd().into(),
+        env: vec![
+            ("HOME".into(), world.home().into()),
+            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+            ("TERM".into(), "xterm-256color".into()),
+        ],
+        stdin: proc::Stdin::Null,
+        output: proc::Output::Pipes,
+        arg0: Some("ralph".into()),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (mut ralph, mut terminal) = proc::Piped::on_terminal(spec).unwrap();
+        let mut shown = Vec::new();
+        screen_shows(&mut terminal, &mut shown, "make-it-so").await;
+        let drawn = String::from_utf8_lossy(&shown).into_owned();
+        assert!(drawn.contains("◐") && drawn.contains("Bash"), "it runs: {drawn}");
+        std::fs::write(world.home().join("seen"), "").unwrap();
+        screen_shows(&mut terminal, &mut shown, "done").await;
+        ralph.stop(std::time::Duration::from_secs(5)).await;
+    });
+}
+
+/// Reads until the screen has drawn this. Spaces may have been skipped over, so it has to be one word.
+async fn screen_shows(terminal: &mut proc::Terminal, shown: &mut Vec<u8>, words: &str) {
+    let reading = async {
+        while !String::from_utf8_lossy(shown).contains(words) {
+            assert!(terminal.read(shown).await.unwrap() > 0, "it left: {}", String::from_utf8_lossy(shown));
+        }
+    };
+    let in_time = tokio::time::timeout(std::time::Duration::from_secs(30), reading).await;
+    assert!(in_time.is_ok(), "{words} is not on it: {}", String::from_utf8_lossy(shown));
 }
 
 #[test]

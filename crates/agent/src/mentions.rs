@@ -7,7 +7,7 @@ use policy::Verdict;
 use serde_json::{Value, json};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
-use tools::{Content, Invocation};
+use tools::{Content, Invocation, Target, Workspace};
 
 /// Lines of one mentioned file; the rest is for the Read tool, and the model is told so.
 const LINES: u64 = 2000;
@@ -79,7 +79,7 @@ async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> 
     }
     let file = &outcome.structured["file"];
     let shown = file["numLines"].as_u64().unwrap_or(0);
-    let total = file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(&targets[0].real)));
+    let total = file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(workspace, &targets[0])));
     if total > shown {
         blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
     }
@@ -100,9 +100,9 @@ async fn resource(shared: &Shared, path: &str, server: &str, uri: &str) -> Vec<V
 }
 
 /// The tool counts what follows the last line break as a line; people do not.
-fn ends_a_line(file: &Path) -> bool {
+fn ends_a_line(workspace: &Workspace, target: &Target) -> bool {
     let last = || {
-        let mut file = std::fs::File::open(file)?;
+        let mut file = workspace.open_read(target)?;
         file.seek(SeekFrom::End(-1))?;
         let mut byte = [0];
         file.read_exact(&mut byte).map(|()| byte[0])

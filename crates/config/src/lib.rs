@@ -47,7 +47,7 @@ pub use marketplace::{Marketplace, Offer, Source, marketplace};
 pub use mcp_store::{StoredServer, add_server, remove_server, reset_project_choices, stored_servers};
 pub use memory::{Cause, Memory, MemoryFile, MemoryOptions, memory, memory_index};
 pub use oauth::{OAuth, OAuthLock, store_oauth};
-pub use permission_store::store_permission_update;
+pub use permission_store::{restrictions, store_permission_update};
 pub use places::Places;
 pub use plugins::{Plugin, PluginDir, PluginFolders, PluginProblem, Plugins, plugins};
 pub use settings::{Permissions, Settings};

@@ -25,7 +25,7 @@ const HARMLESS_OWN: [&str; 17] = [
 ];
 
 /// Namespaces that choose credentials, endpoints, certificates, or the code that a program loads.
-const REDIRECTING_PREFIXES: [&str; 38] = [
+const REDIRECTING_PREFIXES: [&str; 60] = [
     "ANTHROPIC_",
     "CLAUDE",
     "AWS_",
@@ -64,10 +64,32 @@ const REDIRECTING_PREFIXES: [&str; 38] = [
     "DOCKER_",
     "GITHUB_",
     "MCP_",
+    "OPENSSL_",
+    "CURL_",
+    "GNUPG",
+    "PHP",
+    "LUA_",
+    "JULIA_",
+    "ERL_",
+    "COMPOSER_",
+    "CONDA_",
+    "POETRY_",
+    "GRADLE_",
+    "MAVEN_",
+    "CMAKE_",
+    "CCACHE_",
+    "SCCACHE_",
+    "ANSIBLE_",
+    "TF_",
+    "HELM_",
+    "DIRENV_",
+    "GO11",
+    "GLIBC_",
+    "MALLOC_",
 ];
 
-/// Names that end this way carry a secret or an address.
-const REDIRECTING_SUFFIXES: [&str; 13] = [
+/// Names that end this way carry a secret or an address, or say where a program and what it obeys is.
+const REDIRECTING_SUFFIXES: [&str; 29] = [
     "_PROXY",
     "_BASE_URL",
     "_ENDPOINT",
@@ -81,10 +103,26 @@ const REDIRECTING_SUFFIXES: [&str; 13] = [
     "_CERTS",
     "_HELPER",
     "_ASKPASS",
+    "_PATH",
+    "_HOME",
+    "_PAGER",
+    "_EDITOR",
+    "_SHELL",
+    "_COMMAND",
+    "_OPTS",
+    "_OPTIONS",
+    "_WRAPPER",
+    "_LAUNCHER",
+    "_PRELOAD",
+    "_CONFIG",
+    "_CONF",
+    "_CONFIG_FILE",
+    "_INIT",
+    "_REGISTRY",
 ];
 
 /// Single names: program search, start-up files, helpers that programs start on their own, home itself.
-const REDIRECTING_NAMES: [&str; 31] = [
+const REDIRECTING_NAMES: [&str; 66] = [
     "PATH",
     "ENV",
     "SHELL",
@@ -116,6 +154,41 @@ const REDIRECTING_NAMES: [&str; 31] = [
     "CXX",
     "MAKEFLAGS",
     "GCONV_PATH",
+    "GOENV",
+    "GOROOT",
+    "GOPATH",
+    "GOBIN",
+    "GOMODCACHE",
+    "GOCACHE",
+    "LD",
+    "AR",
+    "AS",
+    "CPP",
+    "MAKE",
+    "CFLAGS",
+    "LDFLAGS",
+    "CPATH",
+    "MANPATH",
+    "INFOPATH",
+    "FPATH",
+    "LOCPATH",
+    "NLSPATH",
+    "TERMINFO",
+    "TERMCAP",
+    "INPUTRC",
+    "VIMINIT",
+    "EXINIT",
+    "LESS",
+    "LESSKEY",
+    "MORE",
+    "GREP_OPTIONS",
+    "WGETRC",
+    "NETRC",
+    "PROMPT",
+    "TMP",
+    "TEMP",
+    "HISTFILE",
+    "R_PROFILE",
 ];
 
 /// Whether an environment entry could send credentials elsewhere or make another program run.
@@ -198,6 +271,20 @@ mod tests {
             "SSH_AUTH_SOCK",
             "SUDO_ASKPASS",
             "MY_SERVICE_TOKEN",
+            "TAR_OPTIONS",
+            "RIPGREP_CONFIG_PATH",
+            "OPENSSL_CONF",
+            "LUA_INIT",
+            "PHPRC",
+            "GIT_EDITOR",
+            "MAVEN_OPTS",
+            "CMAKE_C_COMPILER_LAUNCHER",
+            "BAT_PAGER",
+            "TF_CLI_CONFIG_FILE",
+            "GOENV",
+            "LESS",
+            "VIMINIT",
+            "TMP",
         ] {
             assert!(redirects(name), "{name}");
         }

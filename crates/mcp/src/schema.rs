@@ -14,6 +14,7 @@ const COMBINATORS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 pub(crate) fn flattened(schema: Option<&Value>) -> Value {
     let Some(Value::Object(given)) = schema else { return json!({"type": "object", "properties": {}}) };
     let mut root = given.clone();
+    described_visibly(&mut root, 0);
     if COMBINATORS.iter().any(|word| root.contains_key(*word)) {
         let shape = shape(given, given, 0);
         for word in COMBINATORS {
@@ -34,6 +35,25 @@ pub(crate) fn flattened(schema: Option<&Value>) -> Value {
         root.insert("properties".into(), json!({}));
     }
     Value::Object(root)
+}
+
+/// Schemas in schemas; what is deeper is left as it is and seen by nobody but the server.
+const DESCRIBED_DEPTH_MAX: usize = 16;
+
+/// Descriptions are read by people and models alike: neither may see more than the other.
+fn described_visibly(schema: &mut Map<String, Value>, depth: usize) {
+    for (key, value) in schema.iter_mut() {
+        match value {
+            Value::String(text) if matches!(key.as_str(), "description" | "title") => {
+                *text = wire::visible(text).into_owned();
+            }
+            Value::Object(inner) if depth < DESCRIBED_DEPTH_MAX => described_visibly(inner, depth + 1),
+            Value::Array(items) if depth < DESCRIBED_DEPTH_MAX => {
+                items.iter_mut().filter_map(Value::as_object_mut).for_each(|item| described_visibly(item, depth + 1));
+            }
+            _ => {}
+        }
+    }
 }
 
 #[derive(Default)]

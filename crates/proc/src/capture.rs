@@ -3,6 +3,7 @@
 //! Not for commands of the model: their output goes to a file (`Output::Merged`).
 
 use crate::child::Child;
+use crate::sandbox::Sandbox;
 use crate::spec::{Exit, Output, SpawnError, Spec};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -37,10 +38,22 @@ pub struct Captured {
 }
 
 /// Runs to the end or to the deadline. Dropping the future kills the helper and all it started.
-pub async fn capture(mut spec: Spec, limits: Limits) -> Result<Captured, SpawnError> {
+pub async fn capture(spec: Spec, limits: Limits) -> Result<Captured, SpawnError> {
+    follow(spec, limits, None).await
+}
+
+/// The same in a sandbox.
+pub async fn capture_inside(spec: Spec, limits: Limits, sandbox: &Sandbox) -> Result<Captured, SpawnError> {
+    follow(spec, limits, Some(sandbox)).await
+}
+
+async fn follow(mut spec: Spec, limits: Limits, sandbox: Option<&Sandbox>) -> Result<Captured, SpawnError> {
     spec.output = Output::Pipes;
     let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
-    let mut child = Child::spawn(spec)?;
+    let mut child = match sandbox {
+        Some(sandbox) => Child::spawn_inside(spec, sandbox, &[])?,
+        None => Child::spawn(spec)?,
+    };
     let pipes = receiver(child.stdout.take()).and_then(|out| Ok((out, receiver(child.stderr.take())?)));
     let (out, err) = pipes.map_err(|cause| SpawnError::new(program, cwd, cause))?;
 

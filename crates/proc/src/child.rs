@@ -1,10 +1,12 @@
 //! One running process with everything it started.
 
-use crate::launch::launch;
+use crate::launch::{Inside, launch};
+use crate::sandbox::Sandbox;
 use crate::spec::{Exit, SpawnError, Spec};
 use crate::table::{self, Row};
 use crate::tree;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+use std::path::PathBuf;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
@@ -35,10 +37,19 @@ pub struct Child {
 
 impl Child {
     pub fn spawn(spec: Spec) -> Result<Self, SpawnError> {
+        Self::start(spec, None)
+    }
+
+    /// Starts it in a sandbox, or not at all. `also` are files that it may write besides.
+    pub fn spawn_inside(spec: Spec, sandbox: &Sandbox, also: &[PathBuf]) -> Result<Self, SpawnError> {
+        Self::start(spec, Some((sandbox, also)))
+    }
+
+    fn start(spec: Spec, inside: Inside<'_>) -> Result<Self, SpawnError> {
         tree::reap_adopted();
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         let mut owned = tree::owned();
-        let spawned = launch(spec).and_then(|child| {
+        let spawned = launch(spec, inside).and_then(|child| {
             let leader = tree::pid(child.id() as i32).ok_or(std::io::ErrorKind::Other)?;
             Ok((leader, child))
         });

@@ -1,12 +1,18 @@
 //! From a [`Spec`] to a running process: everything between fork and exec.
 
+use crate::sandbox::{Ready, Sandbox};
 use crate::spec::{Output, Spec, Stdin};
 use std::io;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+/// Which box a process is started in, and the files outside of it that it may write.
+pub(crate) type Inside<'a> = Option<(&'a Sandbox, &'a [PathBuf])>;
+
 /// Starts the process. The caller must own its reaping.
-pub(crate) fn launch(spec: Spec) -> io::Result<std::process::Child> {
+pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<std::process::Child> {
+    let ready = inside.map(|(sandbox, also)| sandbox.prepare(&mut spec, also)).transpose()?;
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
     let mut command = Command::new(&spec.program);
     command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env);
@@ -28,8 +34,8 @@ pub(crate) fn launch(spec: Spec) -> io::Result<std::process::Child> {
             Place::OwnTerminal
         }
     };
-    isolate(&mut command, place);
-    let mut child = command.spawn()?;
+    isolate(&mut command, place, ready);
+    let mut child = command.spawn().map_err(told)?;
     if let Some(bytes) = feed
         && let Some(mut pipe) = child.stdin.take()
     {
@@ -82,14 +88,49 @@ fn feed_later(command: &mut Command, _bytes: &[u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-fn isolate(command: &mut Command, place: Place) {
+fn isolate(command: &mut Command, place: Place, ready: Option<Ready>) {
     let die_with = parent_to_die_with();
     // SAFETY: the closure runs between fork and exec and calls only async-signal-safe functions on
-    // plain integers; it neither allocates nor takes locks.
-    #[expect(unsafe_code, reason = "a session of its own and a death signal can only be set between fork and exec")]
+    // integers and memory that was prepared before; it neither allocates nor takes locks.
+    #[expect(unsafe_code, reason = "a session, a death signal and a sandbox can only be had between fork and exec")]
     unsafe {
-        command.pre_exec(move || prepare(die_with, place));
+        command.pre_exec(move || {
+            enter(ready.as_ref())?;
+            // Afterwards: a change of credentials would clear the death signal.
+            prepare(die_with, place)?;
+            keep_open(ready.as_ref())
+        });
     }
+}
+
+#[cfg(target_os = "linux")]
+fn enter(ready: Option<&Ready>) -> io::Result<()> {
+    ready.map_or(Ok(()), |ready| ready.entry.run())
+}
+
+#[cfg(target_os = "linux")]
+fn keep_open(ready: Option<&Ready>) -> io::Result<()> {
+    ready.map_or(Ok(()), |ready| ready.entry.keep_open())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_open(_ready: Option<&Ready>) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enter(_ready: Option<&Ready>) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn told(error: io::Error) -> io::Error {
+    crate::sandbox::explain(error)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn told(error: io::Error) -> io::Error {
+    error
 }
 
 /// Signals that a parent, or we, may have left ignored (`nohup`, `&` in a script); ignored ones survive exec.

@@ -14,6 +14,7 @@ mod git;
 mod launch;
 mod piped;
 mod pty;
+pub mod sandbox;
 pub mod scrub;
 mod spec;
 mod suspend;
@@ -21,7 +22,7 @@ mod table;
 mod timed;
 mod tree;
 
-pub use capture::{Captured, Limits, capture};
+pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;
 pub use git::Git;
 pub use piped::Piped;

@@ -43,7 +43,8 @@ impl Piped {
     pub fn on_terminal(mut spec: Spec) -> Result<(Self, Terminal), SpawnError> {
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         let fail = |cause: io::Error| SpawnError::new(program.clone(), cwd.clone(), cause);
-        let (terminal, theirs) = Terminal::open().map_err(fail)?;
+        let none = |error: io::Error| fail(io::Error::other(format!("there is no terminal for it: {error}")));
+        let (terminal, theirs) = Terminal::open().map_err(none)?;
         spec.stdin = Stdin::Null;
         spec.output = Output::Terminal(theirs);
         let mut child = Child::spawn(spec)?;

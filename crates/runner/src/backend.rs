@@ -22,6 +22,9 @@ pub struct Backend {
     pub needs_terminal: bool,
 }
 
+const BUILTIN: &str = "builtin";
+const CLAUDE: &str = "claude";
+
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
     #[error("no 'claude' on PATH. Install it, run 'ralph link', or use --backend builtin.")]
@@ -34,16 +37,16 @@ pub enum BackendError {
 pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
     let other =
         |name: &str, program| Backend { name: name.into(), program, leading: Vec::new(), needs_terminal: false };
-    let builtin = || Backend { leading: vec!["agent".into()], ..other("builtin", exe.to_owned()) };
+    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned()) };
     let claude = || {
-        let program = on_path("claude", path)?;
+        let program = on_path(CLAUDE, path)?;
         let needs_terminal = !is_us(&program, exe);
-        Some(Backend { needs_terminal, ..other("claude", program) })
+        Some(Backend { needs_terminal, ..other(CLAUDE, program) })
     };
     match wish {
         "auto" => Ok(claude().unwrap_or_else(builtin)),
-        "builtin" => Ok(builtin()),
-        "claude" => claude().ok_or(BackendError::NoClaude),
+        BUILTIN => Ok(builtin()),
+        CLAUDE => claude().ok_or(BackendError::NoClaude),
         given => {
             let here = given.contains('/').then(|| cwd.join(given)).filter(|program| program.is_file());
             let found = here.or_else(|| on_path(given, path).filter(|_| !given.contains('/')));
@@ -92,6 +95,11 @@ pub(crate) fn needs_file(format: OutputFormat, transport: Transport, prompt: &st
 const TERM: &str = "xterm-256color";
 
 impl Backend {
+    /// Only our own agent knows our flags: built in, or as the `claude` that links to it.
+    pub fn is_ours(&self) -> bool {
+        self.name == BUILTIN || self.name == CLAUDE && !self.needs_terminal
+    }
+
     /// For an iteration. `prompt` is used where it has to be an argument.
     pub(crate) fn call(
         &self,
@@ -109,6 +117,9 @@ impl Backend {
             "bypass" => add(&["--dangerously-skip-permissions"]),
             "default" => {}
             mode => add(&["--permission-mode", mode]),
+        }
+        if self.is_ours() {
+            add(&["--sandbox", settings.sandbox.name()]);
         }
         if let Some(tools) = &settings.tools {
             add(&["--tools", tools]);
@@ -144,6 +155,9 @@ impl Backend {
 
     pub(crate) fn summary_call(&self, transport: Transport, prompt: &str, auth: &Auth, env: &Env) -> Call {
         let mut args = self.leading.clone();
+        if self.is_ours() {
+            args.extend(["--sandbox", "read-only"].map(OsString::from));
+        }
         let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
         add(&["-p", "--model", SUMMARY_MODEL, "--tools", SUMMARY_TOOLS, "--verbose"]);
         let talks = talks(OutputFormat::StreamJson, transport);

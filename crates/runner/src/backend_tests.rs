@@ -29,8 +29,8 @@ fn words(call: &Call) -> String {
 #[test]
 fn the_usual_call_is_stream_json_on_both_pipes() {
     let call = builtin().call(&Settings::default(), Transport::Pipe, &start(), "P", &Auth::Ambient, &Env::new());
-    let expected = "agent -p --model sonnet --dangerously-skip-permissions --verbose --input-format stream-json \
-                    --output-format stream-json";
+    let expected = "agent -p --model sonnet --dangerously-skip-permissions --sandbox workspace --verbose --input-format \
+                    stream-json --output-format stream-json";
     assert_eq!((words(&call).as_str(), call.talks), (expected, true));
     assert_eq!(call.env, [("MAX_THINKING_TOKENS".into(), "16384".into())]);
 }
@@ -47,7 +47,7 @@ fn seed_000_a_goal_has_a_schema_a_budget_and_no_key() {
     let env: Env = vec![("MAX_THINKING_TOKENS".into(), "9".into()), ("ANTHROPIC_API_KEY".into(), "k".into())];
     let call = builtin().call(&settings, Transport::Pipe, &start(), "P", &Auth::Login, &env);
     let expected = format!(
-        "agent -p --model sonnet --tools Read,StructuredOutput --json-schema {SCHEMA} --verbose --input-format \
+        "agent -p --model sonnet --sandbox workspace --tools Read,StructuredOutput --json-schema {SCHEMA} --verbose --input-format \
          stream-json --output-format stream-json"
     );
     assert_eq!(words(&call), expected);
@@ -57,7 +57,11 @@ fn seed_000_a_goal_has_a_schema_a_budget_and_no_key() {
 #[test]
 fn seed_000_the_summariser_looks_and_thinks_fully() {
     let call = builtin().summary_call(Transport::Pipe, "P", &Auth::Key("k".into()), &Env::new());
-    assert!(words(&call).starts_with("agent -p --model haiku --tools Read,Glob,Grep,StructuredOutput --verbose"));
+    assert!(
+        words(&call).starts_with(
+            "agent --sandbox read-only -p --model haiku --tools Read,Glob,Grep,StructuredOutput --verbose"
+        )
+    );
     let expected: Env = vec![("MAX_THINKING_TOKENS".into(), "16384".into()), ("ANTHROPIC_API_KEY".into(), "k".into())];
     assert_eq!(call.env, expected);
 }

@@ -6,7 +6,7 @@ use crate::git::{Git, Snapshot};
 use crate::job::{Job, Sink};
 use crate::record::Recorder;
 use crate::transport::Need;
-use crate::{Lock, LockError, RunsError, direnv, prompt, replay, resets, runs, summary};
+use crate::{Lock, LockError, RunsError, answers, direnv, prompt, rehearsal, replay, resets, runs, summary};
 use cycle::{
     AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Report, Resumed,
     RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
@@ -57,8 +57,8 @@ pub async fn run(
     sinks: &mut [Box<dyn Sink>],
     commands: &mut mpsc::Receiver<Command>,
 ) -> Result<VerdictKind, RunError> {
-    let mut body = Body::prepare(job, sinks).await?;
-    let mut inputs = VecDeque::from([Input::Start]);
+    let (mut body, first) = Body::prepare(job, sinks).await?;
+    let mut inputs = VecDeque::from([first]);
     let mut listening = true;
     loop {
         while let Some(input) = inputs.pop_front() {
@@ -71,9 +71,13 @@ pub async fn run(
                 inputs.extend(body.perform(effect).await);
             }
         }
+        let asking = body.state.is_asking();
         let happened = tokio::select! {
             biased;
             command = commands.recv(), if listening => Happened::Command(command),
+            answer = answers::next(&body.job.folder, &body.run), if asking => {
+                Happened::Command(Some(Command::Answer(answer)))
+            }
             happened = body.doing.next() => happened,
             () = until(body.wake) => Happened::Tick,
         };
@@ -88,8 +92,9 @@ fn now() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
 }
 
-/// Clocks jump and machines sleep: a long wait looks at the clock again and again.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// Clocks jump and machines sleep: a long wait looks at the clock again and again. Often enough for a
+/// countdown, too.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 async fn until(wake: Option<u64>) {
     match wake {
@@ -116,7 +121,8 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<Self, RunError> {
+    /// Ready to go, and what to go on from.
+    async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<(Self, Input), RunError> {
         let stamp = jiff::Timestamp::now().to_zoned(job.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string();
         let run = match &job.resume {
             Some(id) => id.clone(),
@@ -146,7 +152,8 @@ impl<'a> Body<'a> {
             None => None,
         };
         let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
-        let plan = job.settings.plan(!checks.is_empty(), job.attended, offset);
+        let attended = job.attended || job.settings.waits_for_answers();
+        let plan = job.settings.plan(!checks.is_empty(), attended, offset);
         let today = day::read(&job.folder, now(), offset);
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let state = State::new(plan, memory, today, tree, now());
@@ -178,14 +185,11 @@ impl<'a> Body<'a> {
             need: Need::default(),
             _lock: lock,
         };
-        if let Some((iteration, receipt)) = torn {
-            body.tell(EventKind::IterationEnded { iteration, receipt });
-        }
         body.tell(EventKind::RunStarted(Box::new(started)));
-        if let Some(text) = warning {
+        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning) {
             body.tell(EventKind::Warning { iteration: None, text });
         }
-        Ok(body)
+        Ok((body, torn.map_or(Input::Start, Input::Recovered)))
     }
 
     /// An event of our own: remembered, recorded, shown.
@@ -219,6 +223,9 @@ impl<'a> Body<'a> {
         match effect {
             Effect::Emit(kind) => {
                 let ended = matches!(kind, EventKind::IterationEnded { .. });
+                if matches!(kind, EventKind::Question(_)) {
+                    answers::forget(&self.job.folder, &self.run);
+                }
                 // Remembered when it was decided.
                 self.publish(&kind.at(now()), false);
                 if ended {
@@ -238,7 +245,7 @@ impl<'a> Body<'a> {
                 }
             }
             Effect::StopAgent => {
-                if let Doing::Agent(work) = &mut self.doing {
+                if let Doing::Agent(work) | Doing::Summary(work, _) = &mut self.doing {
                     work.running.stop();
                 }
             }

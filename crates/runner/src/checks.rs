@@ -1,10 +1,11 @@
 //! The checks that make "done" mean done. Run in order, all of them, so that the next prompt hears of
 //! every failure at once.
 
-use crate::command::capture;
+use crate::command::capture_in;
 use crate::{Folder, Settings};
 use cycle::CheckFinished;
 use proc::Env;
+use proc::sandbox::{Rules, Sandbox};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -42,7 +43,15 @@ fn print(file: &Path) -> Option<u64> {
     Some(hasher.finish())
 }
 
-pub(crate) async fn run(check: Check, iteration: u32, folder: PathBuf, env: Env, deadline: Duration) -> CheckFinished {
+/// In the sandbox where there is one: a check executes what the agent wrote.
+pub(crate) async fn run(
+    check: Check,
+    iteration: u32,
+    folder: PathBuf,
+    mut env: Env,
+    deadline: Duration,
+    rules: Option<Rules>,
+) -> CheckFinished {
     let started = Instant::now();
     let finished = |passed, exit_code, output: String| CheckFinished {
         iteration,
@@ -59,7 +68,17 @@ pub(crate) async fn run(check: Check, iteration: u32, folder: PathBuf, env: Env,
         let why = "this check was changed while the loop ran; put it back, or start the loop anew";
         return finished(false, 1, why.into());
     }
-    match capture("/bin/sh".as_ref(), &["-c", &check.script], &folder, env, deadline, OUTPUT_MAX).await {
+    // Made for this check alone: between checks nothing of it is in the workspace.
+    let sandbox = match rules.map(Sandbox::new).transpose() {
+        Ok(sandbox) => sandbox,
+        Err(error) => return finished(false, 126, error.to_string()),
+    };
+    if let Some(sandbox) = &sandbox {
+        proc::scrub::credentials(&mut env);
+        env.extend(sandbox.proxy_env());
+    }
+    let script = ["-c", &check.script];
+    match capture_in(sandbox.as_ref(), "/bin/sh".as_ref(), &script, &folder, env, deadline, OUTPUT_MAX).await {
         Ok(done) => {
             let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
             output.push_str(&String::from_utf8_lossy(&done.stderr));
@@ -83,7 +102,7 @@ mod tests {
 
     fn go(folder: &Path, check: &Check, deadline: Duration) -> CheckFinished {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(run(check.clone(), 1, folder.to_owned(), env(), deadline))
+        runtime.block_on(run(check.clone(), 1, folder.to_owned(), env(), deadline, None))
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Short helpers: git, checks, direnv. Started through `proc`, bounded in time and output.
 
+use proc::sandbox::Sandbox;
 use proc::{Captured, Env, Limits, Output, SpawnError, Spec, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,18 @@ pub(crate) async fn capture(
     deadline: Duration,
     max_output: usize,
 ) -> Result<Captured, SpawnError> {
+    capture_in(None, program, args, cwd, env, deadline, max_output).await
+}
+
+pub(crate) async fn capture_in(
+    sandbox: Option<&Sandbox>,
+    program: &OsStr,
+    args: &[&str],
+    cwd: &Path,
+    env: Env,
+    deadline: Duration,
+    max_output: usize,
+) -> Result<Captured, SpawnError> {
     let spec = Spec {
         program: program.to_owned(),
         args: args.iter().map(OsString::from).collect(),
@@ -25,7 +38,11 @@ pub(crate) async fn capture(
         output: Output::Pipes,
         arg0: None,
     };
-    proc::capture(spec, Limits { deadline, max_output, grace: GRACE }).await
+    let limits = Limits { deadline, max_output, grace: GRACE };
+    match sandbox {
+        Some(sandbox) => proc::capture_inside(spec, limits, sandbox).await,
+        None => proc::capture(spec, limits).await,
+    }
 }
 
 /// Where a program is, by absolute folders of the search path only: a repository's own folder is none.

@@ -1,10 +1,11 @@
 //! What a run is given from outside.
 
 use crate::backend::Backend;
-use crate::{Folder, Settings};
+use crate::{Folder, Rehearsal, Settings};
 use cycle::LoopEvent;
 use jiff::tz::TimeZone;
 use proc::Env;
+use proc::sandbox::Rules;
 
 /// What an external agent is given to authenticate with.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,17 +36,26 @@ pub struct Job {
     pub auth: Auth,
     /// For agents, checks and git.
     pub env: Env,
+    /// What checks may do: they execute what agents wrote.
+    pub rules: Option<Rules>,
+    /// To be said when the run begins.
+    pub warnings: Vec<String>,
     /// Days begin and clocks count here.
     pub zone: TimeZone,
     /// A run to go on with.
     pub resume: Option<String>,
     /// Somebody is there to answer questions.
     pub attended: bool,
+    /// What is to go wrong, where this is only a rehearsal.
+    pub rehearsal: Option<Rehearsal>,
 }
 
 /// Where events go. A sink must not fail the run: what it cannot write it drops.
 pub trait Sink {
     fn event(&mut self, event: &LoopEvent);
+
+    /// Time passes while nothing happens: a wait goes on.
+    fn tick(&mut self, _now: u64) {}
 }
 
 impl<F: FnMut(&LoopEvent)> Sink for F {

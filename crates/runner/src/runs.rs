@@ -3,7 +3,7 @@
 use crate::Folder;
 use crate::record;
 use crate::replay::spoken;
-use cycle::{EventKind, Listener, LoopEvent, Memory, Outcome, Receipt, RunStarted};
+use cycle::{AgentEnd, Changes, EventKind, Listener, LoopEvent, Memory, Receipt, Report, RunStarted};
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,10 @@ pub enum RunsError {
     Io { file: PathBuf, source: std::io::Error },
     #[error("run {0} asks nothing")]
     NoQuestion(String),
+    #[error("run {0} did not take the answer; is it still running? 'ralph runs' tells")]
+    NotTaken(String),
+    #[error("{0}")]
+    Busy(String),
 }
 
 /// What a recording tells.
@@ -27,7 +31,7 @@ pub struct RunInfo {
     pub memory: Memory,
     pub receipts: Vec<(u32, Receipt)>,
     /// An iteration that never ended, as far as it was heard.
-    pub(crate) torn: Option<(u32, Box<Receipt>)>,
+    pub(crate) torn: Option<Box<Report>>,
 }
 
 /// Newest first.
@@ -85,27 +89,32 @@ pub fn load(folder: &Folder, id: &str) -> Result<RunInfo, RunsError> {
         }
         info.memory.fold(&event);
     }
-    info.torn = open.map(|(iteration, lines)| (iteration, Box::new(torn(iteration, &lines))));
+    info.torn = open.map(|(iteration, lines)| Box::new(torn(iteration, &lines)));
     Ok(info)
 }
 
-/// What an iteration cost that was cut off: it counts, the iteration does not.
-fn torn(iteration: u32, lines: &[&str]) -> Receipt {
+/// What was heard of an iteration that was cut off with us. An answer stands only as the last word: a turn
+/// that had begun behind it is lost.
+fn torn(iteration: u32, lines: &[&str]) -> Report {
     let mut listener = Listener::new(iteration);
+    let mut answered = false;
     for line in lines {
         if let Ok(LoopEvent { kind: EventKind::Agent { line, .. }, .. }) = LoopEvent::parse(line) {
+            let turns = listener.heard().turns;
             listener.hear(&spoken(&line));
+            answered = listener.heard().turns > turns;
         }
     }
-    let heard = listener.into_heard();
-    Receipt {
-        outcome: Outcome::Interrupted,
-        blocking: Some("ralph itself was stopped during this iteration".into()),
-        cost_usd: heard.cost_usd,
-        tokens: heard.tokens,
-        tool_calls: heard.tool_calls,
-        session: heard.session,
-        ..Receipt::default()
+    let mut heard = listener.into_heard();
+    heard.answer = heard.answer.filter(|_| answered);
+    Report {
+        end: AgentEnd::Exited(0),
+        heard,
+        changed: Changes::default(),
+        tree: None,
+        last_words: String::new(),
+        duration_ms: 0,
+        limit_until: None,
     }
 }
 

@@ -39,6 +39,7 @@ pub struct Settings {
     pub pty_mode: bool,
     pub output_format: OutputFormat,
     pub permissions: String,
+    pub sandbox: SandboxWish,
     pub tools: Option<String>,
     pub check: Vec<String>,
     #[serde(deserialize_with = "a_span")]
@@ -54,6 +55,7 @@ pub struct Settings {
     #[serde(deserialize_with = "a_span")]
     pub failure_pause: Duration,
     pub on_failure: FailureWish,
+    pub on_question: QuestionWish,
     pub stuck: bool,
     pub summarise_every: u32,
 }
@@ -89,6 +91,26 @@ pub enum OutputFormat {
     Text,
 }
 
+/// What agents' commands are confined to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxWish {
+    Off,
+    ReadOnly,
+    #[default]
+    Workspace,
+}
+
+impl SandboxWish {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::ReadOnly => "read-only",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthWish {
@@ -105,6 +127,16 @@ pub enum FailureWish {
     #[default]
     Continue,
     Stop,
+}
+
+/// What a run does whose agent asks a person, where nobody sits in front of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuestionWish {
+    #[default]
+    Stop,
+    /// For `ralph answer`.
+    Wait,
 }
 
 impl Default for Settings {
@@ -134,6 +166,7 @@ impl Default for Settings {
             pty_mode: false,
             output_format: OutputFormat::StreamJson,
             permissions: "bypass".into(),
+            sandbox: SandboxWish::Workspace,
             tools: None,
             check: Vec::new(),
             check_time: Duration::from_mins(10),
@@ -145,6 +178,7 @@ impl Default for Settings {
             max_failures: plan.failures_max,
             failure_pause: Duration::from_millis(plan.failure_pause_ms),
             on_failure: FailureWish::Continue,
+            on_question: QuestionWish::Stop,
             stuck: true,
             summarise_every: plan.summarise_every,
         }
@@ -167,7 +201,7 @@ impl Settings {
         let wrong = |why: String| SettingsError::Wrong { file: file.into(), why };
         let mut table = match std::fs::read_to_string(file) {
             Ok(text) => text.parse::<toml::Table>().map_err(|error| wrong(error.to_string()))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => toml::Table::new(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound || file.is_dir() => toml::Table::new(),
             Err(source) => return Err(SettingsError::Read { file: file.into(), source }),
         };
         // Judged on its own first: a message about the file must not be about a flag.
@@ -201,6 +235,10 @@ impl Settings {
     /// Whether agents are to use their own login and no key.
     pub fn wants_login(&self) -> bool {
         self.auth == AuthWish::Login
+    }
+
+    pub(crate) fn waits_for_answers(&self) -> bool {
+        self.on_question == QuestionWish::Wait
     }
 
     pub fn is_structured(&self) -> bool {

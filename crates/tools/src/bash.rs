@@ -12,8 +12,10 @@ use crate::input::parse;
 use crate::tasks::{Ending, NewTask, Running, Status, Tasks};
 use crate::workspace::Workspace;
 use crate::{Outcome, ToolSpec};
+use proc::sandbox::Sandbox;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) const SPEC: ToolSpec = ToolSpec {
@@ -52,6 +54,8 @@ pub struct Shell {
     pub spill_dir: PathBuf,
     /// Used when that fails.
     pub fallback_dir: PathBuf,
+    /// Every command runs in it, or not at all; file tools keep to its rules.
+    pub sandbox: Option<Arc<Sandbox>>,
 }
 
 impl Shell {
@@ -75,6 +79,7 @@ impl Shell {
             maintain_project_dir: false,
             spill_dir,
             fallback_dir,
+            sandbox: None,
         }
     }
 

@@ -62,7 +62,7 @@ impl Command {
             env_file: shell.env_file.as_deref().filter(|path| path.is_file()),
             prefix: shell.prefix.as_deref(),
         };
-        let child = Child::spawn(Spec {
+        let spec = Spec {
             program: shell.program.clone().into_os_string(),
             args: vec!["-c".into(), script.text()],
             cwd: cwd.to_path_buf(),
@@ -70,7 +70,14 @@ impl Command {
             stdin: Stdin::Null,
             output: Output::Merged(output.writer().map_err(no_file)?),
             arg0: None,
-        })?;
+        };
+        let child = match &shell.sandbox {
+            Some(sandbox) => {
+                let also = files_of_ours(&output, cwd_note.as_deref()).map_err(no_file)?;
+                Child::spawn_inside(spec, sandbox, &also)?
+            }
+            None => Child::spawn(spec)?,
+        };
         Ok(Self { child, output, cwd_note, _script: file })
     }
 
@@ -108,6 +115,17 @@ impl Command {
         let told = told.strip_suffix(b"\n")?.to_vec();
         Some(PathBuf::from(OsString::from_vec(told))).filter(|path| path.is_absolute())
     }
+}
+
+/// What a command in a sandbox writes outside of it: its output, should it open that again by name, and
+/// the note on its working folder. A sandbox can only let files be written that are there.
+fn files_of_ours(output: &OutputFile, cwd_note: Option<&Path>) -> io::Result<Vec<PathBuf>> {
+    let mut files = vec![output.path().to_path_buf()];
+    if let Some(note) = cwd_note {
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(note)?;
+        files.push(note.to_path_buf());
+    }
+    Ok(files)
 }
 
 fn write_script(output: &OutputFile, command: &str) -> io::Result<TempPath> {

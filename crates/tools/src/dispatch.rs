@@ -3,7 +3,9 @@
 use crate::ctx::{Ctx, Invocation};
 use crate::input::check_against;
 use crate::workspace::{Target, Workspace};
-use crate::{Outcome, ToolSpec, bash, edit, glob, grep, notebook_edit, read, tasks_tools, todo, web_fetch, write};
+use crate::{
+    Outcome, ToolSpec, bash, edit, fence, glob, grep, notebook_edit, read, tasks_tools, todo, web_fetch, write,
+};
 use serde_json::{Map, Value};
 
 static SPECS: [ToolSpec; 11] = [
@@ -82,6 +84,10 @@ pub async fn run(call: Invocation<'_>, ctx: &Ctx) -> Outcome {
     };
     let name = spec(call.name).map_or(call.name, |spec| spec.name);
     let call = Invocation { name, input: &checked, ..call };
+    let outside = ctx.shell.sandbox.as_ref().and_then(|sandbox| fence::refuses(sandbox.rules(), &call));
+    if let Some(why) = outside {
+        return Outcome::error(why);
+    }
     match name {
         "Read" => read::run(&call, ctx).await,
         "Edit" => edit::run(&call, ctx).await,

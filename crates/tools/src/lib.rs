@@ -17,6 +17,7 @@ mod disk;
 mod dispatch;
 mod edit;
 mod existing;
+mod fence;
 mod file_error;
 mod glob;
 mod grep;

@@ -64,7 +64,7 @@ fn everything_said(text: &str) -> Vec<EventKind> {
         calls(1, "t", &text(), json!({"command": text()})),
         calls(1, "u", &format!("mcp__{}__tool", text()), json!({})),
         calls(1, "v", "Edit", json!({"file_path": text(), "old_string": text(), "new_string": format!("x{}", text())})),
-        returns(1, "v", true, &text()),
+        returns(1, "open", true, &text()),
         EventKind::PermissionDenied { iteration: 1, tool: text(), id: "w".into(), message: text() },
         EventKind::Question(question),
         EventKind::Answered { id: "q".into(), text: text() },
@@ -82,7 +82,7 @@ fn everything_said(text: &str) -> Vec<EventKind> {
 fn adversary_24_nothing_hides_on_the_screen() {
     for part in HIDDEN {
         for kind in everything_said(&format!("ab{part}cd")) {
-            let mut state = fold_kinds([run_started(), started(1), kind.clone()]);
+            let mut state = fold_kinds([run_started(), started(1), calls(1, "open", "Read", json!({})), kind.clone()]);
             let shown = screen(&mut state, 200, 50);
             let bad = |letter: char| letter != '\n' && (letter.is_control() || clean::is_hidden(letter));
             assert!(shown.contains("ab") && !shown.contains(bad), "{part:?} in {kind:?}:\n{shown}");

@@ -1,4 +1,5 @@
-//! Which files searches and attachments must not show: those that a rule denies, under any of their names.
+//! Which files searches and attachments must not show: those that a rule denies, under any of their names,
+//! and those that the sandbox hides.
 //!
 //! Deliberately absent: rules that came during the conversation. Those are about calls, and calls are judged.
 
@@ -25,11 +26,13 @@ pub fn denied(options: &Options, cwd: &Path, more: &[Rule]) -> tools::Denied {
         cwd: cwd.to_owned(),
         home: options.places.home.clone(),
     };
-    if policy.rules.deny.is_empty() {
+    let sandbox = options.tools.shell.sandbox.clone();
+    if policy.rules.deny.is_empty() && sandbox.is_none() {
         return Arc::new(|_| false);
     }
     let hidden = Hidden { policy, known: Mutex::default() };
-    Arc::new(move |path| hidden.holds(path))
+    let outside = move |path: &Path| sandbox.as_ref().is_some_and(|sandbox| sandbox.rules().may_read(path).is_err());
+    Arc::new(move |path| outside(path) || hidden.holds(path))
 }
 
 struct Hidden {

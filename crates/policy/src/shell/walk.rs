@@ -451,8 +451,17 @@ impl Walk {
                 self.moves += 1;
                 self.place = self.place.after_cd(operands);
             }
-            "read" | "mapfile" | "readarray" | "getopts" => self.tainted = true,
-            "printf" => self.tainted |= operands.first().is_some_and(|word| word.text.starts_with("-v")),
+            "read" | "mapfile" | "readarray" | "getopts" => {
+                self.tainted = true;
+                // A name to be filled may have a subscript, which is evaluated.
+                self.evaluates |= operands.iter().any(|word| word.text.contains('['));
+            }
+            "printf" => {
+                let names = operands.first().is_some_and(|word| word.text.starts_with("-v"));
+                self.tainted |= names;
+                self.evaluates |= names;
+            }
+            "wait" => self.evaluates |= has(&["-p"]),
             "let" | "unset" => self.evaluates = true,
             "declare" | "typeset" | "local" | "export" | "readonly" => {
                 self.tainted |= operands.iter().any(|word| word.exact().is_none());

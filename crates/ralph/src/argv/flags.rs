@@ -10,6 +10,8 @@ pub enum Arity {
     Optional,
     /// `--flag` or `--flag=value`; never takes the next word.
     OptionalInline,
+    /// `--flag`, `--flag=value`, or `--flag value` where the value is one of these: any other word is not its own.
+    Named(&'static [&'static str]),
     /// One or more words up to the next flag; also comma lists; repeats add up.
     Many,
     /// Exactly one word a use; repeats add up.
@@ -69,7 +71,7 @@ const fn also(mut flag: Flag, aliases: &'static [&'static str]) -> Flag {
     flag
 }
 
-use Arity::{Many, None as No, One, Optional, OptionalInline, Repeat};
+use Arity::{Many, Named, None as No, One, Optional, OptionalInline, Repeat};
 
 pub const FLAGS: &[Flag] = &[
     short(works("print", No, "answer and exit; the prompt is an argument or stdin"), 'p'),
@@ -78,6 +80,9 @@ pub const FLAGS: &[Flag] = &[
     works("verbose", No, "needed by stream-json; turns json into the list of all events"),
     works("include-partial-messages", No, "stream the model's pieces as they come"),
     works("include-hook-events", No, "show hooks as they run"),
+    works("init", No, "run Setup hooks (init) first"),
+    works("init-only", No, "run Setup and SessionStart hooks, then exit"),
+    works("maintenance", No, "run Setup hooks (maintenance) first"),
     works("replay-user-messages", No, "echo accepted prompts on stdout"),
     works("forward-subagent-text", No, "also show what subagents say"),
     works("json-schema", One, "require a result that fits this JSON Schema"),
@@ -105,6 +110,11 @@ pub const FLAGS: &[Flag] = &[
     works("allow-dangerously-skip-permissions", No, "let a client switch to bypassPermissions later"),
     works("permission-prompt-tool", One, "who answers permission questions: stdio (the client), or an MCP tool"),
     works("permission-prompts", One, "none: whatever would ask is denied"),
+    works(
+        "sandbox",
+        Named(&["off", "read-only", "workspace"]),
+        "confine commands and file tools: workspace (if no value is given), read-only, or off",
+    ),
     works("mcp-config", Many, "MCP servers: a file, or JSON"),
     works("strict-mcp-config", No, "only the servers of --mcp-config"),
     works("settings", One, "a settings file, or settings as JSON"),
@@ -137,9 +147,6 @@ pub const FLAGS: &[Flag] = &[
     short(works("help", No, "print this help"), 'h'),
     // The next issues' features.
     later("plugin-url", Repeat, "plugins are loaded from folders only"),
-    later("init", No, "setup hooks do not run yet"),
-    later("init-only", No, "setup hooks do not run yet"),
-    later("maintenance", No, "setup hooks do not run yet"),
     // Nothing to do for these headless, whatever they say.
     silent("prompt-suggestions", No),
     silent("mcp-debug", No),

@@ -42,7 +42,7 @@ impl Typed {
 
     fn note(&mut self, flag: &Flag, value: Option<String>) {
         let values = self.values.entry(flag.name).or_default();
-        if matches!(flag.arity, Arity::One | Arity::Optional | Arity::OptionalInline) {
+        if matches!(flag.arity, Arity::One | Arity::Optional | Arity::OptionalInline | Arity::Named(_)) {
             values.clear();
         }
         values.extend(value);
@@ -135,6 +135,10 @@ fn take<I: Iterator<Item = String>>(
         Arity::One | Arity::Repeat => {
             let value = required(option, words)?;
             typed.note(flag, Some(value));
+        }
+        Arity::Named(known) => {
+            let value = words.next_if(|word| known.contains(&word.as_str()));
+            typed.note(flag, value);
         }
         Arity::Optional => {
             let value = words.next_if(|word| !word.starts_with('-')).filter(|word| !word.is_empty());

@@ -45,6 +45,8 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         say::err(warning);
     }
     proc::adopt_orphans();
+    let sandbox = meaning.options.tools.shell.sandbox.clone();
+    proc::harden();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
@@ -52,6 +54,9 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     let exit = runtime.block_on(agent::run(meaning.options));
     // A thread may still sit in a read of stdin; nothing waits for it.
     runtime.shutdown_background();
+    if let Some(sandbox) = sandbox {
+        sandbox.close();
+    }
     exit
 }
 
@@ -93,6 +98,7 @@ fn is_interactive(typed: &Typed, options: &agent::Options, environment: &Environ
         && options.prompt.is_none()
         && !typed.has("print")
         && options.input == InputFormat::Text
+        && options.preparation != Some(agent::Preparation::InitOnly)
 }
 
 /// A first word that is a command, unless `-p` says that it is a prompt.
@@ -102,7 +108,7 @@ fn subcommand(typed: &Typed, environment: &Environment) -> Option<ExitCode> {
         return None;
     }
     Some(match first.as_str() {
-        "doctor" if rest.is_empty() => doctor::run(environment),
+        "doctor" if rest.is_empty() => doctor::run(environment, false),
         "help" if rest.is_empty() => {
             say::out(&help::agent());
             ExitCode::Success

@@ -6,7 +6,7 @@ use super::loop_run::{self, Show};
 use super::runtime;
 use crate::environment::{Environment, temp_dir};
 use crate::say;
-use runner::{Auth, Folder, Job, Settings};
+use runner::{Auth, Folder, Job, SandboxWish, Settings};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::ExitCode;
@@ -56,7 +56,7 @@ async fn demo(environment: &Environment) -> Result<ExitCode, String> {
     let mut job = job(&folder, environment, &mock.url()).map_err(|error| error.to_string())?;
     job.attended = show == Show::Screen;
     job.settings.live = show == Show::Screen;
-    let exit = loop_run::drive(job, show, false).await;
+    let exit = loop_run::drive(job, show, false, None).await;
     if exit == ExitCode::Success {
         say::out(&format!("\nThe project stays in {0}\nReplay it: cd {0} && ralph --replay\n", folder.display()));
     }
@@ -73,15 +73,20 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
     let mut env = plain_env(folder, environment);
     env.push(("ANTHROPIC_BASE_URL".into(), url.into()));
     env.push(("ANTHROPIC_API_KEY".into(), "sk-ant-demo".into()));
+    // The demo is to show the loop on any machine; with a sandbox where there can be one.
+    let sandbox = if proc::sandbox::is_available() { SandboxWish::Workspace } else { SandboxWish::Off };
     Ok(Job {
         folder: Folder::new(folder),
-        settings: Settings { max: ITERATIONS, check: vec![CHECK.into()], ..Settings::default() },
+        settings: Settings { max: ITERATIONS, check: vec![CHECK.into()], sandbox, ..Settings::default() },
         backend: runner::choose("builtin", &environment.exe, folder, "".as_ref())?,
         auth: Auth::Ambient,
+        rules: None,
+        warnings: Vec::new(),
         env,
         zone: jiff::tz::TimeZone::system(),
         resume: None,
         attended: false,
+        rehearsal: None,
     })
 }
 

@@ -1,5 +1,8 @@
-//! `doctor`: what this machine and folder look like to us, and what is wrong with it. Reads only.
+//! `doctor`: what this machine and folder look like to us, and what is wrong with it. Changes nothing but
+//! a scratch folder of its own, in which the sandbox is tried.
 
+use super::doctor_sandbox::{self, Found, Verdict};
+use super::runtime;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use crate::meaning::{self, CONTRACT_VERSION};
@@ -7,7 +10,27 @@ use crate::say;
 use std::path::PathBuf;
 use wire::ExitCode;
 
-pub fn run(environment: &Environment) -> ExitCode {
+/// `doctor [--json]`, and `doctor try NAME ABOUT`: one attempt, for the doctor itself to start.
+pub fn command(words: &[String], environment: &Environment) -> ExitCode {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => run(environment, false),
+        ["--json"] => run(environment, true),
+        ["try", name, about] => match proc::sandbox::attempt(name, about) {
+            Ok(()) => ExitCode::Success,
+            Err(error) => {
+                say::err(&format!("refused: {error}"));
+                ExitCode::Failure
+            }
+        },
+        _ => {
+            say::err("error: 'ralph doctor' takes no arguments but --json.");
+            ExitCode::Failure
+        }
+    }
+}
+
+pub fn run(environment: &Environment, json: bool) -> ExitCode {
     let places = meaning::places(environment);
     let mut report = Report::default();
     report.line("version", &format!("ralph {}, speaking {CONTRACT_VERSION}", env!("CARGO_PKG_VERSION")));
@@ -35,24 +58,41 @@ pub fn run(environment: &Environment) -> ExitCode {
     settings(&mut report, &places);
     credentials(&mut report, environment);
     writable(&mut report, &places.config_dir);
-    say::out(&report.text);
+    let found = match runtime() {
+        Ok(runtime) => runtime.block_on(doctor_sandbox::examine(environment)),
+        Err(exit) => return exit,
+    };
+    sandbox(&mut report, &found);
+    say::out(&if json { report.json(&found) } else { report.text() });
     if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure }
 }
 
 #[derive(Default)]
 struct Report {
-    text: String,
+    lines: Vec<(bool, String, String)>,
     problems: u32,
 }
 
 impl Report {
     fn line(&mut self, name: &str, value: &str) {
-        self.text.push_str(&format!("  {name:<14} {value}\n"));
+        self.lines.push((false, name.to_owned(), value.to_owned()));
     }
 
     fn problem(&mut self, name: &str, value: &str) {
         self.problems += 1;
-        self.text.push_str(&format!("! {name:<14} {value}\n"));
+        self.lines.push((true, name.to_owned(), value.to_owned()));
+    }
+
+    fn text(&self) -> String {
+        let mark = |problem: bool| if problem { '!' } else { ' ' };
+        self.lines.iter().map(|(problem, name, value)| format!("{} {name:<14} {value}\n", mark(*problem))).collect()
+    }
+
+    fn json(&self, found: &Found) -> String {
+        let line = |(problem, name, value): &(bool, String, String)| serde_json::json!({"name": name, "value": value, "problem": problem});
+        let lines: Vec<_> = self.lines.iter().map(line).collect();
+        let whole = serde_json::json!({"problems": self.problems, "lines": lines, "sandbox": found.json()});
+        format!("{whole}\n")
     }
 }
 
@@ -92,6 +132,30 @@ fn credentials(report: &mut Report, environment: &Environment) {
                 .problem("credentials", "none found; set ANTHROPIC_API_KEY ('auth status' shows what was looked at)"),
         },
         Err(refusal) => report.problem("credentials", &refusal.text),
+    }
+}
+
+fn sandbox(report: &mut Report, found: &Found) {
+    let (weaknesses, probes) = match found {
+        Found::None(why) => return report.problem("sandbox", why),
+        Found::Some { weaknesses, probes } => (weaknesses, probes),
+    };
+    for weakness in weaknesses {
+        report.problem("sandbox", &weakness.to_string());
+    }
+    let named = |verdict: Verdict| -> Vec<&str> {
+        probes.iter().filter(|probe| probe.verdict == verdict).map(|probe| probe.what).collect()
+    };
+    let held = named(Verdict::Held);
+    report.line("sandbox", &format!("{} of {} attempts held, tried just now", held.len(), probes.len()));
+    for what in held {
+        report.line("", &format!("held: {what}"));
+    }
+    for what in named(Verdict::Unclear) {
+        report.line("", &format!("not shown: {what} (does not work here without a sandbox either)"));
+    }
+    for what in named(Verdict::Open) {
+        report.problem("sandbox", &format!("NOT held: {what}"));
     }
 }
 

@@ -14,6 +14,7 @@ pub fn ralph() -> String {
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
   ralph demo             see a loop mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests
+  ralph mock --record F  a relay before the real API that writes down what a loop says to it
   ralph link [FOLDER]    put a 'claude' link to this binary on your PATH; never overwrites one
   ralph explain CALL…    which rule of which file decides a call such as 'Bash(git push)'
   ralph trust            let this folder's settings grant permissions
@@ -41,7 +42,7 @@ prompts are messages on stdin, one JSON object a line.
         let value = match flag.arity {
             Arity::None => "",
             Arity::One | Arity::Repeat => " <value>",
-            Arity::Optional => " [value]",
+            Arity::Optional | Arity::Named(_) => " [value]",
             Arity::OptionalInline => "[=value]",
             Arity::Many => " <values…>",
         };

@@ -6,7 +6,8 @@ use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
-use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, Settings, Sink};
+use proc::sandbox::Rules;
+use runner::{Auth, Backend, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -77,12 +78,13 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
     job.attended = show == Show::Screen;
     // Words appear on a screen as they come.
     job.settings.live |= show == Show::Screen;
-    let rehearsal = wanted.rehearse.as_deref().map(|script| loop_rehearse::prepare(script, &mut job, environment));
-    let _server = match rehearsal.transpose() {
-        Ok(server) => server,
+    let rehearsal = wanted.rehearse.as_deref();
+    let rehearsal = rehearsal.map(|file| loop_rehearse::prepare(file, &wanted.faults, &mut job, environment));
+    let director = match rehearsal.transpose() {
+        Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
     };
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch)))
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch, director)))
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
@@ -98,16 +100,42 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     let backend = runner::choose(wish, &environment.exe, &environment.cwd, path.as_ref())?;
     let auth = auth(&settings, &backend.name, environment);
     let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
+    let mut warnings = Vec::new();
+    let rules = confined(&settings, &backend, environment, &mut warnings)?;
     Ok(Job {
         folder,
         settings,
         backend,
         auth,
         env: environment.vars.clone(),
+        rules,
+        warnings,
         zone: jiff::tz::TimeZone::system(),
         resume,
         attended: false,
+        rehearsal: None,
     })
+}
+
+/// What checks may do, and what people should know about it: an agent that is not ours starts its
+/// commands itself.
+fn confined(
+    settings: &Settings,
+    backend: &Backend,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Rules>, Refusal> {
+    if settings.sandbox == SandboxWish::Off {
+        return Ok(None);
+    }
+    let rules = meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))?;
+    if !backend.is_ours() {
+        warnings.push(format!(
+            "the sandbox holds checks, but not the agent {}: it starts its commands by itself (--backend builtin is held)",
+            backend.name
+        ));
+    }
+    Ok(rules)
 }
 
 /// The last run, unless it is done.
@@ -185,9 +213,10 @@ impl Show {
     }
 }
 
-/// Runs a job to its verdict, under the signals of this process.
-pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
+/// Runs a job to its verdict, under the signals of this process. `more` sees every event first.
+pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn Sink>>) -> ExitCode {
     proc::adopt_orphans();
+    proc::harden();
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
         Show::Screen => {
@@ -205,7 +234,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
             kept.replace(Some(event.clone()));
         }
     };
-    let mut sinks: Vec<Box<dyn Sink>> = vec![sink, Box::new(keep)];
+    let mut sinks: Vec<Box<dyn Sink>> = more.into_iter().chain([sink, Box::new(keep) as Box<dyn Sink>]).collect();
     let verdict = loop {
         let verdict = runner::run(job.clone(), &mut sinks, &mut receiver).await;
         if !(watch && matches!(verdict, Ok(VerdictKind::Done)) && new_work(&job, &mut sinks, &mut receiver).await) {
@@ -279,9 +308,10 @@ async fn looked_at(left: oneshot::Receiver<()>, leaves: bool) -> bool {
 
 /// Ctrl-C once finishes the iteration, twice stops it; the others end everything.
 async fn listen(commands: mpsc::Sender<Command>) {
+    // Asked first: from the moment we listen for it, it is not ignored any more.
+    let stays = hangup_is_ignored();
     let heard = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = heard else { return };
-    let stays = hangup_is_ignored();
     loop {
         let command = tokio::select! {
             _ = interrupt.recv() => Command::Stop,

@@ -4,6 +4,7 @@ pub mod agent;
 mod auth;
 mod demo;
 mod doctor;
+mod doctor_sandbox;
 mod explain;
 mod help;
 mod link;
@@ -17,6 +18,7 @@ mod loop_runs;
 mod loop_screen;
 mod mcp;
 mod mock;
+mod mock_record;
 mod plugin;
 mod plugin_fetch;
 mod trust;
@@ -40,7 +42,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
             ExitCode::Success
         }
         "auth" => auth::run(rest, environment, None),
-        "doctor" => doctor::run(environment),
+        "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
         "mcp" => mcp::run(rest, environment),
         "plugin" | "plugins" => plugin::run(rest, environment),

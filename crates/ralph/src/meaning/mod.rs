@@ -3,18 +3,23 @@
 
 mod access;
 mod asking;
+mod confined;
 mod folder;
 mod outside;
 mod permissions;
 mod sessions;
 mod tooling;
 
+pub use access::client as api;
 pub use permissions::Judging;
 
 use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
-use agent::{BuiltinAgents, InputFormat, Options, OutputFormat, Prompting, Schema, Setup, StateEvents, StdinKind};
+use agent::{
+    BuiltinAgents, InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind,
+};
 use config::{FlagSettings, Places, Sources};
+use proc::sandbox::Rules;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -74,7 +79,11 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let outside = outside::resolve(typed, &settings, &places, &plugins, environment, (bare || safe, &session))?;
     let agent = folder::chosen_agent(typed, &settings, (&agents, &plugins), input)?;
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
-    let tools = tooling::resolve(typed, environment, &places, &session);
+    let mut tools = tooling::resolve(typed, environment, &places, &session);
+    let confined = confined::resolve(typed, &settings, &places, &extra_roots, environment, &mut warnings)?;
+    if let Some(confined) = confined {
+        tooling::confine(&mut tools, confined);
+    }
     let setup = Setup {
         prompting: prompting(typed)?,
         schema: schema.map(Rc::new),
@@ -95,6 +104,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         partial: typed.has("include-partial-messages"),
         replay_user: typed.has("replay-user-messages"),
         hook_events: typed.has("include-hook-events"),
+        preparation: preparation(typed),
         state_events: state_events(environment),
         checkpoint_dir: checkpoint_dir(environment, &places, &session),
         stop_block_cap: environment.number("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP").map_or(STOP_BLOCK_CAP, |cap| cap as u32),
@@ -177,6 +187,13 @@ pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
     Ok((input, output))
 }
 
+/// `--init-only` says more than the others, and first work says more than upkeep.
+fn preparation(typed: &Typed) -> Option<Preparation> {
+    let asked =
+        [("init-only", Preparation::InitOnly), ("init", Preparation::Init), ("maintenance", Preparation::Maintenance)];
+    asked.into_iter().find_map(|(flag, preparation)| typed.has(flag).then_some(preparation))
+}
+
 /// Stop hooks that never let go would otherwise keep a run going for ever.
 const STOP_BLOCK_CAP: u32 = 8;
 
@@ -242,6 +259,16 @@ pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refu
     let (bare, safe) = minimal(typed, environment);
     let loaded = settings(typed, &places, sources(typed)?, bare || safe)?;
     permissions::judging(typed, loaded, places, environment)
+}
+
+/// What a loop's checks may do: what commands may in a workspace, whatever level agents have.
+pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<Rules>, Refusal> {
+    let places = places(environment);
+    let settings = settings(&Typed::default(), &places, Sources::default(), false)?.settings;
+    let typed = crate::argv::parse(["--sandbox".to_owned(), "workspace".to_owned()])
+        .map_err(|error| Refusal::new(error.to_string()))?;
+    let confined = confined::resolve(&typed, &settings, &places, &[], environment, warnings)?;
+    Ok(confined.map(|confined| confined.rules))
 }
 
 /// What keeps requests from being sent at all, for `doctor`.

@@ -1,0 +1,112 @@
+//! Between fork and exec: the child shuts itself in, step by step, and cannot get out again.
+//!
+//! Everything is prepared before the fork; here nothing is allocated and no lock taken. A step that
+//! fails is told to the parent in the upper half of the error number, and then nothing is executed.
+
+use super::mounts::Mounts;
+use super::sys;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::RawFd;
+
+/// What the child does on its way.
+pub(crate) enum Entry {
+    Shut(Shut),
+    /// Somebody else shuts it in, and needs this descriptor for it.
+    Handed(RawFd),
+}
+
+pub(crate) struct Shut {
+    pub(super) users: Option<RawFd>,
+    pub(super) network: Option<RawFd>,
+    /// Only with namespaces.
+    pub(super) mounts: Option<Mounts>,
+    /// Looked up again once the mounts are made: the old one would lead around them.
+    pub(super) cwd: CString,
+    pub(super) ruleset: RawFd,
+    pub(super) filter: Vec<libc::sock_filter>,
+    /// What root may still do with files of others.
+    pub(super) capabilities: u32,
+}
+
+const STEPS: [&str; 9] = [
+    "joining the user namespace",
+    "joining the network namespace",
+    "making a mount namespace",
+    "mounting",
+    "going to the working folder",
+    "giving up privileges",
+    "forbidding core dumps",
+    "applying Landlock",
+    "applying seccomp",
+];
+
+const STEP_SHIFT: i32 = 16;
+
+impl Entry {
+    /// First of all.
+    pub(crate) fn run(&self) -> io::Result<()> {
+        match self {
+            Self::Shut(shut) => shut.run(),
+            Self::Handed(_) => sys::no_core_dumps(),
+        }
+    }
+
+    /// When every descriptor has been marked to be closed.
+    pub(crate) fn keep_open(&self) -> io::Result<()> {
+        match self {
+            Self::Shut(_) => Ok(()),
+            Self::Handed(fd) => sys::keep_open(*fd),
+        }
+    }
+}
+
+impl Shut {
+    fn run(&self) -> io::Result<()> {
+        let mut step = 0;
+        let mut then = |result: io::Result<()>| {
+            step += 1;
+            result.map_err(|error| told(step, &error))
+        };
+        then(self.users.map_or(Ok(()), |users| sys::join(users, libc::CLONE_NEWUSER)))?;
+        then(self.network.map_or(Ok(()), |network| sys::join(network, libc::CLONE_NEWNET)))?;
+        then(if self.mounts.is_some() { sys::unshare(libc::CLONE_NEWNS) } else { Ok(()) })?;
+        then(self.mounts.as_ref().map_or(Ok(()), Mounts::make))?;
+        then(sys::change_folder(&self.cwd))?;
+        then(sys::keep_capabilities(self.capabilities).and_then(|()| sys::no_new_privileges()))?;
+        then(sys::no_core_dumps())?;
+        then(sys::landlock_restrict(self.ruleset))?;
+        then(sys::install_filter(&self.filter))
+    }
+}
+
+fn told(step: i32, error: &io::Error) -> io::Error {
+    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+    io::Error::from_raw_os_error(step << STEP_SHIFT | errno)
+}
+
+/// The words for an error that [`Entry::run`] told; any other error as it is.
+pub(crate) fn explain(error: io::Error) -> io::Error {
+    let code = error.raw_os_error().unwrap_or(0);
+    let name = usize::try_from(code >> STEP_SHIFT).ok().and_then(|step| STEPS.get(step.checked_sub(1)?));
+    match name {
+        Some(name) => {
+            let cause = io::Error::from_raw_os_error(code & ((1 << STEP_SHIFT) - 1));
+            io::Error::other(format!("the sandbox failed at {name}: {cause}"))
+        }
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_that_failed_is_named() {
+        let error = told(4, &io::Error::from_raw_os_error(libc::EPERM));
+        assert!(explain(error).to_string().starts_with("the sandbox failed at mounting: Operation not permitted"));
+        let plain = io::Error::from_raw_os_error(libc::ENOENT);
+        assert_eq!(explain(plain).raw_os_error(), Some(libc::ENOENT));
+    }
+}

@@ -1,0 +1,156 @@
+//! Something at a protected path that is not there, so that a mount can cover it.
+//!
+//! An empty folder: git does not see those, so neither a status nor a commit changes by it. Whoever
+//! wants to make a file of that name finds a folder in the way, and inside the sandbox a read-only one.
+//! Removed when the agent ends; one that a killed agent left behind is known by its mode and taken over
+//! by the next. A lock keeps agents in the same folder from removing each other's.
+//!
+//! One path cannot be a folder: git refuses a repository whose `commondir` is none of its files. There
+//! it is the file that says what is true anyway: this folder.
+
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Which nobody gives a folder of their own.
+const MODE: u32 = 0o511;
+
+/// Of git's file, and its whole content.
+const COMMON_DIR: &str = "commondir";
+const THIS_FOLDER: &[u8] = b".\n";
+
+#[derive(Debug)]
+pub(super) struct Placeholder {
+    path: PathBuf,
+    /// Holds a shared lock as long as it is open.
+    lock: File,
+}
+
+impl Placeholder {
+    /// For a protected path below `tree`. What is there already needs none.
+    pub(super) fn put(tree: &Path, protected: &Path) -> io::Result<Option<Self>> {
+        let path = first_missing(tree, protected);
+        let made = if path.ends_with(COMMON_DIR) { make_file(&path) } else { make_folder(&path) };
+        match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_ours(&path) => return Ok(None),
+            // Where we may not make it, commands may not either.
+            Err(error) if is_forbidden(&error) => return Ok(None),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let lock = File::open(&path)?;
+        // Without the lock two agents may disturb each other; that is no reason not to start.
+        let _ = flock(&lock, FlockOperation::NonBlockingLockShared);
+        Ok(Some(Self { path, lock }))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Placeholder {
+    fn drop(&mut self) {
+        // Refused while another agent needs it; a folder that somebody put something in stays.
+        if is_ours(&self.path) && flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let removed = std::fs::remove_dir(&self.path);
+            if removed.is_err_and(|error| error.kind() == io::ErrorKind::NotADirectory) {
+                let _ = std::fs::remove_file(&self.path);
+            }
+        }
+    }
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    std::fs::create_dir(path)?;
+    std::fs::set_permissions(path, Permissions::from_mode(MODE))
+}
+
+fn make_file(path: &Path) -> io::Result<()> {
+    File::create_new(path)?.write_all(THIS_FOLDER)
+}
+
+fn is_ours(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(data) if data.is_dir() => data.permissions().mode() & 0o777 == MODE,
+        Ok(data) if data.is_file() && path.ends_with(COMMON_DIR) => says_this_folder(path),
+        _ => false,
+    }
+}
+
+fn says_this_folder(path: &Path) -> bool {
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(THIS_FOLDER.len() as u64 + 1).read_to_end(&mut text));
+    read.is_ok() && text == THIS_FOLDER
+}
+
+/// The protected path itself, or the first folder on the way to it that is not there either.
+fn first_missing(tree: &Path, protected: &Path) -> PathBuf {
+    let mut missing = protected.to_owned();
+    for folder in protected.ancestors().skip(1).take_while(|folder| *folder != tree && folder.starts_with(tree)) {
+        if folder.symlink_metadata().is_err() || is_ours(folder) {
+            folder.clone_into(&mut missing);
+        }
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_stands_where_nothing_was_and_goes_with_its_owners() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join(".mcp.json");
+        let one = Placeholder::put(root.path(), &path).unwrap().unwrap();
+        let other = Placeholder::put(root.path(), &path).unwrap().unwrap();
+        assert!(path.is_dir());
+        drop(one);
+        assert!(path.is_dir(), "somebody else still needs it");
+        drop(other);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_agent_left_is_taken_over() {
+        let root = tempfile::tempdir().unwrap();
+        for name in [".mcp.json", "commondir"] {
+            let path = root.path().join(name);
+            std::mem::forget(Placeholder::put(root.path(), &path).unwrap());
+            // The kernel lets go of a dead process's locks; here another one stands for it.
+            let path = root.path().join(name);
+            assert!(Placeholder::put(root.path(), &path).unwrap().is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn git_is_told_what_it_knew() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("commondir");
+        let placeholder = Placeholder::put(root.path(), &path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), ".\n");
+        drop(placeholder);
+        assert!(!path.exists());
+        std::fs::write(&path, "../..").unwrap();
+        assert!(Placeholder::put(root.path(), &path).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_there_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        assert!(Placeholder::put(root.path(), &file).unwrap().is_none());
+        std::fs::create_dir_all(root.path().join("empty")).unwrap();
+        assert!(Placeholder::put(root.path(), &root.path().join("empty")).unwrap().is_none());
+        let deep = Placeholder::put(root.path(), &root.path().join(".ralph/config.toml")).unwrap().unwrap();
+        assert_eq!(deep.path(), root.path().join(".ralph"));
+    }
+}

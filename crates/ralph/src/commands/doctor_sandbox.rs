@@ -1,0 +1,196 @@
+//! What the sandbox holds on this machine, shown by trying: every attempt is made inside a scratch
+//! sandbox, where it should fail, and outside of it, where it should work. Nothing is taken on trust.
+
+use crate::environment::{Environment, temp_dir};
+use proc::sandbox::{Hosts, Level, Network, Request, Sandbox, Weakness};
+use proc::{Limits, Output, Spec, Stdin};
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// An attempt is one system call in a fresh process.
+const LIMITS: Limits =
+    Limits { deadline: Duration::from_secs(20), max_output: 4096, grace: Duration::from_millis(100) };
+
+/// What was found.
+pub enum Found {
+    /// In words: why not.
+    None(String),
+    Some {
+        weaknesses: Vec<Weakness>,
+        probes: Vec<Probe>,
+    },
+}
+
+pub struct Probe {
+    pub what: &'static str,
+    pub verdict: Verdict,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Works outside, fails inside.
+    Held,
+    /// Works inside.
+    Open,
+    /// Does not even work outside, so nothing is shown.
+    Unclear,
+}
+
+impl Verdict {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Open => "open",
+            Self::Unclear => "unclear",
+        }
+    }
+}
+
+impl Found {
+    pub fn json(&self) -> Value {
+        match self {
+            Self::None(why) => json!({"available": false, "why": why}),
+            Self::Some { weaknesses, probes } => json!({
+                "available": true,
+                "weaknesses": weaknesses.iter().map(|weakness| weakness.name()).collect::<Vec<_>>(),
+                "probes": probes.iter()
+                    .map(|probe| json!({"what": probe.what, "verdict": probe.verdict.name()}))
+                    .collect::<Vec<_>>(),
+            }),
+        }
+    }
+}
+
+/// What is tried, how, on what, and with the network cut or not.
+struct Try {
+    what: &'static str,
+    attempt: &'static str,
+    about: String,
+    cut: bool,
+}
+
+/// A folder that goes away with everything in it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> std::io::Result<Self> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let root = temp_dir().join(format!("ralph-doctor-{}", uuid::Uuid::new_v4().simple()));
+        std::fs::DirBuilder::new().mode(0o700).create(&root)?;
+        let scratch = Self(std::fs::canonicalize(root)?);
+        for folder in ["work/.git/objects", "work/.git/hooks", "home/.ssh", "outside", "temp"] {
+            std::fs::create_dir_all(scratch.0.join(folder))?;
+        }
+        for file in ["work/.git/HEAD", "work/.git/config", "home/.ssh/key", "outside/file"] {
+            std::fs::write(scratch.0.join(file), "scratch\n")?;
+        }
+        Ok(scratch)
+    }
+
+    fn request(&self, cut: bool) -> Request {
+        Request {
+            level: Level::Workspace,
+            roots: vec![self.0.join("work")],
+            home: Some(self.0.join("home")),
+            config_dir: self.0.join("home/.claude"),
+            temp: vec![self.0.join("temp")],
+            allow_write: Vec::new(),
+            deny_write: Vec::new(),
+            deny_read: Vec::new(),
+            allow_read: Vec::new(),
+            network: if cut { Network::Only(Hosts::default()) } else { Network::Open },
+            unix_sockets: false,
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub async fn examine(environment: &Environment) -> Found {
+    let trouble = |error: std::io::Error| Found::None(format!("a scratch folder cannot be made: {error}"));
+    let scratch = match Scratch::new() {
+        Ok(scratch) => scratch,
+        Err(error) => return trouble(error),
+    };
+    let boxes = Sandbox::new(scratch.request(false).rules())
+        .and_then(|open| Ok((open, Sandbox::new(scratch.request(true).rules())?)));
+    let (open, cut) = match boxes {
+        Ok(boxes) => boxes,
+        Err(error) => return Found::None(error.to_string()),
+    };
+    let socket = scratch.0.join("temp/socket");
+    let listening = UnixListener::bind(&socket).and_then(|unix| Ok((unix, TcpListener::bind("127.0.0.1:0")?)));
+    let (_unix, server) = match listening {
+        Ok(listening) => listening,
+        Err(error) => return trouble(error),
+    };
+    let tries = tries(&scratch.0, &socket, &server);
+    let mut inside = Vec::new();
+    for one in &tries {
+        let sandbox = if one.cut { &cut } else { &open };
+        inside.push(works(environment, &scratch.0, one, Some(sandbox)).await);
+    }
+    let weaknesses = cut.weaknesses().to_vec();
+    // What stands in for missing files would be in the way of the same attempts outside.
+    drop((open, cut));
+    let mut probes = Vec::new();
+    for (one, worked) in tries.iter().zip(inside) {
+        let verdict = match (worked, works(environment, &scratch.0, one, None).await) {
+            (true, _) => Verdict::Open,
+            (false, true) => Verdict::Held,
+            (false, false) => Verdict::Unclear,
+        };
+        probes.push(Probe { what: one.what, verdict });
+    }
+    Found::Some { weaknesses, probes }
+}
+
+fn tries(root: &Path, socket: &Path, server: &TcpListener) -> Vec<Try> {
+    let at = |path: &str| root.join(path).display().to_string();
+    let me = std::process::id().to_string();
+    let address = server.local_addr().map(|address| address.to_string()).unwrap_or_default();
+    let one = |what, attempt, about: String| Try { what, attempt, about, cut: false };
+    vec![
+        one("writing outside of the workspace", "write", at("outside/file")),
+        one("emptying a file outside", "truncate", at("outside/file")),
+        one("reading credentials", "read", at("home/.ssh/key")),
+        one("changing a git hook", "write", at("work/.git/hooks/pre-commit")),
+        one("changing git's configuration", "write", at("work/.git/config")),
+        one("making a missing .mcp.json", "write", at("work/.mcp.json")),
+        one("making a missing .claude", "make-folder", at("work/.claude")),
+        one("reading another process's environment", "environment", me.clone()),
+        one("tracing another process", "trace", me.clone()),
+        one("signalling another process", "signal", me),
+        one("speaking to a local service", "socket", socket.display().to_string()),
+        one("typing into a terminal", "type", String::new()),
+        one("making namespaces", "namespace", String::new()),
+        one("using io_uring", "ring", String::new()),
+        one("leaving core dumps", "core-dump", String::new()),
+        Try { cut: true, ..one("connecting, with the network cut", "connect", address) },
+    ]
+}
+
+/// Whether the attempt succeeds. Anything but a clean success of the attempt itself is none.
+async fn works(environment: &Environment, root: &Path, one: &Try, sandbox: Option<&Sandbox>) -> bool {
+    let spec = Spec {
+        program: environment.exe.clone().into_os_string(),
+        args: ["doctor", "try", one.attempt, &one.about].map(Into::into).to_vec(),
+        cwd: root.join("work"),
+        env: Vec::new(),
+        stdin: Stdin::Null,
+        output: Output::Pipes,
+        arg0: None,
+    };
+    let done = match sandbox {
+        Some(sandbox) => proc::capture_inside(spec, LIMITS, sandbox).await,
+        None => proc::capture(spec, LIMITS).await,
+    };
+    done.is_ok_and(|done| done.exit.success())
+}

@@ -1,0 +1,225 @@
+//! Whether commands are confined, and how: the flag, the settings, and what this machine can hold.
+//! Never less than was asked for without a word.
+
+use super::{Refusal, one_of};
+use crate::argv::Typed;
+use crate::environment::{Environment, temp_dir};
+use config::{Places, Settings};
+use proc::sandbox::{Hosts, Level, Network, Request, Rules, Sandbox};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Who asked for the sandbox, since a flag is a promise and a setting of the reference a wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Nobody,
+    Flag(Level),
+    Settings,
+}
+
+/// A sandbox, and what comes with it.
+pub struct Confined {
+    pub sandbox: Arc<Sandbox>,
+    /// As they were asked for.
+    pub rules: Rules,
+    /// Commands in it need no permission, unless a rule says otherwise.
+    pub auto_allow: bool,
+}
+
+/// Keys of `sandbox` that this agent does without: each names a program or a way of another sandbox.
+const NOT_NEEDED: [&str; 4] = ["bwrapPath", "socatPath", "ripgrep", "enableWeakerNestedSandbox"];
+
+/// Keys that are understood, with those below them.
+const KNOWN: [&str; 6] =
+    ["enabled", "autoAllowBashIfSandboxed", "allowUnsandboxedCommands", "failIfUnavailable", "filesystem", "network"];
+const KNOWN_FILES: [&str; 4] = ["allowWrite", "denyWrite", "denyRead", "allowRead"];
+const KNOWN_NETWORK: [&str; 5] =
+    ["allowedDomains", "deniedDomains", "allowAllUnixSockets", "allowLocalBinding", "strictAllowlist"];
+
+pub fn resolve(
+    typed: &Typed,
+    settings: &Settings,
+    places: &Places,
+    extra_roots: &[PathBuf],
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Confined>, Refusal> {
+    let block = &settings.merged["sandbox"];
+    let wish = wish(typed, block)?;
+    let level = match wish {
+        Wish::Nobody => return Ok(None),
+        Wish::Flag(level) => level,
+        Wish::Settings => Level::Workspace,
+    };
+    warnings.extend(unknown(block));
+    let network = network(block, wish, warnings);
+    let request = request(level, network, block, places, extra_roots, environment, warnings);
+    if request.roots.iter().any(|root| root == Path::new("/")) {
+        return Err(Refusal::new(
+            "Error: the workspace is /, and a sandbox around everything is none. Work in a folder.",
+        ));
+    }
+    built(&request, block, wish, warnings)
+}
+
+fn wish(typed: &Typed, block: &Value) -> Result<Wish, Refusal> {
+    if typed.has("sandbox") {
+        return match typed.value("sandbox").unwrap_or("workspace") {
+            "off" => Ok(Wish::Nobody),
+            name => match Level::parse(name) {
+                Some(level) => Ok(Wish::Flag(level)),
+                None => Err(one_of("sandbox", name, "off, read-only, workspace")),
+            },
+        };
+    }
+    Ok(if block["enabled"] == Value::Bool(true) { Wish::Settings } else { Wish::Nobody })
+}
+
+fn built(
+    request: &Request,
+    block: &Value,
+    wish: Wish,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Confined>, Refusal> {
+    let strict = block["failIfUnavailable"] == Value::Bool(true);
+    let rules = request.rules();
+    let sandbox = match Sandbox::new(rules.clone()) {
+        Ok(sandbox) => sandbox,
+        Err(error) if strict || wish != Wish::Settings => {
+            return Err(Refusal::new(format!("Error: {error}. '--sandbox off' runs commands without one.")));
+        }
+        Err(error) => {
+            warnings.push(format!("warning: {error}; commands run WITHOUT the sandbox that the settings ask for"));
+            return Ok(None);
+        }
+    };
+    if let (true, Some(weakness)) = (strict, sandbox.weaknesses().first()) {
+        return Err(Refusal::new(format!(
+            "Error: the sandbox cannot be held here, and sandbox.failIfUnavailable is set: {weakness}."
+        )));
+    }
+    let auto_allow = sandbox.weaknesses().is_empty() && block["autoAllowBashIfSandboxed"] != Value::Bool(false);
+    warnings.extend(sandbox.weaknesses().iter().map(|weakness| format!("warning: sandbox: {weakness}")));
+    Ok(Some(Confined { sandbox: Arc::new(sandbox), rules, auto_allow }))
+}
+
+fn request(
+    level: Level,
+    network: Network,
+    block: &Value,
+    places: &Places,
+    extra_roots: &[PathBuf],
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Request {
+    let mut paths = |key: &str| -> Vec<PathBuf> {
+        let (fine, odd): (Vec<String>, Vec<String>) = texts(&block["filesystem"][key])
+            .into_iter()
+            .map(|text| plain_path(&text))
+            .partition(|path| !path.contains('*'));
+        for path in odd {
+            warnings.push(format!("warning: sandbox.filesystem.{key}: {path} is ignored: patterns are not supported"));
+        }
+        fine.into_iter().map(PathBuf::from).collect()
+    };
+    Request {
+        level,
+        roots: std::iter::once(places.cwd.clone()).chain(extra_roots.iter().cloned()).collect(),
+        home: places.home.clone(),
+        config_dir: places.config_dir.clone(),
+        temp: temp(environment),
+        allow_write: paths("allowWrite"),
+        deny_write: paths("denyWrite"),
+        deny_read: paths("denyRead"),
+        allow_read: paths("allowRead"),
+        network,
+        unix_sockets: block["network"]["allowAllUnixSockets"] == Value::Bool(true),
+    }
+}
+
+/// The temporary folder of this environment, and where shared memory has its files.
+fn temp(environment: &Environment) -> Vec<PathBuf> {
+    let mut folders = vec![temp_dir(), "/dev/shm".into()];
+    folders.extend(environment.get("CLAUDE_CODE_TMPDIR").map(PathBuf::from));
+    if environment.get("TMPDIR").is_none() {
+        folders.push("/var/tmp".into());
+    }
+    folders
+}
+
+/// A list of hosts is a list even when it is empty. Without one, settings mean none (as in the
+/// reference), while the flag is about files: the network stays open.
+fn network(block: &Value, wish: Wish, warnings: &mut Vec<String>) -> Network {
+    let rules = &block["network"];
+    let (allowed, denied) = (rules.get("allowedDomains"), rules.get("deniedDomains"));
+    let any = Value::from(vec!["*"]);
+    let nothing = Value::Null;
+    let allowed = match (allowed, wish, denied) {
+        (Some(list), ..) => list,
+        (None, Wish::Settings, _) => &nothing,
+        (None, _, Some(_)) => &any,
+        (None, _, None) => return Network::Open,
+    };
+    let (hosts, wrong) = Hosts::new(&texts(allowed), &texts(denied.unwrap_or(&Value::Null)));
+    warnings.extend(wrong.iter().map(|text| format!("warning: sandbox.network: '{text}' is no host and matches none")));
+    Network::Only(hosts)
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// As the reference writes paths: `//` is an absolute one, and a tree may end with `/**`.
+fn plain_path(text: &str) -> String {
+    let text = text.strip_suffix("/**").or_else(|| text.strip_suffix("/*")).unwrap_or(text);
+    if text.starts_with("//") { text[1..].to_owned() } else { text.to_owned() }
+}
+
+/// What somebody has set and we do not do; said once.
+fn unknown(block: &Value) -> Option<String> {
+    let keys = |value: &Value, known: &[&str], before: &str| -> Vec<String> {
+        let entries = value.as_object().into_iter().flatten();
+        let set = entries.filter(|(_, value)| !matches!(value, Value::Null | Value::Bool(false)));
+        set.filter(|(key, _)| !known.contains(&key.as_str())).map(|(key, _)| format!("{before}{key}")).collect()
+    };
+    let mut odd = keys(block, &[&KNOWN[..], &NOT_NEEDED[..]].concat(), "sandbox.");
+    odd.extend(keys(&block["filesystem"], &KNOWN_FILES, "sandbox.filesystem."));
+    odd.extend(keys(&block["network"], &KNOWN_NETWORK, "sandbox.network."));
+    if block["allowUnsandboxedCommands"] == Value::Bool(true) {
+        odd.push("sandbox.allowUnsandboxedCommands".into());
+    }
+    (!odd.is_empty()).then(|| format!("warning: ignored, commands stay inside: {}", odd.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_empty_list_of_hosts_is_a_list() {
+        let of = |block: &Value, wish| network(block, wish, &mut Vec::new());
+        let flag = Wish::Flag(Level::Workspace);
+        let nothing = Network::Only(Hosts::default());
+        assert_eq!(of(&json!({}), flag), Network::Open);
+        assert_eq!(of(&json!({}), Wish::Settings), nothing);
+        assert_eq!(of(&json!({"network": {"allowedDomains": []}}), flag), nothing);
+        let Network::Only(hosts) = of(&json!({"network": {"deniedDomains": ["a.test"]}}), flag) else { panic!() };
+        assert!(hosts.allows("b.test") && !hosts.allows("a.test"));
+    }
+
+    #[test]
+    fn what_is_not_done_is_said() {
+        assert_eq!(unknown(&json!({"enabled": true, "bwrapPath": "/x", "excludedCommands": null})), None);
+        let said = unknown(&json!({"excludedCommands": ["docker"], "network": {"httpProxyPort": 1}})).unwrap();
+        assert!(said.contains("sandbox.excludedCommands") && said.contains("sandbox.network.httpProxyPort"), "{said}");
+    }
+
+    #[test]
+    fn paths_are_written_as_in_the_reference() {
+        for (text, path) in [("//etc/x", "/etc/x"), ("/etc/x", "/etc/x"), ("src/**", "src"), ("~/.x", "~/.x")] {
+            assert_eq!(plain_path(text), path);
+        }
+    }
+}
