@@ -102,6 +102,8 @@ pub struct Live {
     pub deferred: RefCell<Option<crate::ask::ToolCall>>,
     /// Sizes of the main conversation, for clients that ask how full the window is.
     pub context_tokens: Cell<u64>,
+    /// The instruction files of the main conversation: path, kind and characters.
+    pub memory_files: RefCell<Vec<(String, &'static str, usize)>>,
     pub system_chars: Cell<usize>,
     pub tools_chars: Cell<usize>,
 }
