@@ -139,6 +139,15 @@ fn settings_ask_for_it_too_and_commands_then_need_no_permission() {
     assert_eq!(asked.read("made"), None, "asked, and nobody is there");
 }
 
+/// As in the reference: the settings are about commands, rules and permissions about the other tools.
+#[test]
+fn settings_alone_do_not_fence_other_tools() {
+    let boxed = world(json!([tool("Write", json!({"file_path": "$WD/.claude/notes.md", "content": "x"})), say("ok")]));
+    std::fs::create_dir(boxed.wd().join(".claude")).unwrap();
+    let outcome = finish(agent(&boxed, &[BYPASS, "--settings", r#"{"sandbox": {"enabled": true}}"#]));
+    assert_eq!(boxed.read(".claude/notes.md").as_deref(), Some("x"), "{}", results(&outcome));
+}
+
 #[test]
 fn what_is_asked_for_and_not_done_is_said() {
     let world = world(json!([say("ok")]));
