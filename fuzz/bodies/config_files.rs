@@ -35,7 +35,7 @@ fn read(base: &Path, file: &Path, bytes: &[u8]) {
     let granted = (settings.permissions.allow.len(), settings.skip_permissions, settings.api_key_helper.is_some());
     assert!(!loaded.trusted, "nobody said so");
     assert_eq!(granted, (0, false, false), "a folder granted something: {:?}", String::from_utf8_lossy(bytes));
-    config::memory(&places, sources, settings, MemoryOptions::default());
+    config::memory(&places, sources, settings, &MemoryOptions::default());
     config::skills(&places, sources, &[]);
     // A broken definition is an error for whoever gave it, or skipped.
     let _ = config::agents(&places, sources, None);

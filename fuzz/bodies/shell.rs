@@ -1,6 +1,8 @@
 //! Commands and rules: every one gets a verdict, and more denial never means more permission.
 
-use policy::{Call, PermissionMode, Policy, Resolve, RuleSet, Source, Verdict, decide, parse_rule, split_list};
+use policy::{
+    Call, Listing, PermissionMode, Policy, Resolve, RuleSet, Source, Verdict, decide, parse_rule, split_list,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,12 +10,24 @@ use std::time::{Duration, Instant};
 /// A verdict is wanted while somebody waits, on the worst input and a busy machine.
 const SOON: Duration = Duration::from_secs(10);
 
-/// A file system without links.
+/// A file system without links, and without files.
 struct Plain;
 
 impl Resolve for Plain {
     fn real(&self, path: &Path) -> PathBuf {
         policy::normalise(path)
+    }
+
+    fn list(&self, _folder: &Path, _most: usize) -> Listing {
+        Listing::NotAFolder
+    }
+
+    fn exists(&self, _path: &Path) -> bool {
+        false
+    }
+
+    fn shared_inode(&self, _path: &Path) -> Option<u64> {
+        None
     }
 }
 

@@ -11,7 +11,8 @@ pub fn line(bytes: &[u8]) {
     }
     let raw = value.to_string();
     for ascii in [false, true] {
-        let line = wire::encode_partial(raw.as_bytes(), "s", "u", None, ascii);
+        let mut line = Vec::new();
+        wire::encode_partial(&mut line, raw.as_bytes(), "s", "u", None, ascii);
         assert!(line.ends_with(b"\n") && !line[..line.len() - 1].contains(&b'\n'), "{raw}");
         assert!(line.len() <= wire::LINE_MAX, "{}", line.len());
         let read: serde_json::Value = serde_json::from_slice(&line).expect("a line of JSON");

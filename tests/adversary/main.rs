@@ -7,6 +7,8 @@ mod argv;
 mod files;
 mod git;
 mod kit;
+#[path = "loop.rs"]
+mod loop_cases;
 #[path = "../contract/common/loopback.rs"]
 mod loopback;
 mod model;

@@ -82,7 +82,7 @@ fn home(dice: &mut Dice) -> Home {
     match dice.below(20) {
         0 | 1 => Home::ReadOnly,
         2..=4 => Home::Full(dice.below(48) as u32),
-        5 => Home::InTheWay(dice.pick(&[".claude", ".claude/projects", ".claude.json/x"])),
+        5 => Home::InTheWay(dice.pick::<&str>(&[".claude", ".claude/projects", ".claude.json/x"])),
         6 | 7 => Home::Limited(dice.below(40) as u32),
         _ => Home::Normal,
     }

@@ -60,7 +60,7 @@ pub fn script(told: &[Told]) -> Script {
     let mut turns: Vec<Turn> = told.iter().map(|told| told.turn.clone()).collect();
     let plain = |text: &str| Turn { usage: Some(blank()), ..Turn::text(text) };
     turns.resize_with(told.len() + REST, || plain("That is all."));
-    Script { turns, untooled: vec![plain("A summary."); REST] }
+    Script { turns, untooled: vec![plain("A summary."); REST], ..Script::default() }
 }
 
 /// The turn as an event stream, for those who want to spoil its bytes.

@@ -124,7 +124,7 @@ fn a_misbehaving_agent_is_survived_to_a_checked_end_on_a_pipe_and_on_a_terminal(
             );
             assert_eq!(of(&events, "check_finished").last().unwrap()["passed"], true, "{pty} {wrong}");
             let pids = std::fs::read_to_string(world.home().join("pids")).unwrap_or_default();
-            assert!(pids.lines().all(crate::stopping::is_gone), "{pty} {wrong}: {pids}");
+            assert!(pids.lines().all(testkit::looping::is_gone), "{pty} {wrong}: {pids}");
         }
     };
     std::thread::scope(|scope| {
@@ -140,7 +140,7 @@ fn a_result_and_then_no_end_is_a_result_and_the_agent_is_ended() {
         let script = format!("echo $$ > \"$HOME/pid\"; work; result '{PROMISE}'; while :; do sleep 60; done");
         let (outcome, events) = told(looped(&world, &script, &[pty]));
         assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{pty}");
-        assert!(crate::stopping::is_gone(&std::fs::read_to_string(world.home().join("pid")).unwrap()));
+        assert!(testkit::looping::is_gone(&std::fs::read_to_string(world.home().join("pid")).unwrap()));
     };
     // Both wait out the same ten seconds.
     std::thread::scope(|scope| {

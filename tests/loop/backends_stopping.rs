@@ -1,10 +1,10 @@
 //! Stopping agents on terminals, standing still, and locks that others left behind.
 
-use crate::stopping::is_gone;
 use crate::world::{PROMISE, agent, folder, looped, outcomes, told, verdict};
 use serde_json::json;
 use std::time::Duration;
 use testkit::Step;
+use testkit::looping::is_gone;
 
 const HUP: i32 = 1;
 const INT: i32 = 2;

@@ -1,7 +1,7 @@
 //! Done means checked.
 
 use crate::common::say;
-use crate::world::{PROMISE, folder, heard, looped, of, outcomes, ralph, told, verdict, with_model};
+use crate::world::{PROMISE, folder, looped, of, outcomes, ralph, told, verdict, with_model};
 use serde_json::json;
 
 #[test]
@@ -22,32 +22,6 @@ fn the_built_in_agent_works_until_the_check_agrees() {
 }
 
 #[test]
-fn adversary_42_the_promise_in_a_prompt_a_tool_result_or_a_quote_does_not_count() {
-    let world = folder();
-    std::fs::write(world.wd().join(".ralph/prompt.md"), format!("Say {PROMISE} when done")).unwrap();
-    let script = format!(
-        r#"hear; work
-        printf '{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","content":"{PROMISE}"}}]}}}}\n'
-        case $n in
-          1) say "I will say {PROMISE} later"; result "I will say {PROMISE} later";;
-          2) result "\`{PROMISE}\`";;
-          3) say "x"; result "All done.\n{PROMISE}";;
-        esac"#
-    );
-    let (outcome, events) = told(looped(&world, &script, &["9"]));
-    assert_eq!((outcome.code, outcomes(&events).len()), (Some(0), 3), "{:#?}", outcome.lines);
-    assert!(heard(&world)[1].contains("very last line"), "it is told why that did not count");
-}
-
-#[test]
-fn adversary_41_a_promise_on_the_last_iteration_is_success() {
-    let world = folder();
-    let script = format!("hear; work; if [ $n = 2 ]; then result '{PROMISE}'; else result 'a step'; fi");
-    let (outcome, events) = told(looped(&world, &script, &["2"]));
-    assert_eq!((outcome.code, verdict(&events)), (Some(0), ("done".into(), 0)));
-}
-
-#[test]
 fn a_check_in_the_folder_cannot_be_talked_out_of() {
     let world = folder();
     std::fs::write(world.wd().join(".ralph/check"), "exit 1\n").unwrap();
@@ -56,24 +30,4 @@ fn a_check_in_the_folder_cannot_be_talked_out_of() {
     assert_eq!((outcome.code, outcomes(&events)), (Some(2), vec!["not_done".to_owned(), "not_done".into()]));
     let output = of(&events, "check_finished")[0]["output"].as_str().unwrap().to_owned();
     assert!(output.contains("was changed"), "{output}");
-}
-
-#[test]
-fn a_question_blocks_until_it_is_answered() {
-    let world = folder();
-    let script = format!(
-        "hear; work; case $n in 1) result 'I need help.\\n<blocked>Which port?</blocked>';; *) result '{PROMISE}';; esac"
-    );
-    let (outcome, events) = told(looped(&world, &script, &[]));
-    assert_eq!((outcome.code, verdict(&events)), (Some(3), ("blocked".into(), 3)));
-    assert_eq!(of(&events, "verdict")[0]["question"]["text"], "Which port?");
-    let (answered, _) = told(ralph(&world, &["answer", "Port", "8080"]));
-    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
-    let backend = world.home().join("agent.sh").display().to_string();
-    let (resumed, events) = told(ralph(&world, &["resume", "--json", "--backend", &backend]));
-    assert_eq!((resumed.code, verdict(&events).0), (Some(0), "done".into()), "{:?}", resumed.lines);
-    let prompt = &heard(&world)[1];
-    assert!(prompt.contains("Which port?") && prompt.contains("Port 8080"), "{prompt}");
-    let (again, _) = told(ralph(&world, &["answer", "once more"]));
-    assert!(again.stderr.contains("asks nothing"), "{}", again.stderr);
 }

@@ -1,21 +1,12 @@
 //! The commands around a run.
 
 use crate::common::finish;
-use crate::world::{PROMISE, agent, folder, looped, ralph, told, trust};
+use crate::world::{PROMISE, agent, folder, looped, outcomes, ralph, told, trust};
 use serde_json::json;
 use testkit::World;
 
 fn bare() -> World {
     crate::common::world(json!([]))
-}
-
-#[test]
-fn seed_004_missing_files_are_said_clearly() {
-    let world = bare();
-    trust(&world);
-    let outcome = finish(ralph(&world, &[]).close());
-    assert_eq!((outcome.code, outcome.lines.len()), (Some(1), 0));
-    assert!(outcome.stderr.contains("there is no .ralph/prompt.md") && outcome.stderr.contains("ralph init"));
 }
 
 #[test]
@@ -53,7 +44,7 @@ fn docs_prompt_is_found_too_and_the_config_counts() {
 }
 
 #[test]
-fn plain_lines_read_well_and_runs_are_listed() {
+fn plain_lines_read_well() {
     let world = folder();
     let path =
         agent(&world, &format!("hear; work; say 'I look.'; result 'All done.\\n{PROMISE}'")).display().to_string();
@@ -65,29 +56,6 @@ fn plain_lines_read_well_and_runs_are_listed() {
     {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let (runs, _) = told(ralph(&world, &["runs"]));
-    assert!(runs.lines.len() == 1 && runs.lines[0].contains("done") && runs.lines[0].contains("Build it"));
-    let (shown, _) = told(ralph(&world, &["show"]));
-    assert!(shown.lines.iter().any(|line| line.contains("passed: true")), "{:?}", shown.lines);
-}
-
-#[test]
-fn seed_004_replay_plays_logs_of_others() {
-    let world = folder();
-    let log = json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "from elsewhere"}]}});
-    std::fs::write(world.wd().join("other.log"), serde_json::to_string_pretty(&log).unwrap()).unwrap();
-    let outcome = finish(ralph(&world, &["--replay", "other.log"]).close());
-    assert_eq!(outcome.lines, ["  from elsewhere"], "{}", outcome.stderr);
-    assert_eq!(finish(ralph(&world, &["--replay", "none.log"]).close()).code, Some(1));
-}
-
-#[test]
-fn a_run_of_many_iterations_is_recorded_and_replayed_quickly() {
-    let world = folder();
-    let (outcome, _) = told(looped(&world, "hear; work; result \"step $n\"", &["60", "--summarise-every", "0"]));
-    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    let replayed = finish(ralph(&world, &["--replay"]).close());
-    assert!(replayed.elapsed < std::time::Duration::from_secs(2), "{:?}", replayed.elapsed);
 }
 
 #[test]
@@ -118,13 +86,66 @@ fn seed_004_watch_starts_again_when_there_is_new_work() {
 }
 
 #[test]
-fn a_rehearsal_runs_the_loop_without_a_token() {
+fn a_commit_per_iteration_where_it_is_asked_for() {
     let world = folder();
-    let turns = json!([{"status": 429, "headers": {"retry-after": "0"}}, crate::common::say("a step"), crate::common::say(PROMISE)]);
-    std::fs::write(world.home().join("script.json"), turns.to_string()).unwrap();
-    let script = world.home().join("script.json").display().to_string();
-    let (outcome, events) = told(ralph(&world, &["--json", "--rehearse", &script]));
-    assert_eq!(outcome.code, Some(0), "{} {:?}", outcome.stderr, outcome.lines.last());
-    assert_eq!(crate::world::outcomes(&events).len(), 2);
-    assert!(world.mock().requests().is_empty(), "the person's own endpoint is not asked");
+    let script = format!("hear; work; if [ $n = 2 ]; then result '{PROMISE}'; else result 'first step'; fi");
+    let (outcome, events) = told(looped(&world, &script, &["--commit"]));
+    assert_eq!((outcome.code, outcomes(&events).len()), (Some(0), 2));
+    let log = finish(world.run(std::path::Path::new("/usr/bin/git")).named("git").args(["log", "--format=%s"]));
+    assert_eq!(log.lines.len(), 3, "{:?}", log.lines);
+    assert_eq!(log.lines[1], "ralph 1: first step");
+}
+
+/// Without what differs each time: the run's name and how long things took.
+fn masked(lines: &[String], run: &str) -> String {
+    let time = |words: &str| words.strip_suffix('s').is_some_and(|number| number.trim().parse::<f64>().is_ok());
+    let line = |line: &String| {
+        let line = line.replace(&format!("{run:<20}"), "RUN");
+        let mask = |field: &str| {
+            let bare = field.trim_end_matches(')');
+            if time(bare) { format!("TIME{}", &field[bare.len()..]) } else { field.to_owned() }
+        };
+        line.split(" · ").map(mask).collect::<Vec<_>>().join(" · ")
+    };
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+const SHOWN: &str = "\
+RUN done            3 iterations  $    0.02  Build it
+iteration 1: progress · 1 file +1 −0 · $0.010 · 15 tokens · TIME
+  First step.
+iteration 2: the agent ended with an error code · 1 file +2 −0 · $0.00 · 0 tokens · TIME
+  the agent ended with an error code: exit 3. oops
+iteration 3: done · 1 file +3 −0 · $0.010 · 15 tokens · TIME
+  <promise>COMPLETE</promise>
+  passed: true
+
+done: the agent says so, and 1 of 1 checks agree (3 iterations · $0.020 · TIME)";
+
+#[test]
+fn runs_are_listed_and_shown_like_this() {
+    let world = folder();
+    let (none, _) = told(ralph(&world, &["runs"]));
+    assert_eq!((none.lines, none.code), (vec!["No runs here yet.".to_owned()], Some(0)));
+    let script = format!(
+        "hear; work; case $n in 1) result 'First step.';; 2) echo oops >&2; exit 3;; *) result '{PROMISE}';; esac"
+    );
+    told(looped(&world, &script, &["--check", "true"]));
+    let first = std::fs::read_dir(world.wd().join(".ralph/runs")).unwrap().flatten().next().unwrap();
+    let first = first.file_name().to_string_lossy().into_owned();
+    for words in [&["show"][..], &["show", &first], &["show", &first[..8]]] {
+        let (shown, _) = told(ralph(&world, words));
+        assert_eq!(masked(&shown.lines, &first), SHOWN, "{words:?} {}", shown.stderr);
+    }
+    told(looped(&world, "hear; exit 1", &["--on-failure", "stop"]));
+    let (listed, _) = told(ralph(&world, &["runs"]));
+    let listed = masked(&listed.lines, &first);
+    let (newest, oldest) = listed.split_once('\n').unwrap();
+    assert!(newest.contains(" failed          1 iterations  $    0.00  Build it"), "{listed}");
+    assert_eq!(oldest, "RUN done            3 iterations  $    0.02  Build it");
+    let (unknown, _) = told(ralph(&world, &["show", "1999"]));
+    assert_eq!(
+        (unknown.code, &*unknown.stderr),
+        (Some(1), "error: there is no run 1999 here; 'ralph runs' lists them")
+    );
 }

@@ -21,6 +21,12 @@ pub fn finish(run: Run) -> Outcome {
     outcome
 }
 
+/// Ctrl-C, and again: no person is as fast as two signals that become one.
+pub fn twice(run: Run) -> Run {
+    const INT: i32 = 2;
+    run.signal(INT).step(testkit::Step::Sleep(std::time::Duration::from_millis(200))).signal(INT)
+}
+
 /// A turn of the model: it says this and is done.
 pub fn say(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})

@@ -1,6 +1,8 @@
 //! Limits hold, waits do not count, and a loop that gets nowhere stops.
 
-use crate::world::{PROMISE, folder, heard, looped, of, outcomes, told, verdict};
+use crate::common::say;
+use crate::world::{PROMISE, called, folder, heard, looped, of, outcomes, ralph, told, verdict, with_model};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 #[test]
@@ -21,7 +23,8 @@ fn iterations_cost_tokens_and_time_end_a_run_with_exit_code_2() {
 #[test]
 fn time_cuts_a_running_agent_with_all_it_started() {
     let world = folder();
-    let (outcome, events) = told(looped(&world, "hear; say hi; sleep 60", &["--duration", "1s"]));
+    // Long enough for the clock to be looked at several times before it is due.
+    let (outcome, events) = told(looped(&world, "hear; say hi; sleep 60", &["--duration", "2500ms"]));
     assert_eq!((outcome.code, outcomes(&events)), (Some(2), vec!["cut".to_owned()]), "{}", outcome.stderr);
     assert!(outcome.elapsed < Duration::from_secs(20), "{:?}", outcome.elapsed);
     assert!(!outcome.lingered);
@@ -37,53 +40,83 @@ fn a_limit_of_the_day_holds_over_runs() {
 }
 
 #[test]
-fn adversary_46_a_usage_limit_waits_and_does_not_count() {
+fn a_loop_that_gets_nowhere_changes_strategy_and_then_stops() {
     let world = folder();
-    let script = format!(
-        r#"hear; work
-        if [ $n = 1 ]; then
-          printf '{{"type":"rate_limit_event","rate_limit_info":{{"status":"rejected","resetsAt":%s}}}}\n' $(($(date +%s) + 1))
-          failure "You've hit your limit"; exit 1
-        fi
-        result '{PROMISE}'"#
-    );
-    let (outcome, events) = told(looped(&world, &script, &["1"]));
-    assert_eq!(
-        (outcome.code, outcomes(&events)),
-        (Some(0), vec!["deferred".to_owned(), "done".into()]),
-        "{:?}",
-        outcome.lines
-    );
-    assert_eq!(of(&events, "waiting").len(), 1);
-    let started: Vec<_> = of(&events, "iteration_started").iter().map(|event| event["iteration"].clone()).collect();
-    assert_eq!(started, [1, 1]);
-}
-
-#[test]
-fn adversary_43_a_loop_that_gets_nowhere_changes_strategy_and_then_stops() {
-    let world = folder();
-    let (outcome, events) = told(looped(&world, "hear; result 'Nothing to do.'", &["--max", "0"]));
+    let words = ["--max", "0", "--fallback-model", "opus"];
+    let (outcome, events) = told(looped(&world, "hear; result 'Nothing to do.'", &words));
     assert_eq!((outcome.code, verdict(&events)), (Some(3), ("stuck".into(), 3)), "{}", outcome.stderr);
     assert_eq!(of(&events, "strategy_changed").len(), 1);
+    let changed = events.iter().position(|event| event["type"] == "strategy_changed").unwrap();
+    let model = |event: &&Value| event["model"].as_str().unwrap().to_owned();
+    assert!(of(&events[..changed], "iteration_started").iter().map(model).all(|model| model == "sonnet"));
+    let after = of(&events[changed..], "iteration_started");
+    assert!(!after.is_empty() && after.iter().map(model).all(|model| model == "opus"), "another model is tried");
+    assert!(called(&world).last().unwrap().contains("--model opus"));
+    assert!(!heard(&world)[0].contains("Try something else"));
     assert!(heard(&world).last().unwrap().contains("Try something else"));
 }
 
 #[test]
-fn every_tenth_iteration_is_summarised_by_a_smaller_model() {
+fn work_that_sounds_alike_is_no_standstill_as_long_as_something_changes() {
+    let world = folder();
+    let (outcome, events) = told(looped(&world, "hear; work; result 'Fixed one more.'", &["14"]));
+    assert_eq!((outcome.code, verdict(&events).0), (Some(2), "limit".into()), "{}", outcome.stderr);
+    assert_eq!(outcomes(&events), vec!["progress"; 14]);
+    assert!(of(&events, "strategy_changed").is_empty());
+}
+
+#[test]
+fn commits_are_progress() {
+    let world = folder();
+    let git = "git -c user.name=a -c user.email=a@b commit -qm step --allow-empty";
+    let (_, events) = told(looped(&world, &format!("hear; {git}; result 'Nothing to do.'"), &["9"]));
+    assert_eq!(outcomes(&events), vec!["progress"; 9]);
+    let evidence = of(&events, "iteration_ended")[0]["receipt"]["evidence"].to_string();
+    assert!(evidence.contains("commit ") && evidence.contains(" step"), "{evidence}");
+}
+
+#[test]
+fn sub_agents_count_in_cost_and_tokens() {
+    let input = json!({"description": "look", "prompt": "Look around", "subagent_type": "general-purpose"});
+    let call = json!({"content": [{"type": "tool_use", "name": "Agent", "input": input}]});
+    let turns = json!([call, say("I looked."), say("A step.")]);
+    let run = |words: &[&str]| {
+        let world = with_model(turns.clone());
+        let (outcome, events) = told(ralph(&world, &[&["1", "--json", "--backend", "builtin"], words].concat()));
+        (world.mock().requests().len(), outcome, events)
+    };
+    let (asked, outcome, events) = run(&[]);
+    assert_eq!((asked, outcome.code), (3, Some(2)), "{} {:#?}", outcome.stderr, outcome.lines);
+    let last = of(&events, "verdict")[0];
+    // What the mock counts for each request, three times.
+    let tokens = json!({"input": 300, "output": 75, "cache_read": 9, "cache_write": 60});
+    assert_eq!(last["tokens"], tokens, "the sub-agent's are in it");
+    let result = of(&events, "agent").into_iter().rfind(|event| event["line"]["type"] == "result").unwrap();
+    let cost = result["line"]["total_cost_usd"].as_f64().unwrap();
+    assert!(cost > 0.0 && (last["cost_usd"].as_f64().unwrap() - cost).abs() < 1e-9, "{last}");
+    let (_, _, events) = run(&["--max-tokens", "400"]);
+    let reason = of(&events, "verdict")[0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("of 400 tokens are used"), "{reason}");
+}
+
+#[test]
+fn a_summary_is_paid_for_out_of_the_same_purse() {
     let world = folder();
     let script = r#"hear; work
-        case "$*" in
-          *haiku*) echo "$MAX_THINKING_TOKENS" > "$HOME/thinking"
-             printf '{"type":"result","is_error":false,"result":"x","structured_output":{"summary":"the story so far"},"total_cost_usd":0.5}\n';;
-          *) result "step $n";;
-        esac"#;
-    let (outcome, events) = told(looped(&world, script, &["11"]));
-    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    assert_eq!(of(&events, "summarised")[0]["through"], 10);
-    assert!(heard(&world).last().unwrap().contains("the story so far"));
-    assert_eq!(std::fs::read_to_string(world.home().join("thinking")).unwrap(), "16384\n");
-    let cost = of(&events, "verdict")[0]["cost_usd"].as_f64().unwrap();
-    assert!((cost - 0.61).abs() < 1e-6, "{cost}");
+        case "$*" in *haiku*) printf '{"type":"result","is_error":false,"result":"so far","total_cost_usd":0.5}\n'; exit 0;; esac
+        result "step $n""#;
+    let (outcome, events) = told(looped(&world, script, &["--max-cost", "0.3", "--summarise-every", "2"]));
+    assert_eq!((outcome.code, outcomes(&events).len()), (Some(2), 2), "{}", outcome.stderr);
+    assert_eq!(of(&events, "verdict")[0]["cost_usd"].as_f64().map(|usd| (usd * 100.0).round()), Some(52.0));
+}
+
+#[test]
+fn a_summariser_that_never_ends_is_cut_with_the_run() {
+    let world = folder();
+    let script = "hear; work; case \"$*\" in *haiku*) sleep 60;; esac; result \"step $n\"";
+    let (outcome, events) = told(looped(&world, script, &["--duration", "3s", "--summarise-every", "1"]));
+    assert_eq!((outcome.code, verdict(&events).0), (Some(2), "limit".into()), "{}", outcome.stderr);
+    assert!(outcome.elapsed < Duration::from_secs(20) && !outcome.lingered, "{:?}", outcome.elapsed);
 }
 
 #[test]

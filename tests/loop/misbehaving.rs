@@ -3,24 +3,6 @@
 use crate::world::{PROMISE, folder, looped, of, outcomes, told, verdict};
 
 #[test]
-fn adversary_45_each_way_to_fail_is_told_apart_and_the_loop_goes_on() {
-    for (script, failure) in [
-        ("exit 0", "no_result"),
-        ("echo broken >&2; exit 7", "exit_code"),
-        ("kill -9 $$", "signal"),
-        ("failure 'it broke'; exit 1", "error_result"),
-        ("failure 'it broke'", "error_result"),
-        ("say hello; sleep 60", "silence"),
-    ] {
-        let world = folder();
-        let script = format!("hear; work; if [ $n = 1 ]; then {script}; else result '{PROMISE}'; fi");
-        let (outcome, events) = told(looped(&world, &script, &["5", "--idle", "500ms"]));
-        assert_eq!(outcomes(&events), [failure, "done"], "{script} {}", outcome.stderr);
-        assert_eq!(outcome.code, Some(0), "{script}");
-    }
-}
-
-#[test]
 fn a_result_and_then_no_end_counts_as_a_result() {
     let world = folder();
     let script = format!("hear; work; result '{PROMISE}'; trap '' TERM; sleep 3 & wait; exit 0");
@@ -60,26 +42,6 @@ fn refused_credentials_and_a_missing_program_are_not_tried_again() {
     let (missing, _) = told(crate::world::ralph(&world, &["--backend", "./nothing"]));
     assert_eq!(missing.code, Some(1));
     assert!(missing.stderr.contains("./nothing is not a program"), "{}", missing.stderr);
-}
-
-#[test]
-fn seed_003_plain_text_and_one_json_object_are_answers() {
-    for (script, format) in [
-        (format!("echo 'All is done.'; echo '{PROMISE}'"), "text"),
-        (format!("printf '{{\\n  \"result\": \"{PROMISE}\",\\n  \"session_id\": \"s\"\\n}}\\n'"), "json"),
-        (format!("say x; result '{PROMISE}'"), "args"),
-    ] {
-        let world = folder();
-        let (outcome, events) = told(looped(&world, &script, &["--output-format", format]));
-        assert_eq!(
-            (outcome.code, outcomes(&events)),
-            (Some(0), vec!["done".to_owned()]),
-            "{format} {:?}",
-            outcome.lines
-        );
-        let args = std::fs::read_to_string(world.home().join("args")).unwrap();
-        assert!(args.contains("# Build it"), "the prompt is an argument: {args}");
-    }
 }
 
 #[test]

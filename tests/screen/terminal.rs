@@ -1,6 +1,6 @@
 //! The terminal itself: whole pictures, not too many, and given back on every way out.
 
-use crate::world::{PROMISE, assert_restored, eventually, folder, leave, looped, open, ralph};
+use crate::world::{DEADLINE, PROMISE, agent, assert_restored, binary, eventually, folder, leave, looped, open, ralph};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use testkit::{Run, Terminal};
@@ -59,7 +59,7 @@ fn a_screen_that_panics() {
         pressed.recv().ok()?;
         panic!("a bug of the screen's own");
     });
-    let options = tui::Options { clock: || 0, hold: true };
+    let options = tui::Options { clock: || 0, suspend: || (), hold: true };
     let tell = move |_| sender.send(()).unwrap();
     tui::run(events, tell, options).unwrap();
 }
@@ -147,4 +147,28 @@ fn a_new_size_is_drawn_at_once_and_the_smallest_works() {
     terminal.wait_for("┌ keys ").unwrap();
     terminal.press("?xx").unwrap();
     assert_eq!(terminal.finish().unwrap().code, Some(130));
+}
+
+#[test]
+fn ctrl_z_goes_back_to_the_shell_and_fg_to_the_run() {
+    let world = folder();
+    let agent = agent(&world, "hear; work; echo $$ > \"$HOME/pid\"; say started; gate go; result 'COMPLETE'");
+    let shell = world.run(std::path::Path::new("/bin/bash")).named("bash").env("PS1", "shell> ").deadline(DEADLINE);
+    let terminal = Terminal::start(&shell.args(["--norc", "--noprofile", "-i"]), 100, 30).unwrap();
+    terminal.wait_for("shell>").unwrap();
+    let command = format!("{} 1 --backend {}\r", binary().display(), agent.display());
+    terminal.press(&command).unwrap();
+    terminal.wait(|screen| screen.alternate && screen.shows("started")).unwrap();
+    terminal.press("\u{1a}").unwrap();
+    let shell = terminal.wait(|screen| !screen.alternate && screen.shows("Stopped")).unwrap();
+    assert!(!shell.cursor_hidden, "{}", shell.text());
+    let pid = std::fs::read_to_string(world.home().join("pid")).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap();
+    assert!(stat.contains(") T "), "the agent stands still, too: {stat}");
+    terminal.press("fg\r").unwrap();
+    terminal.wait(|screen| screen.alternate && screen.shows("started") && screen.footer().contains("p pause")).unwrap();
+    open(&world, "go");
+    terminal.wait_for("q leaves").unwrap();
+    terminal.press("qexit\r").unwrap();
+    assert_restored(&terminal.finish().unwrap());
 }

@@ -10,7 +10,7 @@ pub const CTRL_C: &str = "\u{3}";
 pub const ENTER: &str = "\r";
 pub const ESCAPE: &str = "\u{1b}";
 /// The longest thing to watch takes eight seconds on an idle machine.
-const DEADLINE: Duration = Duration::from_secs(40);
+pub const DEADLINE: Duration = Duration::from_secs(40);
 /// For what only a file can tell.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -45,13 +45,18 @@ pub fn ralph(world: &World, words: &[&str]) -> Run {
     world.run(&binary()).named("ralph").args(words.iter().copied()).deadline(DEADLINE)
 }
 
-/// A loop with this agent on a screen of 100 by 30.
-pub fn looped(world: &World, script: &str, words: &[&str]) -> Terminal {
+/// An agent; the script runs once for each call.
+pub fn agent(world: &World, script: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let path = world.home().join("agent.sh");
     std::fs::write(&path, format!("{PREAMBLE}{script}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let backend = format!("--backend={}", path.display());
+    path
+}
+
+/// A loop with this agent on a screen of 100 by 30.
+pub fn looped(world: &World, script: &str, words: &[&str]) -> Terminal {
+    let backend = format!("--backend={}", agent(world, script).display());
     let run = ralph(world, &[&backend, "--failure-pause", "0"]).args(words.iter().copied());
     Terminal::start(&run, 100, 30).unwrap()
 }

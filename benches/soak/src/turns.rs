@@ -76,5 +76,5 @@ fn script(count: usize, file: &str) -> Script {
         say(Turn::text("Two lines: one, and two. There is nothing else in it, as far as I can see."));
     }
     let untooled = vec![Turn::text("So far the file was read many times."); turns.len()];
-    Script { turns, untooled }
+    Script { turns, untooled, ..Script::default() }
 }

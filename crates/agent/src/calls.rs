@@ -7,7 +7,7 @@ use crate::after;
 use crate::ask::ToolCall;
 use crate::outside;
 use crate::own;
-use crate::permit::{Refused, permit};
+use crate::permit::{Permitted, Refused, permit};
 use crate::shared::{Lane, Shared};
 use crate::toolset::canonical;
 use crate::turn::{End, Turn};
@@ -39,6 +39,27 @@ pub struct Done {
     pub stop: Option<String>,
     /// The tool says that its success ends the turn.
     pub ends_turn: bool,
+    /// Set where the tool itself was reached: then hooks hear how it went.
+    pub ran: Option<Ran>,
+    /// A hook wants the call decided later, by whoever goes on with the session.
+    pub deferred: bool,
+}
+
+/// A call that came past every permission.
+pub struct Ran {
+    /// As hooks and the client have left it.
+    input: Value,
+    since: Instant,
+}
+
+impl Done {
+    /// What the tool came to, of a call that was permitted.
+    #[must_use]
+    pub fn of(mut self, permitted: Permitted) -> Self {
+        self.contexts.extend(permitted.contexts);
+        self.ran = Some(Ran { input: permitted.input, since: permitted.since });
+        self
+    }
 }
 
 impl From<Outcome> for Done {
@@ -51,13 +72,20 @@ impl From<Outcome> for Done {
             contexts: Vec::new(),
             stop: None,
             ends_turn: false,
+            ran: None,
+            deferred: false,
         }
     }
 }
 
 impl From<Refused> for Done {
     fn from(refused: Refused) -> Self {
-        Self { cancelled: refused.interrupt, stop: refused.stop, ..Self::from(Outcome::error(refused.words)) }
+        Self {
+            cancelled: refused.interrupt,
+            stop: refused.stop,
+            deferred: refused.deferred,
+            ..Self::from(Outcome::error(refused.words))
+        }
     }
 }
 
@@ -70,12 +98,19 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
     let mut contexts = Vec::new();
     let mut stop = None;
     let mut ends_turn = false;
+    let mut batch = Vec::new();
+    if lane.role.is_main() {
+        shared.live.ear.single_call.set(calls.len() == 1);
+    }
     for group in groups(&calls, |call| runs_beside_others(lane, call), shared.options.tools.concurrency) {
         let done = join_all(group.iter().map(|call| run_one(shared, lane, call, interrupted))).await;
         for task in shared.kit.tasks.take_started() {
             announce(shared, task).await;
         }
         for (call, done) in group.iter().zip(done) {
+            if done.deferred {
+                return Some(put_off(shared, lane, turn, call));
+            }
             interrupted |= done.cancelled;
             if let Some(value) = done.structured {
                 turn.structured = Some(value);
@@ -88,6 +123,7 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
             ends_turn |= done.ends_turn;
             let outcome = shared.secrets.hide(done.outcome);
             results.push(report(shared, lane, turn, call, &outcome).await);
+            batch.push((call.clone(), outcome));
         }
     }
     lane.conversation.push_user(Value::Array(results));
@@ -97,10 +133,24 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
     for text in contexts {
         crate::turn::whisper(shared, lane, &text);
     }
-    match stop {
-        Some(reason) if !interrupted => Some(End::HookStopped(reason)),
-        _ => end_after(shared, turn, interrupted).or(ends_turn.then_some(End::Done)),
+    if interrupted {
+        return end_after(shared, turn, interrupted);
     }
+    let batch_end = crate::moments::batch_done(shared, lane, &batch).await;
+    let stopped = stop.map(End::HookStopped).or(batch_end);
+    stopped.or_else(|| end_after(shared, turn, interrupted)).or(ends_turn.then_some(End::Done))
+}
+
+/// The run ends before the call: whoever resumes the session has the hooks asked about it again.
+fn put_off(shared: &Shared, lane: &mut Lane, turn: &mut Turn, call: &ToolCall) -> End {
+    let put_off = json!({"id": call.id, "name": call.name, "input": call.input});
+    let fields =
+        json!({"content": "Tool call deferred", "deferredToolUse": put_off, "sourceToolAssistantUUID": call.entry});
+    lane.transcript.system(&shared.emitter.ids().next(), session::TOOL_DEFERRED, &fields, false);
+    Shared::report_transcript(lane);
+    turn.stop_reason = Some(session::TOOL_DEFERRED.into());
+    shared.live.deferred.replace(Some(call.clone()));
+    End::Deferred(put_off)
 }
 
 /// Tells the client of a background task; always before the result of the call that started it.
@@ -162,8 +212,17 @@ fn cancelled() -> Done {
     Done { cancelled: true, ..Done::from(Outcome::error(INTERRUPTED)) }
 }
 
-/// Everything between the model's call and the tool itself.
+/// The call, and what hooks make of it once the tool has run.
 async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
+    let mut done = reached(shared, lane, call).await;
+    match done.ran.take() {
+        Some(ran) => after::heard(shared, lane, call, &ran.input, done, ran.since.elapsed()).await,
+        None => done,
+    }
+}
+
+/// Everything between the model's call and the tool itself.
+async fn reached(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     let name = canonical(&call.name);
     if lane.toolset.find(name).is_none() {
         return Outcome::misuse(format!("Error: No such tool available: {}", call.name)).into();
@@ -196,10 +255,13 @@ async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         shared.checkpoints.before_write(&target.real);
     }
     let invocation = Invocation { tool_use_id: &call.id, name, input: &permitted.input, targets: &permitted.targets };
-    let started = Instant::now();
+    let before = lane.tools.workspace.cwd();
     let outcome = tools::run(invocation, &lane.tools).await;
-    let done = Done { contexts: permitted.contexts, ..Done::from(outcome) };
-    after::heard(shared, lane, call, &permitted.input, done, started.elapsed()).await
+    let now = lane.tools.workspace.cwd();
+    if now != before {
+        crate::moments::cwd_changed(shared, lane, &before, &now).await;
+    }
+    Done::from(outcome).of(permitted)
 }
 
 /// An input that the tool understands, and the paths it touches. Tools of the conversation and from

@@ -1,13 +1,63 @@
 //! Hooks in this conversation: what they are told, what they may reach, and who sees them run.
 
+use crate::helpers::Help;
 use crate::hooks::{self, HookEvent, HookNews, Scene, Verdict, World};
-use crate::shared::{Lane, Role, Shared};
-use futures_util::FutureExt as _;
-use futures_util::future::LocalBoxFuture;
-use serde_json::{Map, Value, json};
-use std::rc::Rc;
-use std::time::Duration;
+use crate::shared::{Lane, Role, Shared, Sub};
+use serde_json::{Map, Value};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use tokio::sync::Notify;
 use wire::{Event, HookResponse, System};
+
+/// What hooks of a running session share.
+#[derive(Default)]
+pub struct Ear {
+    /// For what goes on after the caller has gone.
+    pub me: OnceCell<Weak<Shared>>,
+    /// The main conversation's, for events outside any conversation.
+    pub workspace: OnceCell<Arc<tools::Workspace>>,
+    /// The prompt that is being worked on.
+    pub prompt_id: RefCell<Option<String>>,
+    /// Said outside a turn; reaches the model with the next request.
+    pub late: RefCell<Vec<String>>,
+    /// Words of hooks that want to be heard now.
+    wakes: RefCell<VecDeque<String>>,
+    /// The main conversation's model called one tool only, so the call may be put off.
+    pub single_call: Cell<bool>,
+    pub watched: crate::watching::Watched,
+    pub settings: crate::moments::SettingsSeen,
+    pub between: Between,
+}
+
+/// What hooks are asked between turns, beside the lines that the client goes on writing: the next turn waits
+/// for it.
+#[derive(Default)]
+pub struct Between {
+    open: Cell<usize>,
+    changed: Notify,
+}
+
+impl Between {
+    pub fn begin(&self) {
+        self.open.set(self.open.get() + 1);
+    }
+
+    pub fn end(&self) {
+        self.open.set(self.open.get().saturating_sub(1));
+        self.changed.notify_one();
+    }
+
+    /// Hooks have their time limits, so this ends.
+    pub async fn settled(&self) {
+        while self.open.get() > 0 {
+            self.changed.notified().await;
+        }
+    }
+}
 
 /// Fires an event and merges what its hooks say. Costs nothing where nobody listens.
 pub async fn fire(
@@ -18,47 +68,102 @@ pub async fn fire(
     fields: Map<String, Value>,
     tool_use_id: Option<&str>,
 ) -> Verdict {
+    let hooks = hooks_of(shared, lane);
+    if !hooks.wants(event) {
+        return Verdict::default();
+    }
+    let moment = Moment { event, subject, fields, tool_use_id };
+    heard(shared, Some(lane), &hooks, moment).await
+}
+
+/// Everybody's hooks, and those of the agent itself.
+fn hooks_of(shared: &Shared, lane: &Lane) -> Rc<hooks::Hooks> {
+    let mut hooks = Rc::clone(&shared.live.hooks.borrow());
+    if let Role::Sub(Sub { hooks: Some(own), .. }) = &lane.role {
+        Rc::make_mut(&mut hooks).add(own.clone());
+    }
+    hooks
+}
+
+/// The same for what happens to the session as a whole, at any time.
+pub async fn fire_outside(
+    shared: &Shared,
+    event: HookEvent,
+    subject: Option<&str>,
+    fields: Map<String, Value>,
+) -> Verdict {
     let hooks = Rc::clone(&shared.live.hooks.borrow());
     if !hooks.wants(event) {
         return Verdict::default();
     }
+    heard(shared, None, &hooks, Moment { event, subject, fields, tool_use_id: None }).await
+}
+
+pub fn wants(shared: &Shared, event: HookEvent) -> bool {
+    shared.live.hooks.borrow().wants(event)
+}
+
+struct Moment<'a> {
+    event: HookEvent,
+    subject: Option<&'a str>,
+    fields: Map<String, Value>,
+    tool_use_id: Option<&'a str>,
+}
+
+async fn heard(shared: &Shared, lane: Option<&Lane>, hooks: &hooks::Hooks, moment: Moment<'_>) -> Verdict {
+    let options = &shared.options;
+    let role = lane.map_or(&Role::Main, |lane| &lane.role);
+    let cwd = lane.map_or_else(|| main_cwd(shared), |lane| lane.tools.workspace.cwd());
     let session_id = shared.emitter.session_id();
     let transcript_path = transcript_path(shared, &session_id);
-    let agent_id = lane.role.agent_id();
-    let cwd = lane.tools.workspace.cwd();
+    let (agent_id, effort) = (role.agent_id(), shared.effort(role));
+    let prompt_id = shared.live.ear.prompt_id.borrow().clone();
     let scene = Scene {
         session_id: &session_id,
         transcript_path: &transcript_path,
         cwd: &cwd,
-        permission_mode: shared.mode(&lane.role).as_str(),
+        permission_mode: shared.mode(role).as_str(),
         agent_id: agent_id.as_deref(),
-        agent_type: match &lane.role {
+        agent_type: match role {
             Role::Main => None,
             Role::Sub(sub) => Some(&sub.agent_type),
         },
-        effort: None,
-        prompt_id: None,
+        effort: effort.as_deref(),
+        prompt_id: prompt_id.as_deref(),
     };
-    let client = Client(shared);
+    let help = Help { shared, lane, tool_use_id: moment.tool_use_id };
     let observe = |news: HookNews| tell(shared, news);
-    let access = shared.options.access.client.clone();
+    let access = options.access.client.clone();
     // A redirect would carry a hook's headers to another host.
     let http = move || {
         let client = model::plain_client(&access)?.redirect(reqwest::redirect::Policy::none());
         client.build().map_err(|error| error.to_string())
     };
     let ids = || shared.emitter.ids().next();
+    let env_file = options.tools.shell.env_file.as_deref();
+    if moment.event.has_env_file() {
+        make_folder_of(env_file);
+    }
     let world = World {
-        env: &shared.options.env,
-        project_dir: &shared.options.cwd,
-        callbacks: Some(&client),
+        env: &options.env,
+        project_dir: &options.cwd,
+        callbacks: Some(&help),
+        helpers: if help.is_for_a_hook() { None } else { Some(&help) },
         http: &http,
         observe: &observe,
-        spill_dir: &shared.options.tools.shell.spill_dir,
-        env_file: shared.options.tools.shell.env_file.as_deref(),
+        spill_dir: &options.tools.shell.spill_dir,
+        env_file,
         ids: &ids,
     };
-    let mut verdict = hooks::fire(&hooks, event, subject, fields, tool_use_id, &scene, &world).await;
+    let Moment { event, subject, fields, tool_use_id } = moment;
+    let mut verdict = hooks::fire(hooks, event, subject, fields, tool_use_id, &scene, &world).await;
+    shared.live.ear.watched.add(&options.cwd, verdict.watch_paths.drain(..));
+    say(shared, &mut verdict).await;
+    verdict
+}
+
+/// What is for the people who watch.
+async fn say(shared: &Shared, verdict: &mut Verdict) {
     for error in verdict.errors.drain(..) {
         let notice = System::Informational { content: error, level: "warning" };
         shared.emitter.send(Event::System(notice)).await;
@@ -67,7 +172,17 @@ pub async fn fire(
         let notice = System::Informational { content: message.clone(), level: "info" };
         shared.emitter.send(Event::System(notice)).await;
     }
-    verdict
+}
+
+pub fn main_cwd(shared: &Shared) -> PathBuf {
+    shared.live.ear.workspace.get().map_or_else(|| shared.options.cwd.clone(), |workspace| workspace.cwd())
+}
+
+/// A hook appends to a file whose folder must be there. Where it cannot be made the hook finds out.
+fn make_folder_of(file: Option<&Path>) {
+    if let Some(folder) = file.and_then(Path::parent) {
+        let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    }
 }
 
 fn transcript_path(shared: &Shared, session_id: &str) -> String {
@@ -105,15 +220,35 @@ fn tell(shared: &Shared, news: HookNews) {
     shared.emitter.send_now(&Event::System(system));
 }
 
-/// What hooks in the background have come to since the last turn, for the model to know.
+/// What hooks have said since the last turn, for the model to know.
 pub fn finished(shared: &Shared) -> Vec<String> {
+    collect(shared);
+    shared.live.ear.late.take()
+}
+
+/// Waits until a hook in the background asks to be heard now; its words. May be dropped at any time.
+pub async fn woken(shared: &Shared) -> String {
+    loop {
+        let hooks = Rc::clone(&shared.live.hooks.borrow());
+        collect(shared);
+        if let Some(words) = shared.live.ear.wakes.borrow_mut().pop_front() {
+            return words;
+        }
+        hooks.one_finished().await;
+    }
+}
+
+/// Takes in what hooks in the background have come to.
+fn collect(shared: &Shared) {
     let hooks = Rc::clone(&shared.live.hooks.borrow());
-    let mut contexts = Vec::new();
+    let ear = &shared.live.ear;
     for done in hooks.take_finished() {
         tell(shared, done.news);
-        contexts.extend(done.verdict.contexts);
+        if let Some(reason) = done.verdict.blocked.filter(|_| done.wakes) {
+            ear.wakes.borrow_mut().push_back(reason);
+        }
+        ear.late.borrow_mut().extend(done.verdict.contexts);
     }
-    contexts
 }
 
 /// Hooks still in the background end with us.
@@ -121,30 +256,5 @@ pub async fn end(shared: &Shared) {
     let hooks = Rc::clone(&shared.live.hooks.borrow());
     for news in hooks.end_background().await {
         tell(shared, news);
-    }
-}
-
-/// Hooks that live in the client's own process.
-struct Client<'a>(&'a Shared);
-
-impl hooks::Callbacks for Client<'_> {
-    fn call(
-        &self,
-        callback_id: &str,
-        input: Value,
-        tool_use_id: Option<&str>,
-        timeout: Duration,
-    ) -> LocalBoxFuture<'_, Result<Value, String>> {
-        let mut request = json!({"subtype": "hook_callback", "callback_id": callback_id, "input": input});
-        if let Some(id) = tool_use_id {
-            request["tool_use_id"] = json!(id);
-        }
-        async move {
-            match tokio::time::timeout(timeout, self.0.link.ask(&self.0.emitter, request)).await {
-                Ok(answer) => answer.map_err(|error| error.to_string()),
-                Err(_) => Err(format!("the client's hook did not answer within {} s", timeout.as_secs())),
-            }
-        }
-        .boxed_local()
     }
 }

@@ -18,6 +18,7 @@ mod emit;
 mod failpoint;
 mod front;
 mod hearing;
+mod helpers;
 mod hooks;
 mod ids;
 mod judge;
@@ -39,11 +40,12 @@ mod state;
 mod style;
 mod toolset;
 mod turn;
+mod watching;
 mod words;
 
 pub use front::{failed_start, run, warn};
 pub use options::{
     Access, Asking, AutoCompact, InputFormat, Limits, Linger, Options, OutputFormat, OutsideSetup, Permissions,
-    Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind, ToolChoice, ToolSetup,
+    Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind, ToolChoice, ToolSetup,
 };
 pub use schema::Schema;

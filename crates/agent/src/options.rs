@@ -142,6 +142,15 @@ pub enum Prompter {
     Tool(String),
 }
 
+/// What is done before the first prompt, where a flag asks for it: Setup hooks of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preparation {
+    Init,
+    /// And then nothing: no prompt, no model.
+    InitOnly,
+    Maintenance,
+}
+
 /// Whether the client wants to be told when we are busy and when idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateEvents {
@@ -162,6 +171,8 @@ pub struct Permissions {
 pub struct ToolSetup {
     pub choice: ToolChoice,
     pub todo_write: bool,
+    /// The newer form of the same: tools for single tasks.
+    pub task_list: bool,
     pub shell: tools::Shell,
     pub limits: tools::Limits,
     pub concurrency: usize,
@@ -218,6 +229,7 @@ pub struct Options {
     pub partial: bool,
     pub replay_user: bool,
     pub hook_events: bool,
+    pub preparation: Option<Preparation>,
     pub state_events: StateEvents,
     /// Where files are kept before they are changed, for clients that may rewind.
     pub checkpoint_dir: Option<PathBuf>,

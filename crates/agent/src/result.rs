@@ -24,6 +24,10 @@ pub fn outcome(shared: &Shared, turn: &Turn, end: &End, origin: Option<Value>) -
         usage: turn.usage.clone().into(),
         model_usage: shared.ledger.by_model(),
         permission_denials: shared.live.denials.borrow().clone(),
+        deferred_tool_use: match end {
+            End::Deferred(call) => Some(call.clone()),
+            _ => None,
+        },
         structured_output: turn.structured.clone().filter(|_| shape.subtype == SUCCESS),
         api_error_status: shape.api_error_status,
         terminal_reason: shape.terminal_reason,
@@ -54,6 +58,8 @@ impl Shape {
             End::Api(failure) => Self::said(true, reason(end), failure.status, "api_error"),
             End::GaveUp(GiveUp::Refused) => Self::said(true, reason(end), None, "model_error"),
             End::HookStopped(_) => Self::said(false, final_text(turn), None, "hook_stopped"),
+            End::Deferred(_) => Self::said(false, final_text(turn), None, "tool_deferred"),
+            End::DeferredGone(_) => Self::error("error_during_execution", end, "tool_deferred_unavailable"),
             End::BadCommand(_) => Self::said(true, reason(end), None, "turn_setup_failed"),
             End::MaxTurns(_) => Self::error("error_max_turns", end, "max_turns"),
             End::Budget(_) => Self::error("error_max_budget_usd", end, "budget_exhausted"),
@@ -113,7 +119,10 @@ fn api_words(failure: &Failure) -> String {
 /// Why a turn did not end well, for people.
 pub fn reason(end: &End) -> String {
     match end {
-        End::Done => String::new(),
+        End::Done | End::Deferred(_) => String::new(),
+        End::DeferredGone(tool) => {
+            format!("The call that was put off is for {tool}, which is not available in this run.")
+        }
         End::MaxTurns(most) => format!("Reached maximum number of turns ({most})"),
         End::Budget(limit) => format!("Reached maximum budget (${limit})"),
         End::SchemaRetries(0) => GiveUp::Schema.words().into(),

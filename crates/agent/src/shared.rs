@@ -39,6 +39,7 @@ pub struct Shared {
     /// Sub-agents at work now, against the limit.
     pub agents_running: Cell<usize>,
     pub web_searches: Cell<u32>,
+    pub task_list: RefCell<crate::own::TaskList>,
 }
 
 /// What the tools of all lanes have in common. The rest is each lane's own: its working folder, and the
@@ -96,6 +97,9 @@ pub struct Live {
     pub told: Told,
     /// SessionStart hooks have been heard.
     pub started: Cell<bool>,
+    pub ear: crate::hearing::Ear,
+    /// A call that a hook put off; the next turn begins with it.
+    pub deferred: RefCell<Option<crate::ask::ToolCall>>,
     /// Sizes of the main conversation, for clients that ask how full the window is.
     pub context_tokens: Cell<u64>,
     pub system_chars: Cell<usize>,
@@ -129,6 +133,8 @@ pub struct Sub {
     pub model: String,
     pub mode: Option<PermissionMode>,
     pub effort: Option<String>,
+    /// Hooks that its own file names; they run for it alone.
+    pub hooks: Option<Hooks>,
     pub depth: u32,
     /// Beside everybody's.
     pub rules: policy::RuleSet,

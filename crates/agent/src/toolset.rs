@@ -45,6 +45,9 @@ impl Toolset {
         };
         let available = |name: &str| match name {
             "TodoWrite" => options.tools.todo_write,
+            name if own::is_task_tool(name) => {
+                options.tools.task_list || matches!(options.tools.choice, ToolChoice::Only(_))
+            }
             "ExitPlanMode" => mode == PermissionMode::Plan,
             own::ASK_USER => options.permissions.prompter == Prompter::Client,
             "Skill" => !setup.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),

@@ -29,6 +29,10 @@ pub enum End {
     },
     /// A hook said that the run should not go on.
     HookStopped(String),
+    /// A hook put this call off.
+    Deferred(Value),
+    /// A call that was put off is for a tool that is not here any more.
+    DeferredGone(String),
     /// The prompt was a command that does not exist or failed.
     BadCommand(String),
     /// A fault of ours: the turn panicked.
@@ -128,6 +132,12 @@ pub async fn drive(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> End
         // Sub-agents and earlier prompts may have spent what there was.
         if let Some(limit) = spent(shared) {
             return End::Budget(limit);
+        }
+        if lane.role.is_main() {
+            moments::look_at_settings(shared, lane).await;
+            for text in shared.live.ear.late.take() {
+                whisper(shared, lane, &text);
+            }
         }
         if let Err(end) = compact::if_needed(shared, lane).await {
             return end;

@@ -45,7 +45,7 @@ pub use layers::{FlagSettings, Loaded, load};
 pub use marketplace::{Marketplace, Offer, Source, marketplace};
 pub use memory::{Cause, Memory, MemoryFile, MemoryOptions, memory, memory_index};
 pub use oauth::{OAuth, OAuthLock, store_oauth};
-pub use permission_store::store_permission_update;
+pub use permission_store::{restrictions, store_permission_update};
 pub use places::Places;
 pub use plugins::{Plugin, PluginDir, PluginFolders, PluginProblem, Plugins, plugins};
 pub use settings::{Permissions, Settings};

@@ -3,7 +3,7 @@
 use crate::files::{self, FileLock};
 use crate::{ConfigError, Places};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Another process may be storing its own; nobody holds the lock for long.
@@ -16,6 +16,18 @@ pub fn store_permission_update(places: &Places, update: &Value) -> Result<(), Co
     let mut settings = files::read_object(&file)?;
     apply(&mut settings, update);
     files::write_object(&file, &settings)
+}
+
+/// What a settings file denies and asks for, read now. A lone text counts as a list of one; a file that cannot be
+/// read restricts nothing.
+pub fn restrictions(file: &Path) -> (Vec<String>, Vec<String>) {
+    let settings = files::read_object(file).unwrap_or_default();
+    let list = |key: &str| match settings.get("permissions").map(|permissions| &permissions[key]) {
+        Some(Value::Array(rules)) => rules.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::String(rule)) => vec![rule.clone()],
+        _ => Vec::new(),
+    };
+    (list("deny"), list("ask"))
 }
 
 fn destination(places: &Places, update: &Value) -> Option<PathBuf> {

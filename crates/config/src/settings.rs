@@ -25,9 +25,11 @@ pub struct Permissions {
 
 #[derive(Clone, Default)]
 pub struct Settings {
-    /// Everything, unknown keys too. `hooks` holds exactly those that should run.
+    /// Everything, unknown keys too.
     pub merged: Value,
     pub permissions: Permissions,
+    /// The hooks that should run, by where they stand, in rising precedence.
+    pub hooks: Vec<Sourced<Value>>,
     /// What the administrator alone says: for lists that nobody else may extend.
     pub managed: Value,
     /// To be laid over the environment of the process.
@@ -104,6 +106,7 @@ pub(crate) fn assemble(
         managed: Value::Object(merge_all(layers.iter().filter(|layer| layer.source == SourceKind::Managed))),
         skip_permissions: skip && !permissions.disable_bypass,
         permissions,
+        hooks: layers.iter().filter_map(|layer| Some(sourced(layer, layer.value.get("hooks")?.clone()))).collect(),
         env,
         api_key_helper,
         managed_claude_md,

@@ -1,6 +1,5 @@
 //! Making text from files safe to show: what a person cannot see, they cannot judge.
 
-use wire::deceives;
 pub(crate) use wire::visible;
 
 /// One line for a terminal: control characters spelled out too.
@@ -22,8 +21,7 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
         && name.chars().all(|c| {
             !c.is_whitespace()
                 && !c.is_control()
-                && !deceives(c)
-                && !matches!(c, '\u{200C}' | '\u{200D}')
+                && !wire::is_hidden(c)
                 && !matches!(c, '/' | '\\' | '<' | '>' | '`' | '"')
         })
 }
@@ -34,6 +32,8 @@ mod tests {
 
     #[test]
     fn hidden_characters_become_visible() {
+        assert_eq!(visible("plain é 👩‍💻"), "plain é 👩‍💻");
+        assert_eq!(visible("a\u{202E}b\u{E0041}"), "a[U+202E]b[U+E0041]");
         assert_eq!(one_line("a\u{1b}[31m\nb"), "a[U+001B][31m\\u{a}b");
     }
 

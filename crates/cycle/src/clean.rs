@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
+pub use wire::is_hidden;
+
 const TAB: &str = "    ";
 /// More marks than any script stacks on one letter only serve to paint over other lines.
 const MARKS_MAX: usize = 4;
@@ -104,15 +106,6 @@ fn joins_pictures(before: &str, after: Option<char>) -> bool {
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
-}
-
-/// Characters that take no room, or that change where others stand.
-pub fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

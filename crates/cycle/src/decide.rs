@@ -133,10 +133,11 @@ fn next(state: &mut State, effects: &mut Vec<Effect>) {
     let unsummarised = state.memory.iterations.saturating_sub(state.memory.summarised);
     let every = state.plan.summarise_every;
     if every > 0 && unsummarised >= every && !state.memory.progress.is_empty() {
-        state.phase = Phase::Summarising;
+        state.phase = Phase::Summarising(Spent::default());
         let entries = state.memory.progress.iter().cloned().collect();
         let earlier = state.memory.summary.clone();
-        return effects.push(Effect::Summarise { through: state.memory.iterations, earlier, entries });
+        effects.push(Effect::Summarise { through: state.memory.iterations, earlier, entries });
+        return wake_at_the_end(state, effects);
     }
     start(state, effects);
 }
@@ -185,9 +186,17 @@ impl Start {
 }
 
 fn spending(state: &mut State, tokens: Tokens, usd: f64, effects: &mut Vec<Effect>) {
-    if let Phase::Working(working) = &mut state.phase {
-        working.spent = Spent { time_ms: state.now.saturating_sub(working.since), usd, tokens };
-        hold_limits(state, effects);
+    match &mut state.phase {
+        Phase::Working(working) => {
+            working.spent = Spent { time_ms: state.now.saturating_sub(working.since), usd, tokens };
+            hold_limits(state, effects);
+        }
+        Phase::Summarising(spent) => {
+            *spent = Spent { time_ms: 0, usd, tokens };
+            // What it has used counts when it has ended; the limit then ends the run.
+            effects.extend(state.limit_reached().map(|_| Effect::StopAgent));
+        }
+        _ => {}
     }
 }
 
@@ -232,9 +241,10 @@ fn summarised(
     tokens: Tokens,
     effects: &mut Vec<Effect>,
 ) {
-    if state.phase != Phase::Summarising {
+    if !matches!(state.phase, Phase::Summarising(_)) {
         return;
     }
+    state.phase = Phase::New;
     let failed = summary.is_none();
     let summary = summary.or_else(|| state.memory.summary.clone()).unwrap_or_default();
     if failed {
@@ -252,8 +262,17 @@ fn tick(state: &mut State, effects: &mut Vec<Effect>) {
         Phase::Working(_) => hold_limits(state, effects),
         Phase::Waiting(until) if state.now >= *until => next(state, effects),
         Phase::Waiting(until) => effects.push(Effect::Wake(*until)),
+        Phase::Summarising(_) | Phase::Checking(_) | Phase::Asking => match state.limit_reached() {
+            Some(reason) => iteration::out_of_time(state, &reason, effects),
+            None => wake_at_the_end(state, effects),
+        },
         _ => {}
     }
+}
+
+/// Time passes as well where no agent works.
+fn wake_at_the_end(state: &State, effects: &mut Vec<Effect>) {
+    effects.extend(state.time_ends().map(Effect::Wake));
 }
 
 fn steer(state: &mut State, text: String, effects: &mut Vec<Effect>) {

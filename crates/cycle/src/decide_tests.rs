@@ -9,6 +9,9 @@ use serde_json::json;
 
 const PROMISE: &str = "<promise>COMPLETE</promise>";
 
+#[path = "decide_limits_tests.rs"]
+mod limits;
+
 struct Bench {
     state: State,
     now: u64,
@@ -112,13 +115,13 @@ fn check(passed: bool, output: &str) -> CheckFinished {
     CheckFinished { iteration: 1, command: "make".into(), passed, exit_code, output: output.into(), duration_ms: 1 }
 }
 
-fn limits(iterations: u32) -> Plan {
+fn at_most(iterations: u32) -> Plan {
     Plan { limits: Limits { iterations, ..Limits::default() }, ..Plan::default() }
 }
 
 #[test]
 fn adversary_41_a_promise_on_the_last_iteration_is_success() {
-    let mut bench = Bench::new(limits(2));
+    let mut bench = Bench::new(at_most(2));
     bench.said("one step");
     assert_eq!(bench.started().map(|start| start.iteration), Some(2));
     bench.said(PROMISE);
@@ -127,7 +130,7 @@ fn adversary_41_a_promise_on_the_last_iteration_is_success() {
 
 #[test]
 fn without_a_promise_the_iterations_run_out() {
-    let mut bench = Bench::new(limits(3));
+    let mut bench = Bench::new(at_most(3));
     for _ in 0..3 {
         assert_eq!(bench.ended(), None);
         bench.said("a step");
@@ -153,7 +156,7 @@ fn adversary_43_without_a_limit_of_iterations_the_others_hold() {
         }
         assert_eq!((bench.ended(), count), (Some(VerdictKind::Limit), most), "{limits:?}");
     }
-    let mut idle = Bench::new(limits(0));
+    let mut idle = Bench::new(at_most(0));
     let mut count = 0;
     while idle.ended().is_none() && count < 100 {
         idle.now += 1;
@@ -294,7 +297,7 @@ fn limited(until: Option<u64>) -> Box<Report> {
 
 #[test]
 fn adversary_46_a_usage_limit_waits_and_does_not_count() {
-    let mut bench = Bench::new(limits(1));
+    let mut bench = Bench::new(at_most(1));
     bench.give(Input::AgentEnded(limited(Some(500_000))));
     assert!(bench.last.contains(&Effect::Wake(501_000)), "{:?}", bench.last);
     bench.now = 400_000;
@@ -369,7 +372,7 @@ fn pause_holds_after_the_iteration_and_steering_reaches_the_agent() {
 
 #[test]
 fn every_tenth_iteration_is_summarised_and_paid_for() {
-    let mut bench = Bench::new(limits(0));
+    let mut bench = Bench::new(at_most(0));
     for step in 0..10 {
         bench.said(&format!("step {step}"));
     }
@@ -393,7 +396,7 @@ fn continue_mode_goes_on_in_the_session() {
 
 #[test]
 fn a_recording_folds_to_what_the_run_knew() {
-    let mut bench = Bench::new(limits(0));
+    let mut bench = Bench::new(at_most(0));
     bench.give(Input::Steer("hello".into()));
     bench.said("one");
     bench.give(Input::AgentEnded(limited(Some(500_000))));

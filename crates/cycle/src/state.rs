@@ -31,7 +31,8 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Phase {
     New,
-    Summarising,
+    /// With what the summariser has used so far.
+    Summarising(Spent),
     Working(Working),
     Checking(Box<Report>),
     /// Until then, before the next iteration.
@@ -118,6 +119,11 @@ impl State {
         self.memory.fold(event);
     }
 
+    /// Whether a person's answer is waited for.
+    pub fn is_asking(&self) -> bool {
+        self.phase == Phase::Asking
+    }
+
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
@@ -139,7 +145,7 @@ impl State {
 
     pub(crate) fn run_spent(&self) -> Spent {
         let working = match &self.phase {
-            Phase::Working(working) => Spent { time_ms: 0, ..working.spent },
+            Phase::Working(Working { spent, .. }) | Phase::Summarising(spent) => Spent { time_ms: 0, ..*spent },
             _ => Spent::default(),
         };
         // Wall time runs between events too.
@@ -165,6 +171,13 @@ impl State {
         let limits = &self.plan.limits;
         let run = limits.run.reached(self.run_spent()).map(|words| format!("limit of the run: {words}"));
         run.or_else(|| limits.day.reached(self.day_spent()).map(|words| format!("limit of the day: {words}")))
+    }
+
+    /// When the time of the run or the day is used up, where it is limited.
+    pub(crate) fn time_ends(&self) -> Option<u64> {
+        let limits = &self.plan.limits;
+        let left = limits.run.left(self.run_spent()).tighter(limits.day.left(self.day_spent())).time_ms?;
+        Some(self.now.saturating_add(left))
     }
 
     pub(crate) fn allowance(&self) -> Allowance {

@@ -2,7 +2,7 @@
 //!
 //! Read from plain JSON, field by field, as tools are.
 
-use crate::text::cut;
+use crate::text::shown;
 use crate::tool::DESCRIPTION_MAX;
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,7 @@ impl Prompt {
             full_name: String::new(),
             server: server.to_owned(),
             name,
-            description: cut(&described, DESCRIPTION_MAX),
+            description: shown(&described, DESCRIPTION_MAX),
             arguments: arguments.collect(),
         })
     }

@@ -9,7 +9,7 @@ use crate::deps::Deps;
 use crate::message;
 use crate::prompt::{self, Prompt};
 use crate::table::{Connection, State, Status, Table};
-use crate::text::cut;
+use crate::text::shown;
 use crate::tool::{DESCRIPTION_MAX, Tool};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, GetPromptRequest, GetPromptRequestParams, ReadResourceRequest,
@@ -94,7 +94,7 @@ impl Servers {
         let told = |config: &Rc<ServerConfig>| {
             let Some(State::Connected(connection)) = self.table.state(&config.name) else { return None };
             let text = connection.info.as_ref()?.instructions.as_deref().filter(|text| !text.trim().is_empty())?;
-            Some((config.name.clone(), cut(&wire::visible(text), DESCRIPTION_MAX)))
+            Some((config.name.clone(), shown(text, DESCRIPTION_MAX)))
         };
         self.table.configs().iter().filter_map(told).collect()
     }

@@ -3,6 +3,11 @@
 /// Said in place of what was cut.
 const CUT: &str = "…";
 
+/// Words of a server as people and models may see them: nothing in them hides.
+pub(crate) fn shown(text: &str, max: usize) -> String {
+    cut(&wire::visible(text), max)
+}
+
 /// At most `max` bytes of the text, never within a character, with a mark where something is missing.
 pub(crate) fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {

@@ -4,7 +4,7 @@
 //! description, not the tool, and never the others.
 
 use crate::schema::flattened;
-use crate::text::cut;
+use crate::text::shown;
 use serde_json::{Map, Value, json};
 
 /// Of a tool's description: it is paid for in every request.
@@ -58,9 +58,11 @@ impl Tool {
             full_name: String::new(),
             server: server.to_owned(),
             name: name.to_owned(),
-            title: text(given.get("title")).or_else(|| text(given.pointer("/annotations/title"))),
-            description: cut(&text(given.get("description")).unwrap_or_default(), DESCRIPTION_MAX),
-            schema: flattened(given.get("inputSchema")),
+            title: text(given.get("title"))
+                .or_else(|| text(given.pointer("/annotations/title")))
+                .map(|title| shown(&title, DESCRIPTION_MAX)),
+            description: shown(&text(given.get("description")).unwrap_or_default(), DESCRIPTION_MAX),
+            schema: plain_words(flattened(given.get("inputSchema"))),
             // The protocol's own defaults: what is not said is the worse.
             read_only: hint("readOnlyHint").unwrap_or(false),
             destructive: hint("destructiveHint").unwrap_or(true),
@@ -79,6 +81,25 @@ impl Tool {
     pub(crate) fn shown(&self) -> Value {
         json!({"name": self.name, "description": self.description, "annotations": self.hints})
     }
+}
+
+/// The schema with nothing hidden in what it says about itself.
+fn plain_words(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(fields) => {
+            for (key, value) in fields.iter_mut() {
+                *value = match value.take() {
+                    Value::String(words) if matches!(key.as_str(), "description" | "title") => {
+                        Value::String(wire::visible(&words).into_owned())
+                    }
+                    other => plain_words(other),
+                };
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = plain_words(item.take())),
+        _ => {}
+    }
+    schema
 }
 
 #[cfg(test)]
@@ -113,6 +134,15 @@ mod tests {
         );
         assert_eq!(tool.meta, meta);
         assert_eq!(tool.shown()["annotations"], json!({"readOnly": true, "destructive": false}));
+    }
+
+    #[test]
+    fn nothing_hides_in_what_a_tool_says() {
+        let given = json!({"name": "t", "description": "a\u{200b}b", "title": "x\u{202e}",
+            "inputSchema": {"type": "object", "properties": {"p": {"type": "string", "description": "c\u{e0041}"}}}});
+        let tool = read(&given).unwrap();
+        assert_eq!((tool.description.as_str(), tool.title.as_deref()), ("a[U+200B]b", Some("x[U+202E]")));
+        assert_eq!(tool.schema["properties"]["p"], json!({"type": "string", "description": "c[U+E0041]"}));
     }
 
     #[test]

@@ -1,17 +1,27 @@
 //! A scripted Messages API on loopback: rehearse a run without spending a token, and our own test server.
 //!
 //! A [`Script`] is data (`script`), what a request gets is decided purely (`playbook`, `sse`, `expect`),
-//! and only `http` and `server` touch a socket. Deliberately absent: TLS, authentication, and any
-//! opinion on what an agent should send beyond a turn's own `expect`.
+//! and only `http` and `server` touch a socket. A [`Relay`] stands before a real API and writes down what
+//! goes by (`relay`, `tape`), without secrets (`redact`), in a form that is a script again (`heard`).
+//! Deliberately absent: TLS towards agents, authentication, and any opinion on what an agent should send
+//! beyond a turn's own `expect`.
 
+mod asked;
 mod expect;
+mod heard;
 mod http;
 mod playbook;
 mod record;
+mod redact;
+mod relay;
 mod script;
 mod server;
 mod sse;
+mod tape;
 
 pub use record::Recorded;
+pub use redact::Redactor;
+pub use relay::Relay;
 pub use script::{Script, ScriptError, Turn};
 pub use server::{Mock, Server, serve};
+pub use tape::{Exchange, Tape, private_file};

@@ -1,8 +1,11 @@
 //! Which answer a request gets. Pure: requests in, replies out, no socket and no clock.
 
+use crate::asked::Asked;
 use crate::sse::{Answer, Number, event};
+use crate::tape::Exchange;
 use crate::{Recorded, Script, Turn, expect};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What the model says once the script has ended.
@@ -20,6 +23,8 @@ pub(crate) struct Playbook {
     script: Script,
     tooled: usize,
     untooled: usize,
+    /// Said before the script goes on.
+    first: VecDeque<Turn>,
 }
 
 /// An answer, ready to be written.
@@ -55,7 +60,12 @@ pub(crate) enum End {
 
 impl Playbook {
     pub(crate) fn new(script: Script) -> Self {
-        Self { script, tooled: 0, untooled: 0 }
+        Self { script, tooled: 0, untooled: 0, first: VecDeque::new() }
+    }
+
+    /// The next request that offers tools gets this; the script goes on after it.
+    pub(crate) fn interpose(&mut self, turn: Turn) {
+        self.first.push_back(turn);
     }
 
     pub(crate) fn reply(&mut self, request: &Recorded) -> Reply {
@@ -73,7 +83,7 @@ impl Playbook {
     }
 
     fn message(&mut self, request: &Recorded) -> Reply {
-        let (turn, number) = self.next(request.has_tools());
+        let (turn, number) = self.next(request);
         let tag = number.tag();
         if let Some(difference) = turn.expect.as_ref().and_then(|wanted| expect::difference(wanted, &request.body)) {
             let place = format!("the script expected something else of request {tag}: {difference}");
@@ -84,19 +94,31 @@ impl Playbook {
         perform(&Answer { turn: &turn, number, model }, streams)
     }
 
-    fn next(&mut self, tooled: bool) -> (Turn, Number) {
-        if !tooled {
+    fn next(&mut self, request: &Recorded) -> (Turn, Number) {
+        if !request.has_tools() {
             self.untooled += 1;
-            let scripted = self.script.untooled.get(self.untooled - 1).cloned();
+            let scripted = self.script.untooled.get(self.untooled - 1).cloned().or_else(|| self.recorded(request));
             return (scripted.unwrap_or_else(|| Turn::text(UNTOOLED)), Number::Untooled(self.untooled));
         }
         self.tooled += 1;
+        let number = Number::Tooled(self.tooled);
+        if let Some(turn) = self.first.pop_front().or_else(|| self.recorded(request)) {
+            return (turn, number);
+        }
         let turn = match (self.script.turns.get(self.tooled - 1), self.script.turns.last()) {
             (Some(turn), _) => turn.clone(),
             (None, Some(last)) if last.calls_a_tool() => last.clone(),
             _ => Turn::text(EXHAUSTED),
         };
-        (turn, Number::Tooled(self.tooled))
+        (turn, number)
+    }
+
+    /// Of the answers that are left, the first of those that fit best.
+    fn recorded(&mut self, request: &Recorded) -> Option<Turn> {
+        let asked = Asked::of(&request.body);
+        let fit = |(at, exchange): (usize, &Exchange)| Some((asked.fit(&exchange.asked)?, std::cmp::Reverse(at)));
+        let (_, std::cmp::Reverse(best)) = self.script.recorded.iter().enumerate().filter_map(fit).max()?;
+        Some(self.script.recorded.remove(best).turn)
     }
 
     fn models(&self) -> Value {

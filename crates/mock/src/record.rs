@@ -1,12 +1,11 @@
 //! A request as it arrived, for tests to look at and for the log.
 
+use crate::redact::{REDACTED, Redactor};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Headers whose value is a credential; a log shows only that they were there.
-const SECRET_HEADERS: [&str; 4] = ["x-api-key", "authorization", "proxy-authorization", "cookie"];
-
-const REDACTED: &str = "[redacted]";
+pub(crate) const SECRET_HEADERS: [&str; 4] = ["x-api-key", "authorization", "proxy-authorization", "cookie"];
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
@@ -27,16 +26,17 @@ impl Recorded {
         self.body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty())
     }
 
-    /// One line of the request log, newline included, without credentials.
-    pub fn log_line(&self) -> String {
+    /// One line of the request log, newline included, without secrets.
+    pub fn log_line(&self, redactor: &Redactor) -> String {
         let headers: BTreeMap<&str, &str> = self
             .headers
             .iter()
             .map(|(name, value)| (&**name, if SECRET_HEADERS.contains(&&**name) { REDACTED } else { value }))
             .collect();
-        let line = json!({
+        let mut line = json!({
             "at_ms": self.at_ms, "method": self.method, "path": self.path, "headers": headers, "body": self.body,
         });
+        redactor.value(&mut line);
         format!("{line}\n")
     }
 
@@ -56,10 +56,10 @@ mod tests {
             method: "POST".into(),
             path: "/v1/messages?beta=true".into(),
             headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-            body: json!({"tools": []}),
+            body: json!({"tools": [], "text": format!("sk-{}", "7".repeat(20))}),
             at_ms: 3,
         };
-        let line = recorded.log_line();
+        let line = recorded.log_line(&Redactor::new([]));
         assert!(!line.contains("sk-") && line.contains("*/*") && line.ends_with("}\n"), "{line}");
         assert_eq!((recorded.route(), recorded.has_tools()), ("/v1/messages", false));
     }

@@ -1,5 +1,6 @@
 //! What the model will say: a list of turns, read from JSON with errors that name the place.
 
+use crate::tape::{self, Exchange};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ pub struct Script {
     pub turns: Vec<Turn>,
     /// Answers to requests without tools (titles, summaries, page digests); "ok" once they run out.
     pub untooled: Vec<Turn>,
+    /// Of a recording, in its order; each goes to the request that is most like its own.
+    pub recorded: Vec<Exchange>,
 }
 
 /// One answer. The default is an empty message that ends the turn.
@@ -65,16 +68,22 @@ pub enum ScriptError {
     UnknownKey(String),
     #[error("{place}: {why}")]
     BadTurn { place: String, why: String },
+    #[error("the recording holds no answers")]
+    NothingRecorded,
 }
 
 impl Script {
+    /// A script, or a recording of [`crate::Relay`].
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
+        if tape::is_recording(text) {
+            return Ok(Self { recorded: tape::read(text)?, ..Self::default() });
+        }
         Self::from_value(serde_json::from_str(text)?)
     }
 
     pub fn from_value(value: Value) -> Result<Self, ScriptError> {
         match value {
-            Value::Array(_) => Ok(Self { turns: turns("turns", value)?, untooled: Vec::new() }),
+            Value::Array(_) => Ok(Self { turns: turns("turns", value)?, ..Self::default() }),
             Value::Object(map) => {
                 let mut script = Self::default();
                 for (key, value) in map {
@@ -94,7 +103,8 @@ impl Script {
     /// Replaces a placeholder such as `$WD` in every text the script sends or expects.
     #[must_use]
     pub fn substitute(mut self, from: &str, to: &str) -> Self {
-        for turn in self.turns.iter_mut().chain(&mut self.untooled) {
+        let recorded = self.recorded.iter_mut().map(|exchange| &mut exchange.turn);
+        for turn in self.turns.iter_mut().chain(&mut self.untooled).chain(recorded) {
             turn.substitute(from, to);
         }
         self
@@ -147,7 +157,7 @@ fn turns(list: &str, value: Value) -> Result<Vec<Turn>, ScriptError> {
     items.into_iter().enumerate().map(|(index, item)| turn(&format!("{list}[{index}]"), item)).collect()
 }
 
-fn turn(place: &str, value: Value) -> Result<Turn, ScriptError> {
+pub(crate) fn turn(place: &str, value: Value) -> Result<Turn, ScriptError> {
     let bad = |place: String, why: &str| ScriptError::BadTurn { place, why: why.into() };
     if !value.is_object() {
         return Err(bad(place.into(), &format!("must be an object, not {}", kind(&value))));

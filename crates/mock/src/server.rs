@@ -2,7 +2,7 @@
 
 use crate::http::{Request, read_request, write_reply};
 use crate::playbook::{End, Playbook};
-use crate::{Recorded, Script};
+use crate::{Recorded, Script, Turn};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
@@ -22,14 +22,14 @@ type Listener = dyn Fn(&Recorded) + Send + Sync;
 /// A mock API that has its address and waits to be run: `ralph mock` prints the address in between.
 pub struct Server {
     listener: StdListener,
-    script: Script,
+    playbook: Arc<Mutex<Playbook>>,
 }
 
 impl Server {
     pub fn bind(script: Script, addr: SocketAddr) -> io::Result<Self> {
         let listener = StdListener::bind(addr)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, script })
+        Ok(Self { listener, playbook: Arc::new(Mutex::new(Playbook::new(script))) })
     }
 
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -39,11 +39,7 @@ impl Server {
     /// Answers until dropped. `log` sees every request before it is answered.
     pub async fn run(self, log: impl Fn(&Recorded) + Send + Sync + 'static) -> io::Result<()> {
         let listener = TcpListener::from_std(self.listener)?;
-        let stage = Arc::new(Stage {
-            playbook: Mutex::new(Playbook::new(self.script)),
-            started: Instant::now(),
-            log: Box::new(log),
-        });
+        let stage = Arc::new(Stage { playbook: self.playbook, started: Instant::now(), log: Box::new(log) });
         // Owned here so that dropping the server drops its connections, stalled ones included.
         let mut connections = tokio::task::JoinSet::new();
         loop {
@@ -69,7 +65,7 @@ pub async fn serve(
 }
 
 struct Stage {
-    playbook: Mutex<Playbook>,
+    playbook: Arc<Mutex<Playbook>>,
     started: Instant,
     log: Box<Listener>,
 }
@@ -123,6 +119,7 @@ impl Stage {
 /// A mock API on a thread of its own, for tests and demos. Dropping it stops it.
 pub struct Mock {
     addr: SocketAddr,
+    playbook: Arc<Mutex<Playbook>>,
     journal: Arc<Journal>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -142,7 +139,7 @@ impl Mock {
 
     pub fn start_on(script: Script, addr: SocketAddr) -> io::Result<Self> {
         let server = Server::bind(script, addr)?;
-        let addr = server.local_addr()?;
+        let (addr, playbook) = (server.local_addr()?, Arc::clone(&server.playbook));
         let journal = Arc::new(Journal::default());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
@@ -161,12 +158,17 @@ impl Mock {
                 }
             });
         })?;
-        Ok(Self { addr, journal, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { addr, playbook, journal, stop: Some(stop), thread: Some(thread) })
     }
 
     /// What to give as `ANTHROPIC_BASE_URL`.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
+    }
+
+    /// The next request that offers tools gets this; then the script goes on.
+    pub fn interpose(&self, turn: Turn) {
+        lock(&self.playbook).interpose(turn);
     }
 
     /// Every request so far, in the order in which they were answered.

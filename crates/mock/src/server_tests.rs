@@ -108,6 +108,6 @@ fn a_reset_is_no_ordinary_end() {
         let mut stream = connect(&mock);
         send(&mut stream, "");
         let error = stream.read_to_end(&mut Vec::new()).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
     }
 }

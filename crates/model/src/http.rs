@@ -64,6 +64,12 @@ pub(crate) fn build(config: &ClientConfig, endpoint: &Url) -> Result<Stack, Stri
     Ok(Stack { http, skipped_ca })
 }
 
+/// The HTTP client of this configuration's own endpoint, for a relay before it.
+pub fn endpoint_client(config: &ClientConfig) -> Result<reqwest::Client, String> {
+    let endpoint = Url::parse(&config.base_url).map_err(|error| format!("the API address is no URL: {error}"))?;
+    build(config, &endpoint).map(|stack| stack.http)
+}
+
 /// A client builder for other hosts, with this configuration's proxy and certificates.
 pub fn plain_client(config: &ClientConfig) -> Result<reqwest::ClientBuilder, String> {
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -27,7 +27,7 @@ pub use catalog::{Listing, ModelEnv, ModelInfo, Price, cost_usd, info, listing, 
 pub use client::Client;
 pub use config::{Auth, Backoff, ClientConfig, ClientError, ProxyEnv, Secret, Timeouts};
 pub use failure::{Failure, FailureKind};
-pub use http::{is_proxy_address, plain_client, proxy_host};
+pub use http::{endpoint_client, is_proxy_address, plain_client, proxy_host};
 pub use login::{LoginError, Tokens, refresh_login};
 pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};

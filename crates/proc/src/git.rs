@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(500);
 const COMPLAINT_MAX: usize = 500;
 
 /// Configuration that could run something, or look elsewhere, set to nothing.
-const PINS: [(&str, &str); 15] = [
+const PINS: [(&str, &str); 17] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -34,6 +34,9 @@ const PINS: [(&str, &str); 15] = [
     ("protocol.ext.allow", "never"),
     ("safe.bareRepository", "explicit"),
     ("submodule.recurse", "false"),
+    // A commit may start a collection, which asks a program of the repository's what to keep.
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
 ];
 
 /// Variables of ours that git may see.
@@ -83,9 +86,10 @@ impl Git {
     }
 
     /// For a repository that is there already: filters run on content as files are checked out, and their names
-    /// are the repository's to choose, so each is emptied by name.
+    /// are the repository's to choose, so each is emptied by name. To be done anew after anyone has worked there.
     pub async fn disarmed(mut self, folder: &Path, deadline: Duration) -> Self {
-        let listing = ["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff|merge)\."];
+        self.pins.clear();
+        let listing = ["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff|merge|hook)\."];
         let listed = self.run(folder, &listing.map(OsStr::new), deadline).await.unwrap_or_default();
         for name in listed.split('\0').filter(|name| !name.is_empty()) {
             match name.rsplit('.').next().unwrap_or_default() {
@@ -95,6 +99,24 @@ impl Git {
                 "required" => self.pins.push((name.to_owned(), "false".to_owned())),
                 _ => {}
             }
+            if let Some((hook, _)) = name.rsplit_once('.').filter(|_| name.starts_with("hook.")) {
+                self.pins.push((format!("{hook}.enabled"), "false".to_owned()));
+            }
+        }
+        self
+    }
+
+    /// The same, with a name for the commits it makes.
+    #[must_use]
+    pub fn signing_as(mut self, name: &str) -> Self {
+        let address = format!("{name}@localhost");
+        for (variable, value) in [
+            ("GIT_AUTHOR_NAME", name),
+            ("GIT_AUTHOR_EMAIL", &address),
+            ("GIT_COMMITTER_NAME", name),
+            ("GIT_COMMITTER_EMAIL", &address),
+        ] {
+            self.env.push((variable.into(), value.into()));
         }
         self
     }

@@ -171,6 +171,13 @@ impl Running {
         self.ending.get_or_insert(AgentEnd::Stopped);
     }
 
+    /// Kills the process itself, as a fault of its own would.
+    pub(crate) fn crash(&self) {
+        let pid = i32::try_from(self.child.pid()).ok().and_then(rustix::process::Pid::from_raw);
+        // It may be gone already, which is as good.
+        let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+    }
+
     pub(crate) fn last_words(&self) -> String {
         self.child.last_words()
     }

@@ -6,7 +6,7 @@ use crate::git::{Git, Snapshot};
 use crate::job::{Job, Sink};
 use crate::record::Recorder;
 use crate::transport::Need;
-use crate::{Lock, LockError, RunsError, direnv, prompt, replay, resets, runs, summary};
+use crate::{Lock, LockError, RunsError, answers, direnv, prompt, rehearsal, replay, resets, runs, summary};
 use cycle::{
     AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Report, Resumed,
     RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
@@ -71,9 +71,13 @@ pub async fn run(
                 inputs.extend(body.perform(effect).await);
             }
         }
+        let asking = body.state.is_asking();
         let happened = tokio::select! {
             biased;
             command = commands.recv(), if listening => Happened::Command(command),
+            answer = answers::next(&body.job.folder, &body.run), if asking => {
+                Happened::Command(Some(Command::Answer(answer)))
+            }
             happened = body.doing.next() => happened,
             () = until(body.wake) => Happened::Tick,
         };
@@ -88,8 +92,9 @@ fn now() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
 }
 
-/// Clocks jump and machines sleep: a long wait looks at the clock again and again.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// Clocks jump and machines sleep: a long wait looks at the clock again and again. Often enough for a
+/// countdown, too.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 async fn until(wake: Option<u64>) {
     match wake {
@@ -147,7 +152,8 @@ impl<'a> Body<'a> {
             None => None,
         };
         let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
-        let plan = job.settings.plan(!checks.is_empty(), job.attended, offset);
+        let attended = job.attended || job.settings.waits_for_answers();
+        let plan = job.settings.plan(!checks.is_empty(), attended, offset);
         let today = day::read(&job.folder, now(), offset);
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let state = State::new(plan, memory, today, tree, now());
@@ -217,6 +223,9 @@ impl<'a> Body<'a> {
         match effect {
             Effect::Emit(kind) => {
                 let ended = matches!(kind, EventKind::IterationEnded { .. });
+                if matches!(kind, EventKind::Question(_)) {
+                    answers::forget(&self.job.folder, &self.run);
+                }
                 // Remembered when it was decided.
                 self.publish(&kind.at(now()), false);
                 if ended {
@@ -236,7 +245,7 @@ impl<'a> Body<'a> {
                 }
             }
             Effect::StopAgent => {
-                if let Doing::Agent(work) = &mut self.doing {
+                if let Doing::Agent(work) | Doing::Summary(work, _) = &mut self.doing {
                     work.running.stop();
                 }
             }

@@ -22,6 +22,13 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
+/// For reading, where it is a file and no link.
+pub(crate) fn existing(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+}
+
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     open(path, OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK)
 }

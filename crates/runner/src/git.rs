@@ -1,47 +1,25 @@
-//! What changed, by git's account. Every call is hardened: the repository's configuration is data that
+//! What changed, by git's account. Every call goes through `proc::Git`: the repository's configuration is data that
 //! an agent may have written, and none of it may run anything.
 
-use crate::command::{capture, get, on_path};
 use cycle::{Changes, FileChange};
 use proc::Env;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A status of a huge tree takes seconds; more than this is a broken disk.
 const DEADLINE: Duration = Duration::from_mins(1);
-const OUTPUT_MAX: usize = 4 * 1024 * 1024;
 /// Changed files whose content is looked at; of the others only size and time.
 const CONTENT_MAX: u64 = 1024 * 1024;
 const COMMITS_MAX: &str = "--max-count=20";
 
-/// Configuration that could run something, or look elsewhere, set to nothing.
-const PINS: [(&str, &str); 14] = [
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
-    ("core.pager", "cat"),
-    ("core.sshCommand", "false"),
-    ("core.attributesFile", "/dev/null"),
-    ("core.quotePath", "false"),
-    ("diff.external", ""),
-    ("gpg.program", "false"),
-    ("log.showSignature", "false"),
-    ("commit.gpgSign", "false"),
-    ("safe.bareRepository", "explicit"),
-    ("submodule.recurse", "false"),
-    // A commit may start a collection, which asks a program of the repository's what to keep.
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-];
-
 /// A repository to ask. `None` where there is none, or no git.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
-    program: PathBuf,
+    git: proc::Git,
     folder: PathBuf,
-    env: Env,
 }
 
 /// The state of the files at one moment.
@@ -55,41 +33,19 @@ pub(crate) struct Snapshot {
 
 impl Git {
     pub(crate) async fn open(folder: &Path, env: &Env) -> Option<Self> {
-        let path = get(env, "PATH")?;
-        let program = on_path("git", path)?;
-        let git = Self { program, folder: folder.to_owned(), env: git_env(env) };
+        let git = Self { git: proc::Git::find(env)?.signing_as("ralph"), folder: folder.to_owned() };
         git.run(&["rev-parse", "--is-inside-work-tree"]).await.filter(|answer| answer.trim() == "true")?;
         Some(git)
     }
 
-    /// Filters run on content during a mere status. Their names are the repository's to choose, so each is
-    /// emptied by name, and anew each time: the agent that has just worked here may have added some.
+    /// Anew each time: the agent that has just worked here may have added filters.
     async fn disarmed(&self) -> Self {
-        let listed =
-            self.run(&["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff|hook)\."]).await;
-        let names: Vec<String> =
-            listed.unwrap_or_default().split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let dangerous = |name: &&String| {
-            let last = name.rsplit('.').next().unwrap_or_default();
-            ["clean", "smudge", "process", "textconv", "command"].contains(&last)
-        };
-        let mut pins: Vec<(String, &str)> = PINS.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        pins.extend(names.iter().filter(dangerous).map(|name| (name.clone(), "")));
-        pins.extend(names.iter().filter(|name| name.ends_with(".required")).map(|name| (name.clone(), "false")));
-        let hooks = names.iter().filter(|name| name.starts_with("hook.")).filter_map(|name| name.rsplit_once('.'));
-        pins.extend(hooks.map(|(hook, _)| (format!("{hook}.enabled"), "false")));
-        let mut git = self.clone();
-        pin(&mut git.env, &pins);
-        git
+        Self { git: self.git.clone().disarmed(&self.folder, DEADLINE).await, folder: self.folder.clone() }
     }
 
     async fn run(&self, args: &[&str]) -> Option<String> {
-        let mut words = vec!["--no-optional-locks", "--no-pager"];
-        words.extend(args);
-        let done =
-            capture(self.program.as_os_str(), &words, &self.folder, self.env.clone(), DEADLINE, OUTPUT_MAX).await;
-        let done = done.ok().filter(|done| done.exit.success())?;
-        Some(String::from_utf8_lossy(&done.stdout).into_owned())
+        let words: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+        self.git.run(&self.folder, &words, DEADLINE).await.ok()
     }
 
     async fn head(&self) -> Option<String> {
@@ -163,36 +119,6 @@ impl Git {
 
 /// What every repository compares its first commit with.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-
-fn git_env(env: &Env) -> Env {
-    let kept = |name: &OsString| ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"].iter().any(|known| name == known);
-    let mut clean: Env = env.iter().filter(|(name, _)| kept(name)).cloned().collect();
-    for (name, value) in [
-        ("GIT_CONFIG_NOSYSTEM", "1"),
-        ("GIT_CONFIG_GLOBAL", "/dev/null"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_ATTR_NOSYSTEM", "1"),
-        ("GIT_AUTHOR_NAME", "ralph"),
-        ("GIT_AUTHOR_EMAIL", "ralph@localhost"),
-        ("GIT_COMMITTER_NAME", "ralph"),
-        ("GIT_COMMITTER_EMAIL", "ralph@localhost"),
-    ] {
-        clean.push((name.into(), value.into()));
-    }
-    let pins: Vec<(String, &str)> = PINS.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    pin(&mut clean, &pins);
-    clean
-}
-
-fn pin(env: &mut Env, pins: &[(String, &str)]) {
-    env.retain(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_KEY_"));
-    env.retain(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_VALUE_"));
-    crate::command::set(env, "GIT_CONFIG_COUNT", Some(pins.len().to_string().as_ref()));
-    for (at, (name, value)) in pins.iter().enumerate() {
-        env.push((format!("GIT_CONFIG_KEY_{at}").into(), name.into()));
-        env.push((format!("GIT_CONFIG_VALUE_{at}").into(), value.into()));
-    }
-}
 
 fn numstat_entry(entry: &str) -> Option<FileChange> {
     let mut parts = entry.splitn(3, '\t');

@@ -1,15 +1,26 @@
 //! Against a real git in scratch repositories.
 
 use super::*;
+use crate::command::capture;
+
+const OUTPUT_MAX: usize = 64 * 1024;
 
 fn env() -> Env {
     vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()), ("HOME".into(), "/nonexistent".into())]
 }
 
 async fn sh(folder: &Path, script: &str) {
-    let mut env = git_env(&env());
-    env.retain(|(name, _)| !name.to_string_lossy().starts_with("GIT_CONFIG_"));
-    env.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
+    let mut env = env();
+    for (name, value) in [
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_AUTHOR_NAME", "test"),
+        ("GIT_AUTHOR_EMAIL", "test@localhost"),
+        ("GIT_COMMITTER_NAME", "test"),
+        ("GIT_COMMITTER_EMAIL", "test@localhost"),
+    ] {
+        env.push((name.into(), value.into()));
+    }
     let done = capture("/bin/sh".as_ref(), &["-ec", script], folder, env, DEADLINE, OUTPUT_MAX).await.unwrap();
     assert!(done.exit.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
 }

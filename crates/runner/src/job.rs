@@ -1,7 +1,7 @@
 //! What a run is given from outside.
 
 use crate::backend::Backend;
-use crate::{Folder, Settings};
+use crate::{Folder, Rehearsal, Settings};
 use cycle::LoopEvent;
 use jiff::tz::TimeZone;
 use proc::Env;
@@ -46,11 +46,16 @@ pub struct Job {
     pub resume: Option<String>,
     /// Somebody is there to answer questions.
     pub attended: bool,
+    /// What is to go wrong, where this is only a rehearsal.
+    pub rehearsal: Option<Rehearsal>,
 }
 
 /// Where events go. A sink must not fail the run: what it cannot write it drops.
 pub trait Sink {
     fn event(&mut self, event: &LoopEvent);
+
+    /// Time passes while nothing happens: a wait goes on.
+    fn tick(&mut self, _now: u64) {}
 }
 
 impl<F: FnMut(&LoopEvent)> Sink for F {

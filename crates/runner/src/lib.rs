@@ -5,6 +5,7 @@
 //! command line, and screens (they are sinks).
 
 mod agent;
+mod answers;
 mod backend;
 mod body;
 mod checks;
@@ -20,6 +21,7 @@ mod lock;
 mod plain;
 mod prompt;
 mod record;
+mod rehearsal;
 mod replay;
 mod resets;
 mod runs;
@@ -30,6 +32,7 @@ mod thinking;
 mod transport;
 mod watch;
 
+pub use answers::answer_live;
 pub use backend::{Backend, BackendError, choose};
 pub use body::{Command, RunError, run};
 pub use folder::Folder;
@@ -37,6 +40,7 @@ pub use init::{Made, init};
 pub use job::{Auth, Job, Sink};
 pub use lock::{Lock, LockError};
 pub use plain::{JsonSink, PlainSink};
+pub use rehearsal::Rehearsal;
 pub use replay::{ReplayError, replay};
 pub use runs::{RunInfo, RunsError, answer, find, list, load};
 pub use settings::{OutputFormat, Reasoning, SandboxWish, Settings, SettingsError};

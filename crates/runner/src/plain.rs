@@ -21,10 +21,34 @@ pub(crate) struct Plain {
     open: HashMap<String, String>,
     /// Done and all, as last told.
     todo: (usize, usize),
+    /// A wait, and how much of it was left when it was last spoken of.
+    wait: Option<(u64, u64)>,
 }
 
+/// A wait is spoken of again when this much of it is left: often at its end, seldom before.
+const COUNTDOWN_MS: [u64; 8] = [10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000];
+/// Before that, once in so long.
+const COUNTDOWN_EVERY_MS: u64 = 3_600_000;
+
 impl Plain {
+    /// How long a wait still lasts, where it is time to say so.
+    pub(crate) fn countdown(&mut self, now: u64) -> Option<String> {
+        let (until, before) = self.wait?;
+        let left = until.saturating_sub(now);
+        let passed = |mark: &&u64| (left..before).contains(mark);
+        let due = COUNTDOWN_MS.iter().any(|mark| passed(&mark)) || before.saturating_sub(left) >= COUNTDOWN_EVERY_MS;
+        if left == 0 || !due {
+            return None;
+        }
+        self.wait = Some((until, left));
+        Some(format!("  still waiting, {} left", clock(left)))
+    }
+
     pub(crate) fn lines(&mut self, event: &LoopEvent) -> Vec<String> {
+        self.wait = match &event.kind {
+            EventKind::Waiting { until, .. } => Some((*until, until.saturating_sub(event.at))),
+            _ => None,
+        };
         let text = match &event.kind {
             EventKind::RunStarted(start) => {
                 self.folder = format!("{}/", start.folder);
@@ -154,6 +178,7 @@ fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
     let spent = format!("{} · {tokens} tokens · {}", usd(receipt.cost_usd), duration(receipt.duration_ms));
     let why = match (&receipt.outcome, &receipt.blocking) {
         (Outcome::Failed { .. } | Outcome::Cut | Outcome::Deferred, Some(why)) => format!("\n  {}", first_line(why)),
+        (Outcome::Blocked, _) => "\n  answer with: ralph answer \"…\"".to_owned(),
         _ => String::new(),
     };
     format!("iteration {iteration}: {outcome}{change} · {spent}{why}")
@@ -183,13 +208,23 @@ impl<W: Write> PlainSink<W> {
     pub fn new(out: W) -> Self {
         Self { out, plain: Plain::default() }
     }
+
+    fn write(&mut self, line: &str) {
+        // A reader that left is no reason to stop the run.
+        let _ = self.out.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.out.flush());
+    }
 }
 
 impl<W: Write> Sink for PlainSink<W> {
     fn event(&mut self, event: &LoopEvent) {
         for line in self.plain.lines(event) {
-            // A reader that left is no reason to stop the run.
-            let _ = self.out.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.out.flush());
+            self.write(&line);
+        }
+    }
+
+    fn tick(&mut self, now: u64) {
+        if let Some(line) = self.plain.countdown(now) {
+            self.write(&line);
         }
     }
 }

@@ -122,3 +122,16 @@ fn a_receipt_reads_well() {
     let receipt = Receipt { cost_usd: 0.5, duration_ms: 61_000, ..Receipt::default() };
     assert_eq!(receipt_lines(2, &receipt), "iteration 2: progress · $0.50 · 0 tokens · 1m 01s");
 }
+
+#[test]
+fn a_wait_is_counted_down_seldom_at_first_and_then_more_often() {
+    let mut plain = Plain::default();
+    let three_hours = 3 * 3_600_000;
+    let wait = EventKind::Waiting { iteration: 1, until: three_hours, reason: "limit".into() };
+    assert_eq!(plain.lines(&wait.at(0)).len(), 1);
+    let said: Vec<String> = (0..=three_hours / 1000).filter_map(|second| plain.countdown(second * 1000)).collect();
+    let left = ["2h 00m", "1h 00m", "30m 00s", "10m 00s", "5m 00s", "1m 00s", "30s", "10s"];
+    assert_eq!(said, left.map(|left| format!("  still waiting, {left} left")));
+    plain.lines(&EventKind::Resumed.at(1));
+    assert_eq!(plain.countdown(three_hours - 1000), None, "the wait is over");
+}

@@ -33,9 +33,15 @@ struct Player {
 }
 
 impl Player {
-    /// Logs of others have no times; order is all there is.
+    /// Logs of others have no times; order is all there is. What they wrote over many lines becomes one.
     fn foreign(&self, piece: &str) -> LoopEvent {
-        EventKind::Agent { iteration: 1, line: Verbatim::new(piece) }.at(self.at + 1)
+        let one_line = if piece.contains('\n') {
+            serde_json::from_str::<serde_json::Value>(piece)
+                .map_or_else(|_| piece.to_owned(), |value| value.to_string())
+        } else {
+            piece.to_owned()
+        };
+        EventKind::Agent { iteration: 1, line: Verbatim::new(&one_line) }.at(self.at + 1)
     }
 
     fn play(&mut self, event: &LoopEvent, each: &mut impl FnMut(&LoopEvent)) {
@@ -92,6 +98,7 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let mut kinds = Vec::new();
         let read = replay(&file, |event| {
+            assert!(!event.to_line().contains('\n'), "an event is one line");
             let value: serde_json::Value = serde_json::from_str(&event.to_line()).unwrap();
             kinds.push(value["type"].as_str().unwrap().to_owned());
         });

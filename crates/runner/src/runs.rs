@@ -16,6 +16,10 @@ pub enum RunsError {
     Io { file: PathBuf, source: std::io::Error },
     #[error("run {0} asks nothing")]
     NoQuestion(String),
+    #[error("run {0} did not take the answer; is it still running? 'ralph runs' tells")]
+    NotTaken(String),
+    #[error("{0}")]
+    Busy(String),
 }
 
 /// What a recording tells.

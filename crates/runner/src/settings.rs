@@ -55,6 +55,7 @@ pub struct Settings {
     #[serde(deserialize_with = "a_span")]
     pub failure_pause: Duration,
     pub on_failure: FailureWish,
+    pub on_question: QuestionWish,
     pub stuck: bool,
     pub summarise_every: u32,
 }
@@ -128,6 +129,16 @@ pub enum FailureWish {
     Stop,
 }
 
+/// What a run does whose agent asks a person, where nobody sits in front of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuestionWish {
+    #[default]
+    Stop,
+    /// For `ralph answer`.
+    Wait,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let plan = Plan::default();
@@ -167,6 +178,7 @@ impl Default for Settings {
             max_failures: plan.failures_max,
             failure_pause: Duration::from_millis(plan.failure_pause_ms),
             on_failure: FailureWish::Continue,
+            on_question: QuestionWish::Stop,
             stuck: true,
             summarise_every: plan.summarise_every,
         }
@@ -223,6 +235,10 @@ impl Settings {
     /// Whether agents are to use their own login and no key.
     pub fn wants_login(&self) -> bool {
         self.auth == AuthWish::Login
+    }
+
+    pub(crate) fn waits_for_answers(&self) -> bool {
+        self.on_question == QuestionWish::Wait
     }
 
     pub fn is_structured(&self) -> bool {

@@ -23,7 +23,7 @@ mod reader_tests;
 
 pub use entry::Stamp;
 pub use fork::copy_for_fork;
-pub use load::{Loaded, load, load_until};
+pub use load::{Loaded, TOOL_DEFERRED, load, load_until};
 pub use sidecar::write_agent_meta;
 pub use store::{Store, is_session_id, slug};
 pub use transcript::{Clock, Mirror, Transcript, UserExtra};

@@ -6,6 +6,10 @@ use crate::{SessionError, chain, history};
 use serde_json::Value;
 use std::path::Path;
 
+/// The `system` entry that says which call a hook put off: in `deferredToolUse`, with the entry that made the
+/// call in `sourceToolAssistantUUID`.
+pub const TOOL_DEFERRED: &str = "tool_deferred";
+
 /// A conversation as it stands in its file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
@@ -20,6 +24,8 @@ pub struct Loaded {
     pub lines: usize,
     /// Lines that could not be read: torn or foreign.
     pub skipped_lines: usize,
+    /// The entry of a tool call that was put off, where nothing has happened since. That call has no result.
+    pub deferred: Option<Value>,
     /// With [`load_until`]: the prompts whose turns lose something, in order.
     pub dropped_turns: Vec<String>,
 }
@@ -77,16 +83,24 @@ fn assemble(path: &Path, index: Index, leaf: usize) -> Result<Loaded, SessionErr
         }
         stored.push(message);
     }
+    let last = lines.again(index.nodes[leaf].span).map_err(unreadable)?;
+    let deferred = serde_json::from_slice::<Value>(last).ok().filter(|entry| entry["subtype"] == TOOL_DEFERRED);
+    let mut messages = history::messages(stored);
+    if deferred.is_some() {
+        // The stand-in for the result that is still to come.
+        messages.pop();
+    }
     let mut models = order.iter().rev().filter_map(|position| index.nodes[*position].model.as_ref());
     let model = models.find(|model| !model.starts_with('<')).cloned();
     Ok(Loaded {
-        messages: history::messages(stored),
+        messages,
         model,
         leaf: Some(index.nodes[leaf].uuid.clone()),
         last_prompt: index.last_prompt.or(prompt),
         title: index.custom_title.or(index.ai_title),
         lines: index.lines,
         skipped_lines: index.skipped_lines,
+        deferred,
         dropped_turns: Vec::new(),
     })
 }

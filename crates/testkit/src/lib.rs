@@ -3,15 +3,19 @@
 //! Dev-only. A test gets a [`World`] (temporary home, git repository, mock API), starts a binary in it as
 //! [`Run`] with scripted stdin, and looks at the [`Outcome`]; or it sits down at a [`Terminal`], presses keys
 //! and looks at the [`Screen`]. Everything ends by a deadline, with whatever the binary started.
-//! Deliberately absent: assertions, and any knowledge of what the binary does.
+//! Deliberately absent: assertions, and any knowledge of what the binary does; only
+//! [`looping`] knows a loop when it sees one.
 
 pub mod captures;
+pub mod looping;
 pub mod matching;
 mod pipes;
 mod run;
+mod service;
 mod terminal;
 mod world;
 
 pub use run::{Outcome, Run, RunError, Step};
+pub use service::Service;
 pub use terminal::{Left, Screen, Terminal, TerminalError};
 pub use world::{World, WorldError};

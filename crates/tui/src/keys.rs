@@ -32,6 +32,8 @@ pub enum Action {
     Play(Control),
     /// Somebody else wrote over the screen.
     Redraw,
+    /// Back to the shell for a while.
+    Suspend,
     Leave,
 }
 
@@ -40,6 +42,7 @@ pub fn press(state: &mut State, key: KeyEvent) -> Option<Action> {
     match key.code {
         KeyCode::Char('c') if control => return Some(interrupt(state)),
         KeyCode::Char('l') if control => return Some(Action::Redraw),
+        KeyCode::Char('z') if control => return Some(Action::Suspend),
         _ => {}
     }
     match std::mem::take(&mut state.reader.mode) {

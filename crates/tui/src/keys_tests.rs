@@ -56,6 +56,15 @@ fn ctrl_c_ends_gently_first() {
 }
 
 #[test]
+fn keys_of_every_terminal_work_whatever_is_being_typed() {
+    let mut state = at_80x24();
+    write(&mut state, "shello");
+    assert_eq!(control(&mut state, 'z'), Some(Action::Suspend));
+    assert_eq!(control(&mut state, 'l'), Some(Action::Redraw));
+    assert_eq!(write(&mut state, "\n"), Some(Action::Tell(Command::Steer("hello".into()))));
+}
+
+#[test]
 fn an_answer_may_be_a_number() {
     for (typed, answer) in [("a2\n", "postgres"), ("a9\n", "9"), ("amysql\n", "mysql")] {
         let mut state = fold_kinds([run_started(), started(1), asks(1, "q")]);

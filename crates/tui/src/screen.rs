@@ -30,6 +30,8 @@ const KEYS_PER_FRAME: usize = 64;
 pub struct Options {
     /// Milliseconds since 1970.
     pub clock: fn() -> u64,
+    /// Stops the process as Ctrl-Z does, and returns when it goes on.
+    pub suspend: fn(),
     /// Stay after the run's end until a person leaves. A run that somebody ended, or that never got to a
     /// verdict, is left at once all the same.
     pub hold: bool,
@@ -47,9 +49,9 @@ where
     show(&shared, &mut Live { tell, options, seen: 0, second: 0, shared: &shared })
 }
 
-/// Plays a recording until somebody leaves. Blocks.
-pub fn play(recording: Recording) -> io::Result<()> {
-    show(&Shared::default(), &mut Player::new(recording))
+/// Plays a recording until somebody leaves. Blocks. For `suspend` see [`Options`].
+pub fn play(recording: Recording, suspend: fn()) -> io::Result<()> {
+    show(&Shared::default(), &mut Playback { player: Player::new(recording), suspend })
 }
 
 #[derive(Default)]
@@ -80,6 +82,8 @@ trait Driver {
     fn frame(&mut self, state: &mut State, passed: Duration) -> bool;
     fn act(&mut self, state: &mut State, action: Action);
     fn finished(&self) -> bool;
+    /// See [`Options::suspend`].
+    fn suspend(&self);
     /// A person leaves.
     fn leave(&mut self) {}
 }
@@ -111,31 +115,44 @@ impl<T: FnMut(Command)> Driver for Live<'_, T> {
         self.shared.ended.load(Ordering::Acquire) && !(self.options.hold && self.shared.lock().worth_a_look())
     }
 
+    fn suspend(&self) {
+        (self.options.suspend)();
+    }
+
     /// A loop that watches for new work ends with its screen.
     fn leave(&mut self) {
         (self.tell)(Command::Finish);
     }
 }
 
-impl Driver for Player {
+struct Playback {
+    player: Player,
+    suspend: fn(),
+}
+
+impl Driver for Playback {
     fn frame(&mut self, state: &mut State, passed: Duration) -> bool {
-        self.step(state, u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
+        self.player.step(state, u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 
     fn act(&mut self, state: &mut State, action: Action) {
         if let Action::Play(control) = action {
-            self.control(state, control);
+            self.player.control(state, control);
         }
     }
 
     fn finished(&self) -> bool {
         false
     }
+
+    fn suspend(&self) {
+        (self.suspend)();
+    }
 }
 
 /// Draws and listens until the end.
 fn show(shared: &Shared, driver: &mut dyn Driver) -> io::Result<()> {
-    let _entered = Entered::enter()?;
+    let mut entered = Entered::enter()?;
     let mut canvas = Canvas::new()?;
     let mut drawn = Instant::now();
     let mut stale = true;
@@ -159,6 +176,13 @@ fn show(shared: &Shared, driver: &mut dyn Driver) -> io::Result<()> {
                 canvas.afresh = true;
                 stale = true;
             }
+            Heard::Suspend => {
+                drop(entered);
+                driver.suspend();
+                entered = Entered::enter()?;
+                canvas.afresh = true;
+                stale = true;
+            }
             Heard::Leave => {
                 driver.leave();
                 return Ok(());
@@ -171,6 +195,7 @@ enum Heard {
     Nothing,
     Something,
     Redraw,
+    Suspend,
     Leave,
 }
 
@@ -187,6 +212,7 @@ fn listen(shared: &Shared, driver: &mut dyn Driver, wait: Duration) -> io::Resul
             Event::Key(key) if key.kind != KeyEventKind::Release => match keys::press(&mut state, key) {
                 Some(Action::Leave) => return Ok(Heard::Leave),
                 Some(Action::Redraw) => return Ok(Heard::Redraw),
+                Some(Action::Suspend) => return Ok(Heard::Suspend),
                 Some(action) => driver.act(&mut state, action),
                 None => {}
             },

@@ -11,8 +11,8 @@ use ratatui::text::{Line, Span};
 const FROM: u16 = 80;
 /// What only repeats the feed in short has to have more room than that.
 const FROM_WITHOUT_TODO: u16 = 100;
-/// Blank row, cost.
-const BELOW: usize = 2;
+/// Blank row, tokens, cost.
+const BELOW: usize = 3;
 /// Done items above the first open one that stay in sight.
 const DONE_SHOWN: usize = 2;
 /// Iterations beneath a list of open work, which is worth more.
@@ -26,14 +26,15 @@ pub fn wanted(state: &State, width: u16) -> bool {
 
 pub fn lines(state: &State, area: Rect) -> Vec<Line<'static>> {
     let (width, height) = (usize::from(area.width), usize::from(area.height));
-    let with_cost = !state.past.is_empty() && height > BELOW;
-    let room = if with_cost { height - BELOW } else { height };
+    let with_sums = height > BELOW * 2;
+    let room = if with_sums { height - BELOW } else { height };
     let most = if state.todo.is_empty() { room } else { room / 2 };
     let past = iterations(state, width, most);
     let mut lines = todo(state, width, room - past.len());
     lines.extend(past);
-    if with_cost {
-        lines.resize(height - 1, Line::default());
+    if with_sums {
+        lines.resize(height + 1 - BELOW, Line::default());
+        lines.push(tokens(state, width));
         lines.push(cost(state, width));
     }
     lines
@@ -112,9 +113,15 @@ fn row(number: u32, mark: &str, word: &str, amount: &str, width: usize, style: S
     Line::styled(wrap::cut(&text, width), style)
 }
 
+fn tokens(state: &State, width: usize) -> Line<'static> {
+    let (label, sum) = (" tokens", amounts::count(state.spending().tokens.total()));
+    let gap = width.saturating_sub(label.len() + sum.len() + 1);
+    Line::styled(format!("{label}{}{sum}", " ".repeat(gap)), theme::DIM)
+}
+
 fn cost(state: &State, width: usize) -> Line<'static> {
     let label = " cost ";
-    let last = state.past.back().map(|past| amounts::usd(past.usd)).unwrap_or_default();
+    let last = amounts::usd(state.past.back().map_or(0.0, |past| past.usd));
     let room = width.saturating_sub(wrap::columns(label) + wrap::columns(&last) + 2);
     let bars = amounts::sparkline(state.past.iter().map(|past| &past.usd), room);
     let gap = " ".repeat(room - bars.chars().count() + 1);

@@ -179,6 +179,9 @@ pub struct Outcome {
     pub permission_denials: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Value>,
+    /// The call that a hook put off; the run ended before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred_tool_use: Option<Value>,
     /// Present, even as null, on `success`; absent on `error_…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_error_status: Option<Option<u16>>,

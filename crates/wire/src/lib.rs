@@ -20,4 +20,4 @@ pub use input::{Input, InputError, UserInput, UserMessage};
 pub use line::{LINE_MAX, encode, encode_mirror, encode_partial};
 pub use mode::PermissionMode;
 pub use usage::{CacheCreation, ModelUsage, ServerToolUse, Usage};
-pub use visible::{deceives, visible};
+pub use visible::{is_hidden, visible};

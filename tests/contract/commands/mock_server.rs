@@ -92,11 +92,13 @@ fn mistakes_are_one_line_that_names_the_place() {
         assert!(outcome.stderr.starts_with(&format!("error: {file}: {why}")), "{text}: {}", outcome.stderr);
     }
     script("[]");
-    let usage = "usage: ralph mock SCRIPT.json [--port N] [--log FILE]";
+    let usage =
+        "usage: ralph mock SCRIPT.json [--port N] [--log FILE] | ralph mock --record FILE [--upstream URL] [--port N]";
     for (words, line) in [
         (&["mock"][..], usage.to_owned()),
         (&["mock", "s.json", "--port"], format!("error: option '--port' needs a value. {usage}")),
         (&["mock", "s.json", "--port", "many"], format!("error: --port needs a port number. {usage}")),
+        (&["mock", "s.json", "--record", "r"], usage.to_owned()),
         (&["mock", "s.json", "--nope"], format!("error: unknown option '--nope'. {usage}")),
     ] {
         let outcome = run(&world, words);

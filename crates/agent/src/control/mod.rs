@@ -7,7 +7,10 @@ mod initialize;
 mod link;
 mod plugins;
 mod requests;
+mod roots;
+mod switch;
 mod usage;
 
 pub use link::{Link, LinkError};
 pub use requests::{change_mode, handle};
+pub use switch::switch_model;

@@ -1,6 +1,6 @@
 //! What the client asks of us.
 
-use super::{initialize, usage};
+use super::{initialize, roots, switch, usage};
 use crate::cancel::Why;
 use crate::shared::Shared;
 use serde_json::{Value, json};
@@ -15,6 +15,17 @@ const STOP_WAIT: Duration = Duration::from_secs(2);
 /// what the queue of prompts has to say to it.
 pub async fn handle(shared: &Rc<Shared>, request_id: String, request: Value, waiting: Value) {
     let subtype = request["subtype"].as_str().unwrap_or_default();
+    // What waits for hooks may wait for a line that the client has still to write; the next turn waits for it.
+    if switch::waits(shared, subtype, &request) {
+        let (shared, subtype) = (Rc::clone(shared), subtype.to_owned());
+        shared.live.ear.between.begin();
+        tokio::task::spawn_local(async move {
+            let answer = answer(&shared, &subtype, &request, waiting).await;
+            shared.live.ear.between.end();
+            respond(&shared, &request_id, answer).await;
+        });
+        return;
+    }
     // What talks to servers may take long and must not hold up the lines behind it.
     if subtype.starts_with("mcp_") && subtype != "mcp_status" {
         let shared = Rc::clone(shared);
@@ -48,9 +59,10 @@ async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value, waiting: Va
         }
         "cancel_async_message" => Ok(waiting),
         "set_permission_mode" => set_mode(shared, request).await,
-        "set_model" => set_model(shared, request),
+        "register_repo_root" => roots::register(shared, request),
         "set_max_thinking_tokens" => set_thinking(shared, request),
-        "apply_flag_settings" => apply_settings(shared, &request["settings"]),
+        "set_model" => switch::set_model(shared, &request["model"]).await,
+        "apply_flag_settings" => apply_settings(shared, &request["settings"]).await,
         "get_settings" => Ok(settings(shared)),
         "get_context_usage" => Ok(usage::context(shared)),
         "mcp_status" => Ok(crate::outside::status(shared)),
@@ -83,19 +95,6 @@ pub async fn change_mode(shared: &Shared, mode: PermissionMode) {
     }
 }
 
-fn set_model(shared: &Shared, request: &Value) -> Result<Value, String> {
-    let asking = &shared.options.asking;
-    let model = match &request["model"] {
-        Value::Null => asking.model.clone(),
-        Value::String(name) if name.is_empty() || name == "default" => asking.model.clone(),
-        Value::String(name) => model::resolve(name, &asking.model_env),
-        _ => return Err("set_model needs \"model\", a string or null".into()),
-    };
-    *shared.live.model.borrow_mut() = model;
-    shared.live.stale.set(true);
-    Ok(json!({}))
-}
-
 fn set_thinking(shared: &Shared, request: &Value) -> Result<Value, String> {
     let budget = match &request["max_thinking_tokens"] {
         Value::Null => shared.options.asking.thinking.flag_budget,
@@ -110,11 +109,11 @@ fn set_thinking(shared: &Shared, request: &Value) -> Result<Value, String> {
 }
 
 /// The settings that make a difference while a session runs; a null takes a value back.
-fn apply_settings(shared: &Shared, settings: &Value) -> Result<Value, String> {
+async fn apply_settings(shared: &Shared, settings: &Value) -> Result<Value, String> {
     let map = settings.as_object().ok_or("apply_flag_settings needs \"settings\", an object")?;
     for (key, value) in map {
         match key.as_str() {
-            "model" => drop(set_model(shared, &json!({"model": value}))?),
+            "model" => drop(switch::set_model(shared, value).await?),
             "effortLevel" => {
                 let own = shared.options.asking.effort.clone();
                 *shared.live.effort.borrow_mut() = value.as_str().map(str::to_owned).or(own);

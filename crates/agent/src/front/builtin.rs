@@ -34,7 +34,7 @@ pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Re
         }
         "context" => Ok(context(shared)),
         "cost" => Ok(cost(shared)),
-        "model" => Ok(model(shared, args)),
+        "model" => model(shared, args).await,
         _ => Ok(help(shared)),
     }
 }
@@ -82,14 +82,12 @@ fn cost(shared: &Shared) -> String {
     text.trim_end().to_owned()
 }
 
-fn model(shared: &Shared, args: &str) -> String {
+async fn model(shared: &Shared, args: &str) -> Result<String, String> {
     if args.is_empty() {
-        return format!("The model is {}.", shared.live.model.borrow());
+        return Ok(format!("The model is {}.", shared.live.model.borrow()));
     }
-    let id = model::resolve(args, &shared.options.asking.model_env);
-    shared.live.model.borrow_mut().clone_from(&id);
-    shared.live.stale.set(true);
-    format!("The model is now {id}.")
+    let id = crate::control::switch_model(shared, Some(args), "command").await?;
+    Ok(format!("The model is now {id}."))
 }
 
 fn help(shared: &Shared) -> String {

@@ -2,11 +2,11 @@
 
 use super::stdin::{self, Line};
 use super::{recall, warn};
-use crate::control;
 use crate::own::background;
 use crate::shared::Shared;
 use crate::state::{self, State};
 use crate::{InputFormat, StdinKind};
+use crate::{control, hearing};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -27,10 +27,12 @@ const FOR_EVER: Duration = Duration::from_hours(24);
 /// Something for a turn to start with.
 pub enum Work {
     Prompt(Box<UserInput>),
-    /// A background task finished after the turn that started it.
+    /// A background task finished after the turn that started it, or a hook has something to say.
     Notice {
         words: String,
     },
+    /// Go on with the call that was put off, without a prompt.
+    Deferred,
 }
 
 /// One thing that happened outside the turn.
@@ -38,6 +40,8 @@ pub enum Happened {
     Line(Option<Line>),
     Signal(ExitCode),
     Task(TaskEvent),
+    /// A hook in the background wants to be heard.
+    Woken(String),
     ReaderLeft,
 }
 
@@ -71,7 +75,9 @@ impl Desk {
             _ => Some(stdin::lines()?),
         };
         let lines_come = lines.is_some();
-        let queue = prompt.map(|text| Work::Prompt(Box::new(typed(text)))).into_iter().collect();
+        let waits = prompt.is_none() && input == InputFormat::Text && shared.live.deferred.borrow().is_some();
+        let first = prompt.map(|text| Work::Prompt(Box::new(typed(text)))).or(waits.then_some(Work::Deferred));
+        let queue = first.into_iter().collect();
         Ok(Self {
             queue,
             lines,
@@ -157,6 +163,7 @@ impl Desk {
             _ = self.interrupt.recv() => Happened::Signal(ExitCode::Interrupted),
             () = shared.emitter.writer().reader_left() => Happened::ReaderLeft,
             event = shared.kit.tasks.next_event() => Happened::Task(event),
+            words = hearing::woken(shared), if room => Happened::Woken(words),
             line = receive(self.lines.as_mut()), if room && self.lines.is_some() => Happened::Line(line),
         }
     }
@@ -187,6 +194,10 @@ impl Desk {
                 Err(error) => self.bad_line(&error.to_string()),
             },
             Happened::Task(event) => self.task(shared, event).await,
+            Happened::Woken(words) => {
+                let words = format!("<system-reminder>\nA hook in the background says:\n{words}\n</system-reminder>");
+                self.queue.push_back(Work::Notice { words });
+            }
         }
         None
     }

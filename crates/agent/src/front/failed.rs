@@ -68,6 +68,7 @@ fn zeroed(message: &str) -> Outcome {
         model_usage: std::collections::BTreeMap::new(),
         permission_denials: Vec::new(),
         structured_output: None,
+        deferred_tool_use: None,
         api_error_status: None,
         terminal_reason: "turn_setup_failed",
         fast_mode_state: "off",

@@ -21,7 +21,7 @@ pub use writer::{PIPE_BUF, Writer, warn};
 use crate::cancel::Why;
 use crate::shared::{Lane, Shared};
 use crate::state::{self, State};
-use crate::{InputFormat, Options, OutputFormat, hearing, moments, outside, small};
+use crate::{InputFormat, Options, OutputFormat, Preparation, hearing, moments, outside, small};
 use desk::{Desk, Outside, Work};
 use std::rc::Rc;
 use std::time::Duration;
@@ -33,6 +33,9 @@ const CHILD_GRACE: Duration = Duration::from_millis(300);
 
 /// Runs one agent process from its options to its exit code.
 pub async fn run(options: Options) -> ExitCode {
+    if options.preparation == Some(Preparation::InitOnly) {
+        return prepare_only(options).await;
+    }
     let first = tokio::select! {
         first = first_prompt(&options) => first,
         exit = early_signal() => return exit,
@@ -68,6 +71,40 @@ pub async fn run(options: Options) -> ExitCode {
     let here = tokio::task::LocalSet::new();
     here.spawn_local(small::serve(Rc::downgrade(&shared), asked));
     here.run_until(Box::pin(serve(&shared, lane, desk))).await
+}
+
+/// Setup and SessionStart hooks, and nothing else.
+async fn prepare_only(options: Options) -> ExitCode {
+    let writer = match Writer::start() {
+        Ok(writer) => writer,
+        Err(error) => {
+            warn(&format!("error: no thread for stdout could be started: {error}"));
+            return ExitCode::Failure;
+        }
+    };
+    let (questions, _nobody) = tokio::sync::mpsc::unbounded_channel();
+    let (shared, mut lane) = match opening::open(options, writer, questions) {
+        Ok(opened) => opened,
+        Err(failed) => return failed::fail(failed).await,
+    };
+    // Nobody reads stdin, so nobody in the client can be asked.
+    shared.link.close();
+    let hooks = async {
+        outside::start(&shared);
+        outside::settle(&shared).await;
+        moments::setup(&shared, &mut lane).await;
+        moments::session_starts(&shared, &mut lane, moments::start_source(&shared)).await;
+    };
+    let here = tokio::task::LocalSet::new();
+    let exit = tokio::select! {
+        () = here.run_until(hooks) => ExitCode::Success,
+        exit = early_signal() => exit,
+    };
+    hearing::end(&shared).await;
+    outside::end(&shared).await;
+    proc::end_all(CHILD_GRACE).await;
+    shared.emitter.finish().await;
+    exit
 }
 
 /// A signal while we still wait for stdin.
@@ -107,6 +144,7 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
     let prompt = match (argument, piped) {
         (Some(argument), Some(piped)) => format!("{argument}\n{piped}"),
         (Some(one), None) | (None, Some(one)) => one,
+        (None, None) if opening::has_deferred(options) => return Ok(None),
         (None, None) => opening::initial_prompt(&options.setup)
             .ok_or("Error: Input must be provided either through stdin or as a prompt argument when using --print")?,
     };

@@ -2,6 +2,7 @@
 
 use super::failed::Failed;
 use super::{Writer, warn};
+use crate::ask::ToolCall;
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
 use crate::hooks::Hooks;
@@ -11,12 +12,13 @@ use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
 use crate::small::{self, Question};
 use crate::toolset::Toolset;
-use crate::{Options, SessionPlan, Setup, access, prompt};
+use crate::{Options, SessionPlan, Setup, access, moments, prompt};
 use serde_json::{Value, json};
 use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 pub fn open(
@@ -50,7 +52,17 @@ pub fn open(
         cancel: Rc::clone(&shared.cancel),
         memory,
     };
+    let ear = &shared.live.ear;
+    // Both are set here and nowhere else.
+    let _ = (ear.me.set(Rc::downgrade(&shared)), ear.workspace.set(Arc::clone(&lane.tools.workspace)));
+    moments::remember_settings(&shared);
+    shared.live.deferred.replace(loaded.deferred);
     Ok((shared, lane))
+}
+
+/// Whether the session to go on with waits for a call that a hook put off. Then it needs no prompt.
+pub fn has_deferred(options: &Options) -> bool {
+    earlier(options).is_ok_and(|earlier| earlier.deferred.is_some())
 }
 
 /// Gives the main lane its tools and its system prompt, at first and whenever a client changed them.
@@ -90,6 +102,7 @@ pub fn missing_agent(shared: &Shared) -> Option<String> {
 struct Earlier {
     messages: Vec<Value>,
     leaf: Option<String>,
+    deferred: Option<ToolCall>,
 }
 
 /// What was said before, for a resumed session.
@@ -110,7 +123,17 @@ fn earlier(options: &Options) -> Result<Earlier, String> {
             "Resume rejected by --resume-drops-turn: it would also drop the turn of the prompt {other}, not only that of {turn}."
         ));
     }
-    Ok(Earlier { messages: loaded.messages, leaf: loaded.leaf })
+    let deferred = loaded.deferred.as_ref().map(|entry| {
+        let (call, text) = (&entry["deferredToolUse"], |value: &Value| value.as_str().unwrap_or_default().to_owned());
+        ToolCall {
+            id: text(&call["id"]),
+            name: text(&call["name"]),
+            input: call["input"].clone(),
+            bad_input: None,
+            entry: text(&entry["sourceToolAssistantUUID"]),
+        }
+    });
+    Ok(Earlier { messages: loaded.messages, leaf: loaded.leaf, deferred })
 }
 
 /// Who else sees the transcript.
@@ -206,6 +229,8 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
             effort: RefCell::new(options.asking.effort.clone()),
             told: crate::state::Told::default(),
             started: Cell::new(false),
+            ear: crate::hearing::Ear::default(),
+            deferred: RefCell::default(),
             context_tokens: Cell::new(0),
             system_chars: Cell::new(0),
             tools_chars: Cell::new(0),
@@ -221,13 +246,20 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
         secrets,
         agents_running: Cell::new(0),
         web_searches: Cell::new(0),
+        task_list: RefCell::default(),
         options,
     })
 }
 
 fn hooks(options: &Options) -> Hooks {
     let settings = &options.settings.merged;
-    let (mut hooks, mut warnings) = Hooks::from_settings(&settings["hooks"], "settings");
+    let (mut hooks, mut warnings) = (Hooks::default(), Vec::new());
+    for layer in &options.settings.hooks {
+        let origin = layer.file.as_ref().map_or_else(|| "settings".into(), |file| file.display().to_string());
+        let (more, problems) = Hooks::from_settings(&layer.value, &origin);
+        hooks.add(more.anchored(&layer.anchor));
+        warnings.extend(problems);
+    }
     restrict(&mut hooks, settings, &mut warnings);
     for warning in warnings {
         warn(&warning);

@@ -31,7 +31,7 @@ fn names(queue: &VecDeque<Work>) -> Vec<String> {
 fn name(work: &Work) -> Option<&str> {
     match work {
         Work::Prompt(prompt) => prompt.uuid.as_deref(),
-        Work::Notice { .. } => None,
+        Work::Notice { .. } | Work::Deferred => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Prompts that begin with a slash: commands and skills, by name.
 
 use super::builtin;
+use crate::moments::{Expansion, prompt_expands};
 use crate::outside;
 use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
@@ -11,8 +12,9 @@ use std::rc::Rc;
 pub enum Slash {
     /// No command: a prompt like any other.
     Prompt,
-    /// A command or skill of the project or the user, or a server's prompt: what the model is told.
-    Blocks(Vec<Value>),
+    /// A command or skill of the project or the user, or a server's prompt: what the model is told, and what hooks
+    /// add to it.
+    Blocks { blocks: Vec<Value>, contexts: Vec<String> },
     /// One of ours.
     Builtin { name: String, args: String },
 }
@@ -27,26 +29,30 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
     };
     let setup = shared.setup();
     if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
+        let command = Expansion { kind: "slash_command", name: &skill.name, args, source: skill.source, prompt: text };
+        let contexts = prompt_expands(shared, lane, &command).await?;
         let id = shared.emitter.ids().short('s');
-        return match call_skill(shared, lane, skill, args, &id).await? {
-            Called::Body(text) => Ok(text_block(&text)),
+        let text = match call_skill(shared, lane, skill, args, &id).await? {
+            Called::Body(text) => text,
             Called::Answer(done) => {
                 let answer = crate::after::text_of(&shared.secrets.hide(done.outcome));
-                Ok(text_block(&format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")))
+                format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")
             }
         };
+        return Ok(Slash::Blocks { blocks: vec![json!({"type": "text", "text": text})], contexts });
     }
     if builtin::is_builtin(name) {
         return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });
     }
+    if !outside::prompts(shared).iter().any(|prompt| prompt.full_name == name) {
+        return Err(unknown(shared, name));
+    }
+    let command = Expansion { kind: "mcp_prompt", name, args, source: "mcp", prompt: text };
+    let contexts = prompt_expands(shared, lane, &command).await?;
     match outside::call_prompt(shared, name, args).await {
-        Some(called) => called.map(Slash::Blocks),
+        Some(called) => called.map(|blocks| Slash::Blocks { blocks, contexts }),
         None => Err(unknown(shared, name)),
     }
-}
-
-fn text_block(text: &str) -> Slash {
-    Slash::Blocks(vec![json!({"type": "text", "text": text})])
 }
 
 /// `/name rest`. A path such as `/tmp/x` and a lone slash are no commands.

@@ -6,7 +6,7 @@ use super::{builtin, mention_denials, warn};
 use crate::conversation::{blocks_of, last_text, text_of, without_last_text};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
-use crate::{InputFormat, Options, SessionPlan, clock, hearing, memory, mentions, moments, outside, result};
+use crate::{InputFormat, Options, SessionPlan, calls, clock, hearing, memory, mentions, moments, outside, result};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use session::UserExtra;
@@ -26,6 +26,7 @@ pub async fn run(shared: &Rc<Shared>, lane: &mut Lane, work: Work) -> bool {
     let origin = match &work {
         Work::Prompt(prompt) => prompt.origin.clone().filter(|origin| origin["kind"] == "human"),
         Work::Notice { .. } => Some(json!({"kind": "task-notification"})),
+        Work::Deferred => None,
     };
     // A panic must not cost the client its result: it becomes one.
     let end = AssertUnwindSafe(go(shared, lane, &mut turn, work))
@@ -33,6 +34,7 @@ pub async fn run(shared: &Rc<Shared>, lane: &mut Lane, work: Work) -> bool {
         .await
         .unwrap_or_else(|panic| End::Internal(panic_words(&*panic)));
     finish(shared, lane, &end).await;
+    moments::turn_fails(shared, lane, &turn, &end).await;
     let outcome = result::outcome(shared, &turn, &end, origin);
     let is_error = outcome.is_error;
     shared.emitter.result(outcome).await;
@@ -47,16 +49,22 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
 
 async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -> End {
     outside::settle(shared).await;
+    shared.live.ear.between.settled().await;
     super::opening::equip(shared, lane);
     let is_first = !shared.live.started.replace(true);
     if is_first {
+        moments::setup(shared, lane).await;
         moments::session_starts(shared, lane, moments::start_source(shared)).await;
         memory::tell(shared, lane).await;
     }
     shared.emitter.send(Event::System(System::Init(Box::new(init(shared, lane))))).await;
+    crate::watching::begin(shared);
     crate::failpoint::hit(&shared.options);
     if let Some(problem) = super::opening::missing_agent(shared) {
         return End::BadCommand(problem);
+    }
+    if let Some(end) = go_on_with_deferred(shared, lane, turn).await {
+        return end;
     }
     match work {
         Work::Prompt(prompt) => {
@@ -68,9 +76,10 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
             let prompt = if is_first { with_initial_prompt(shared, prompt) } else { prompt };
             let text = text_of(&prompt.message.content);
             let last = last_text(&prompt.message.content);
-            let command = match slash::read(shared, lane, last, prompt.client_composed).await {
-                Ok(Slash::Prompt) => None,
-                Ok(Slash::Blocks(blocks)) => Some(blocks),
+            shared.live.ear.prompt_id.replace(prompt.uuid.clone().or_else(|| Some(shared.emitter.ids().next())));
+            let (command, mut added) = match slash::read(shared, lane, last, prompt.client_composed).await {
+                Ok(Slash::Prompt) => (None, Vec::new()),
+                Ok(Slash::Blocks { blocks, contexts }) => (Some(blocks), contexts),
                 Ok(Slash::Builtin { name, args }) => return local(shared, lane, turn, &name, &args).await,
                 Err(problem) => return End::BadCommand(problem),
             };
@@ -80,15 +89,28 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
             };
             take_prompt(shared, lane, *prompt, command).await;
             memory::follow(shared, lane).await;
-            for context in contexts.into_iter().chain(hearing::finished(shared)) {
+            added.extend(contexts);
+            for context in added.into_iter().chain(hearing::finished(shared)) {
                 whisper(shared, lane, &context);
             }
         }
         Work::Notice { words } => {
             add_meta(shared, lane, json!(words));
         }
+        Work::Deferred => {}
     }
     drive(shared, lane, turn).await
+}
+
+/// The call that a hook put off comes first: the model waits for its result.
+async fn go_on_with_deferred(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> Option<End> {
+    let call = shared.live.deferred.take()?;
+    if lane.toolset.find(&call.name).is_none() {
+        let name = call.name.clone();
+        shared.live.deferred.replace(Some(call));
+        return Some(End::DeferredGone(name));
+    }
+    calls::run_all(shared, lane, turn, vec![call]).await
 }
 
 /// A command of ours: no model call, its answer is the result.
@@ -237,7 +259,7 @@ async fn synthetic_answer(shared: &Shared, lane: &mut Lane, words: &str, categor
 }
 
 async fn interrupted(shared: &Shared, lane: &mut Lane, streaming: bool) {
-    let words = if streaming { "[Request interrupted by user]" } else { crate::calls::INTERRUPTED };
+    let words = if streaming { "[Request interrupted by user]" } else { calls::INTERRUPTED };
     let message = json!({"role": "user", "content": [{"type": "text", "text": words}]});
     let entry = shared.emitter.ids().next();
     lane.transcript.user(&entry, &message, UserExtra::default());

@@ -1,6 +1,7 @@
 //! From the way a handler ended to what it means. Pure: the table of exit codes, status codes and failures.
 
 use super::event::{HookEvent, Refusal};
+use super::opinion;
 use super::speech::{Speech, hear, refused};
 use super::verdict::Verdict;
 use super::world::Outcome;
@@ -24,6 +25,8 @@ pub(super) enum Raw {
     },
     /// A callback's answer.
     Said(Value),
+    /// What a model thinks.
+    Opinion(String),
     TimedOut(Duration),
     /// It could not be asked at all, or refused to answer.
     Failed(String),
@@ -68,7 +71,9 @@ pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
         }
         Raw::Exit { code, stdout, stderr } => {
             let verdict = json(event, stdout).and_then(Result::ok).unwrap_or_default().verdict;
-            let error = failed(&format!("failed with exit code {code}: {}", stderr.trim()), false);
+            // Half a checkout is none.
+            let blocks = event == HookEvent::WorktreeCreate;
+            let error = failed(&format!("failed with exit code {code}: {}", stderr.trim()), blocks);
             Answer { verdict: verdict.merge(error), outcome: Outcome::Error }
         }
         Raw::Http { status: 200..=299, body } if body.trim().is_empty() => heard(Ok(Verdict::default())),
@@ -81,6 +86,7 @@ pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
         }
         Raw::Said(Value::Null) => heard(Ok(Verdict::default())),
         Raw::Said(said) => heard(hear(event, said).map(|speech| speech.verdict)),
+        Raw::Opinion(text) => heard(opinion::read(event, text)),
         Raw::TimedOut(limit) => {
             let silent = on_failure == OnFailure::BlockOnTimeout && event == HookEvent::PreToolUse;
             let why = format!("gave no answer within {} s and was stopped", limit.as_secs_f32());
@@ -98,6 +104,9 @@ fn spoken(event: HookEvent, stdout: &str) -> Result<Verdict, String> {
         return said.map(|speech| speech.verdict);
     }
     let text = stdout.trim();
+    if event == HookEvent::WorktreeCreate && !text.is_empty() {
+        return Ok(Verdict { worktree_path: Some(text.to_owned()), ..Verdict::default() });
+    }
     let is_context = event.hears_plain_text() && !text.is_empty();
     Ok(Verdict { contexts: is_context.then(|| text.to_owned()).into_iter().collect(), ..Verdict::default() })
 }

@@ -5,6 +5,8 @@ use super::verdict::Verdict;
 use super::world::{HookNews, Outcome};
 use std::cell::RefCell;
 use std::mem::take;
+use std::sync::Arc;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 /// A hook on every tool call that never ends must not fill the machine.
@@ -18,6 +20,8 @@ const LONGEST_STREAM: usize = 64 * 1024;
 pub struct Finished {
     pub news: HookNews,
     pub verdict: Verdict,
+    /// It wants to be heard now, whether or not anybody is asking for anything.
+    pub wakes: bool,
 }
 
 /// Who a background hook is, for its last word.
@@ -64,6 +68,7 @@ pub(super) struct Streams {
 pub(super) struct Background {
     tasks: RefCell<JoinSet<(String, Finished)>>,
     open: RefCell<Vec<Open>>,
+    ended: Arc<Notify>,
 }
 
 impl Background {
@@ -74,8 +79,17 @@ impl Background {
         }
         let hook_id = who.hook_id.clone();
         self.open.borrow_mut().push(who);
-        self.tasks.borrow_mut().spawn(async move { (hook_id, work.await) });
+        let ended = Arc::clone(&self.ended);
+        self.tasks.borrow_mut().spawn(async move {
+            let finished = work.await;
+            ended.notify_one();
+            (hook_id, finished)
+        });
         true
+    }
+
+    pub(super) async fn one_finished(&self) {
+        self.ended.notified().await;
     }
 
     pub(super) fn take_finished(&self) -> Vec<Finished> {

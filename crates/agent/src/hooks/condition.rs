@@ -21,7 +21,9 @@ pub(super) fn holds(condition: &Condition, input: &Value, scene: &Scene<'_>, wor
         Condition::Rule(rule) => rule,
     };
     let mut rule = rule.as_ref().clone();
-    world.project_dir.clone_into(&mut rule.source.anchor);
+    if rule.source.anchor.as_os_str().is_empty() {
+        world.project_dir.clone_into(&mut rule.source.anchor);
+    }
     let home = world.env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
     let policy = Policy {
         // Allows all that the rule does not speak of.

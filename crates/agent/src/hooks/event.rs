@@ -1,4 +1,7 @@
 //! The moments at which hooks run, and what is special about each.
+//!
+//! Named here but never happening: `MessageDisplay` (it changes what a screen shows, and there is none) and
+//! `TeammateIdle` (there are no teams). Registering them is no error.
 
 use std::time::Duration;
 
@@ -43,7 +46,7 @@ const PROMPT_TIMEOUT: Duration = Duration::from_secs(30);
 const DISPLAY_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl HookEvent {
-    pub fn parse(name: &str) -> Option<Self> {
+    pub(super) fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|event| event.as_str() == name)
     }
 
@@ -101,7 +104,8 @@ impl HookEvent {
             | Self::TeammateIdle
             | Self::ConfigChange
             | Self::Elicitation
-            | Self::ElicitationResult => Refusal::Blocks,
+            | Self::ElicitationResult
+            | Self::WorktreeCreate => Refusal::Blocks,
             Self::PostToolUse | Self::PostToolUseFailure => Refusal::Tells,
             _ => Refusal::Nothing,
         }
@@ -122,8 +126,13 @@ impl HookEvent {
         !matches!(self, Self::SessionStart | Self::Setup)
     }
 
+    /// Whether a model may be asked for its opinion: only where an opinion decides something.
+    pub(super) fn takes_opinion(self) -> bool {
+        self.refusal() != Refusal::Nothing || self == Self::PermissionRequest
+    }
+
     /// Whether hooks may leave variables for later shell commands.
-    pub(super) fn has_env_file(self) -> bool {
+    pub fn has_env_file(self) -> bool {
         matches!(self, Self::SessionStart | Self::Setup | Self::CwdChanged | Self::FileChanged)
     }
 

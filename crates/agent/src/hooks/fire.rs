@@ -8,7 +8,7 @@ use super::handler::{Action, Handler, Mode, Program};
 use super::list::Hooks;
 use super::verdict::Verdict;
 use super::world::{HookNews, Outcome, Scene, World};
-use super::{command, http, spill};
+use super::{command, http, opinion, spill};
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -66,7 +66,10 @@ fn choose<'h>(handlers: &'h [Handler], subject: Option<&str>, moment: &Moment<'_
     for handler in handlers.iter().filter(|handler| handler.event == event) {
         let meant = !event.takes_matcher() || handler.matcher.matches(subject, event.is_about_a_tool());
         let again = |other: &&Handler| other.action == handler.action && other.plugin == handler.plugin;
+        // Without help there is nobody to ask; the caller says where that is so.
+        let answerable = moment.world.helpers.is_some() || !matches!(handler.action, Action::Opinion { .. });
         if meant
+            && answerable
             && !chosen.iter().any(again)
             && condition::holds(&handler.condition, &moment.input, moment.scene, moment.world)
         {
@@ -87,8 +90,8 @@ fn ending(chosen: &[&Handler], world: &World<'_>) -> Duration {
 impl Moment<'_> {
     async fn run(&self, handler: &Handler, limit: Duration, hooks: &Hooks) -> Verdict {
         let who = Open { hook_id: (self.world.ids)(), name: self.name.clone(), event: self.event };
-        if let Action::Command { program, mode: Mode::Background } = &handler.action {
-            return self.leave(handler, program, limit, hooks, who);
+        if let Action::Command { program, mode: mode @ (Mode::Background | Mode::Rewakes) } = &handler.action {
+            return self.leave(handler, program, *mode, limit, hooks, who);
         }
         let mut watched = Watched::start(&who, self.world.observe);
         let raw = self.ask(handler, limit).await;
@@ -113,7 +116,28 @@ impl Moment<'_> {
                 command::run(spec, limit).await
             }
             Action::Http { url, headers, env } => http::ask(url, headers, env, self.bytes(), limit, self.world).await,
+            Action::Tool { server, tool, input } => self.use_tool(server, tool, input, limit).await,
+            Action::Opinion { words, model, who } => {
+                let question = opinion::question(words, &self.input, model.clone(), *who);
+                let Some(helpers) = self.world.helpers else { return Raw::Failed("no model can be asked here".into()) };
+                match timeout(limit, helpers.judge(question)).await {
+                    Ok(Ok(text)) => Raw::Opinion(text),
+                    Ok(Err(why)) => Raw::Failed(why),
+                    Err(_) => Raw::TimedOut(limit),
+                }
+            }
             Action::Callback { id, .. } => self.call(id, limit).await,
+        }
+    }
+
+    /// What a tool says is read as what a command prints.
+    async fn use_tool(&self, server: &str, tool: &str, input: &Value, limit: Duration) -> Raw {
+        let Some(helpers) = self.world.helpers else { return Raw::Failed("no server can be asked here".into()) };
+        let input = opinion::filled(input, &self.input);
+        match timeout(limit, helpers.call_tool(server, tool, input)).await {
+            Ok(Ok(stdout)) => Raw::Exit { code: 0, stdout, stderr: String::new() },
+            Ok(Err(why)) => Raw::Failed(why),
+            Err(_) => Raw::TimedOut(limit),
         }
     }
 
@@ -130,7 +154,15 @@ impl Moment<'_> {
     }
 
     /// Starts a hook that nobody waits for.
-    fn leave(&self, handler: &Handler, program: &Program, limit: Duration, hooks: &Hooks, who: Open) -> Verdict {
+    fn leave(
+        &self,
+        handler: &Handler,
+        program: &Program,
+        mode: Mode,
+        limit: Duration,
+        hooks: &Hooks,
+        who: Open,
+    ) -> Verdict {
         let spec = command::prepare(program, handler.plugin.as_ref(), self.event, self.bytes(), self.scene, self.world);
         let (event, label, dir) = (self.event, handler.label(), self.world.spill_dir.to_owned());
         let (started, name, me) = (who.started(), handler.label(), who.clone());
@@ -139,7 +171,15 @@ impl Moment<'_> {
             let answer = answer::read(event, &label, OnFailure::Continue, &raw);
             let mut verdict = answer.verdict;
             spill::shorten(&mut verdict, &dir, &me.hook_id);
-            Finished { news: me.response(&streams(&raw), answer.outcome), verdict }
+            let wakes = mode == Mode::Rewakes && matches!(&raw, Raw::Exit { code: 2, .. });
+            if let Raw::Exit { stderr, .. } = &raw
+                && wakes
+                && verdict.blocked.is_none()
+            {
+                // At an event that cannot be refused, exit code 2 still has something to say.
+                verdict.blocked = Some(stderr.trim().to_owned());
+            }
+            Finished { news: me.response(&streams(&raw), answer.outcome), verdict, wakes }
         };
         if hooks.background.start(who, work) {
             (self.world.observe)(started);
@@ -161,6 +201,7 @@ fn streams(raw: &Raw) -> Streams {
         Raw::Http { body, .. } => Streams { stdout: body.clone(), ..Streams::default() },
         Raw::Said(Value::Null) | Raw::TimedOut(_) => Streams::default(),
         Raw::Said(said) => Streams { stdout: said.to_string(), ..Streams::default() },
+        Raw::Opinion(text) => Streams { stdout: text.clone(), ..Streams::default() },
         Raw::Failed(why) => Streams { stderr: why.clone(), ..Streams::default() },
     }
 }

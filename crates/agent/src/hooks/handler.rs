@@ -12,6 +12,10 @@ use std::time::Duration;
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
 /// A client that is asked is there or it is not.
 const CALLBACK_TIMEOUT: Duration = Duration::from_mins(1);
+/// One short answer of a model.
+const OPINION_TIMEOUT: Duration = Duration::from_secs(30);
+/// An agent that may look around first.
+const AGENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Longer waits are mistakes in the unit: a day is 86,400 s, not ms.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 /// As much of a command as identifies it in an error.
@@ -47,9 +51,40 @@ pub(super) struct Plugin {
 /// What runs. Equal ones are the same handler, wherever they were configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
-    Command { program: Program, mode: Mode },
-    Http { url: String, headers: Vec<(String, String)>, env: Vec<String> },
-    Callback { id: String, on_failure: OnFailure },
+    Command {
+        program: Program,
+        mode: Mode,
+    },
+    Http {
+        url: String,
+        headers: Vec<(String, String)>,
+        env: Vec<String>,
+    },
+    /// A tool of an MCP server; `${path}` in its input is filled from the event's.
+    Tool {
+        server: String,
+        tool: String,
+        input: Value,
+    },
+    /// A model is asked whether a condition holds.
+    Opinion {
+        words: String,
+        model: Option<String>,
+        who: Judge,
+    },
+    Callback {
+        id: String,
+        on_failure: OnFailure,
+    },
+}
+
+/// Who forms an opinion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judge {
+    /// A model, from what the event says alone.
+    Model,
+    /// An agent, which may look around first.
+    Agent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +113,8 @@ pub(super) enum Mode {
     Awaited,
     /// Started and left alone.
     Background,
+    /// The same, but a refusal is heard at once.
+    Rewakes,
 }
 
 impl Handler {
@@ -93,9 +130,12 @@ impl Handler {
             Some("command") => command(value)?,
             Some("http") if !event.takes_http() => return Err("http hooks do not run at this event".into()),
             Some("http") => http(value)?,
-            Some(kind @ ("prompt" | "agent" | "mcp_tool")) => {
-                return Err(format!("hooks of type {kind} are not supported; use a command"));
+            Some("mcp_tool") => tool(value)?,
+            Some(kind @ ("prompt" | "agent")) if !event.takes_opinion() => {
+                return Err(format!("hooks of type {kind} do not run at this event, where nothing is decided"));
             }
+            Some("prompt") => opinion(value, Judge::Model)?,
+            Some("agent") => opinion(value, Judge::Agent)?,
             Some(kind) => return Err(format!("the type {kind:?} is unknown")),
             None => return Err("it has no type; write \"type\": \"command\"".into()),
         };
@@ -104,6 +144,7 @@ impl Handler {
         let condition = match text(value, "if")? {
             None => Condition::Always,
             Some(_) if !event.is_about_a_tool() => Condition::Never,
+            // Where no anchor is given later, patterns are relative to the project.
             Some(rule) => match parse_rule(rule, &Source { name: source.to_owned(), anchor: PathBuf::new() }) {
                 Ok(rule) => Condition::Rule(Box::new(rule)),
                 Err(error) => {
@@ -120,6 +161,8 @@ impl Handler {
     pub(super) fn time_allowed(&self) -> Duration {
         let default = match self.action {
             Action::Callback { .. } => CALLBACK_TIMEOUT,
+            Action::Opinion { who: Judge::Model, .. } => OPINION_TIMEOUT,
+            Action::Opinion { who: Judge::Agent, .. } => AGENT_TIMEOUT,
             _ => self.event.own_timeout().unwrap_or(DEFAULT_TIMEOUT),
         };
         self.timeout.unwrap_or(default)
@@ -131,6 +174,8 @@ impl Handler {
             Action::Command { program: Program::Shell { text, .. }, .. } => text,
             Action::Command { program: Program::Exec { program, .. }, .. } => program,
             Action::Http { url, .. } => url,
+            Action::Tool { tool, .. } => tool,
+            Action::Opinion { words, .. } => words,
             Action::Callback { id, .. } => id,
         };
         let line = text.lines().next().unwrap_or_default();
@@ -162,8 +207,11 @@ fn command(value: &Value) -> Result<Action, String> {
         };
         Program::Shell { shell, text: text_of }
     };
-    // What a hook that may wake us has to say waits for the next turn, like any other's.
-    let mode = if flag(value, "asyncRewake")? || flag(value, "async")? { Mode::Background } else { Mode::Awaited };
+    let mode = match (flag(value, "asyncRewake")?, flag(value, "async")?) {
+        (true, _) => Mode::Rewakes,
+        (false, true) => Mode::Background,
+        (false, false) => Mode::Awaited,
+    };
     Ok(Action::Command { program, mode })
 }
 
@@ -183,6 +231,26 @@ fn http(value: &Value) -> Result<Action, String> {
     };
     let env = strings(value, "allowedEnvVars")?.unwrap_or_default();
     Ok(Action::Http { url: url.to_owned(), headers, env })
+}
+
+fn tool(value: &Value) -> Result<Action, String> {
+    let named = |key: &str| {
+        let name = text(value, key)?.filter(|name| !name.is_empty());
+        name.map(str::to_owned).ok_or_else(|| format!("its {key} is missing"))
+    };
+    let input = match value.get("input") {
+        None | Some(Value::Null) => Value::Object(serde_json::Map::new()),
+        Some(input @ Value::Object(_)) => input.clone(),
+        Some(_) => return Err("its input is not an object".into()),
+    };
+    Ok(Action::Tool { server: named("server")?, tool: named("tool")?, input })
+}
+
+fn opinion(value: &Value, who: Judge) -> Result<Action, String> {
+    let words = text(value, "prompt")?.filter(|words| !words.trim().is_empty());
+    let words = words.ok_or("its prompt is missing or empty")?.to_owned();
+    let model = text(value, "model")?.filter(|model| !model.is_empty()).map(str::to_owned);
+    Ok(Action::Opinion { words, model, who })
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Result<Option<&'a str>, String> {

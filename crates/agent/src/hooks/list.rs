@@ -78,6 +78,17 @@ impl Hooks {
         self
     }
 
+    /// The same hooks, written in a file whose path patterns are relative to this folder.
+    #[must_use]
+    pub fn anchored(mut self, folder: &Path) -> Self {
+        for handler in &mut self.handlers {
+            if let Condition::Rule(rule) = &mut handler.condition {
+                folder.clone_into(&mut rule.source.anchor);
+            }
+        }
+        self
+    }
+
     /// Keeps http hooks to what the administrator permits: addresses (with `*`) and names of variables.
     /// `None` is no limit; an empty list permits nothing. Returns what was taken out.
     pub fn restrict_http(&mut self, urls: Option<&[String]>, variables: Option<&[String]>) -> Vec<String> {
@@ -116,7 +127,18 @@ impl Hooks {
         self.handlers.iter().any(|handler| handler.event == event)
     }
 
-    /// What hooks in the background have come to since the last look; for the next turn.
+    /// The file names that FileChanged matchers spell out: they are watched because they are named.
+    pub fn watched_names(&self) -> Vec<String> {
+        let watching = self.handlers.iter().filter(|handler| handler.event == HookEvent::FileChanged);
+        watching.flat_map(|handler| handler.matcher.file_names()).collect()
+    }
+
+    /// Waits until one in the background has ended. May be dropped; nothing is lost.
+    pub async fn one_finished(&self) {
+        self.background.one_finished().await;
+    }
+
+    /// What hooks in the background have come to since the last look.
     pub fn take_finished(&self) -> Vec<Finished> {
         self.background.take_finished()
     }

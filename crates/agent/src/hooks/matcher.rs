@@ -45,6 +45,18 @@ impl Matcher {
         }
     }
 
+    /// The files that a matcher of file names spells out: `.envrc|.env` means those two, not a pattern.
+    pub(super) fn file_names(&self) -> Vec<String> {
+        match self {
+            Self::Names(names) => names.clone(),
+            Self::Pattern(pattern) => {
+                let plain = |name: &&str| !name.is_empty() && !name.contains(|c: char| "*?[](){}^$+\\".contains(c));
+                pattern.as_str().split('|').map(str::trim).filter(plain).map(str::to_owned).collect()
+            }
+            Self::All | Self::Nothing => Vec::new(),
+        }
+    }
+
     /// `tool`: the subject is the name of a tool, which may have had another one.
     pub(super) fn matches(&self, subject: Option<&str>, tool: bool) -> bool {
         let Some(subject) = subject else { return matches!(self, Self::All) };

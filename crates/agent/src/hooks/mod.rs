@@ -5,8 +5,9 @@
 //! bounds how often a Stop hook may block. Reading an answer (`answer`, `speech`) and merging (`verdict`)
 //! are pure; processes, requests and files are touched in `command`, `http` and `spill` only.
 //!
-//! Deliberately absent: which settings files count (`config` has settled that), and handlers that need a
-//! model or an MCP server (`prompt`, `agent`, `mcp_tool`): they are named in a warning and skipped.
+//! A model's opinion and a server's tool come through [`Helpers`].
+//!
+//! Deliberately absent: which settings files count (`config` has settled that).
 
 mod answer;
 mod background;
@@ -18,6 +19,7 @@ mod handler;
 mod http;
 mod list;
 mod matcher;
+mod opinion;
 mod speech;
 mod spill;
 mod verdict;
@@ -25,9 +27,10 @@ mod world;
 
 pub use event::HookEvent;
 pub use fire::fire;
+pub use handler::Judge;
 pub use list::Hooks;
 pub use verdict::{Decision, Verdict};
-pub use world::{Callbacks, HookNews, Scene, World};
+pub use world::{Callbacks, Helpers, HookNews, Question, Scene, World};
 
 #[cfg(test)]
 mod tests;

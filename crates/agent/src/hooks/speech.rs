@@ -5,7 +5,7 @@
 
 use super::event::{HookEvent, Refusal};
 use super::verdict::{Decision, Verdict};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Where a hook gives no reason of its own.
 const NO_REASON: &str = "A hook blocked this and gave no reason.";
@@ -103,10 +103,26 @@ fn event_fields(event: HookEvent, specific: &Fields, verdict: &mut Verdict) -> R
         HookEvent::SessionStart => {
             verdict.session_title = specific.owned("sessionTitle")?;
             verdict.initial_user_message = specific.owned("initialUserMessage")?;
+            verdict.watch_paths = specific.texts("watchPaths")?;
         }
+        HookEvent::Elicitation | HookEvent::ElicitationResult => verdict.elicitation = elicitation(specific)?,
+        HookEvent::WorktreeCreate => verdict.worktree_path = specific.owned("worktreePath")?,
+        HookEvent::CwdChanged | HookEvent::FileChanged => verdict.watch_paths = specific.texts("watchPaths")?,
         _ => {}
     }
     Ok(())
+}
+
+fn elicitation(specific: &Fields) -> Result<Option<Value>, String> {
+    let Some(action) = specific.text("action")? else { return Ok(None) };
+    if !matches!(action, "accept" | "decline" | "cancel") {
+        return Err(format!("hookSpecificOutput.action is {action:?}, not accept, decline or cancel"));
+    }
+    let mut answer = json!({"action": action});
+    if let Some(content) = specific.object("content")? {
+        answer["content"] = Value::Object(content.clone());
+    }
+    Ok(Some(answer))
 }
 
 fn permission(specific: &Fields) -> Result<Option<Value>, String> {
@@ -144,6 +160,13 @@ impl<'a> Fields<'a> {
 
     fn owned(&self, key: &str) -> Result<Option<String>, String> {
         Ok(self.text(key)?.map(str::to_owned))
+    }
+
+    fn texts(&self, key: &str) -> Result<Vec<String>, String> {
+        let list = self.typed(key, "a list of strings", |value| {
+            value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+        });
+        Ok(list?.unwrap_or_default())
     }
 
     fn flag(&self, key: &str) -> Result<Option<bool>, String> {

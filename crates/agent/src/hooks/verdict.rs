@@ -48,6 +48,12 @@ pub struct Verdict {
     pub retry: bool,
     pub session_title: Option<String>,
     pub initial_user_message: Option<String>,
+    /// What is answered to a server's question: `action`, and `content` with it.
+    pub elicitation: Option<Value>,
+    /// The checkout that was made.
+    pub worktree_path: Option<String>,
+    /// Files to watch from here on.
+    pub watch_paths: Vec<String>,
     /// Failures that block nothing, for stderr and debug logs.
     pub errors: Vec<String>,
 }
@@ -78,6 +84,9 @@ impl Verdict {
         self.retry |= later.retry;
         self.session_title = later.session_title.or(self.session_title);
         self.initial_user_message = both(self.initial_user_message, later.initial_user_message);
+        self.elicitation = self.elicitation.or(later.elicitation);
+        self.worktree_path = later.worktree_path.or(self.worktree_path);
+        self.watch_paths.extend(later.watch_paths);
         self.errors.extend(later.errors);
         self
     }

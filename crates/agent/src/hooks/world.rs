@@ -1,6 +1,7 @@
 //! What a hook is told of the conversation, and the doors to everything outside this module.
 
 use super::event::HookEvent;
+use super::handler::Judge;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -56,6 +57,29 @@ pub trait Callbacks {
     ) -> LocalBoxFuture<'_, Result<Value, String>>;
 }
 
+/// What a model is asked, and how.
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub system: &'static str,
+    pub words: String,
+    /// The small one where none is named.
+    pub model: Option<String>,
+    pub who: Judge,
+}
+
+/// Help that some handlers need: a model's judgement, a server's tool.
+pub trait Helpers {
+    fn judge(&self, question: Question) -> LocalBoxFuture<'_, Result<String, String>>;
+
+    /// Calls a tool of an MCP server; its answer as text.
+    fn call_tool<'a>(
+        &'a self,
+        server: &'a str,
+        tool: &'a str,
+        input: Value,
+    ) -> LocalBoxFuture<'a, Result<String, String>>;
+}
+
 /// Everything outside that hooks may touch.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
@@ -65,6 +89,8 @@ pub struct World<'a> {
     /// Where hooks of the first events may leave `export` lines for later shell commands.
     pub env_file: Option<&'a Path>,
     pub callbacks: Option<&'a dyn Callbacks>,
+    /// Where there is none, hooks that ask a model do not run: an agent that answers for a hook asks no other.
+    pub helpers: Option<&'a dyn Helpers>,
     /// Must not follow redirects: they would lead headers and answers to another host.
     pub http: &'a dyn Fn() -> Result<reqwest::Client, String>,
     pub observe: &'a dyn Fn(HookNews),

@@ -1,13 +1,11 @@
 //! A call of an outside tool: permitted like any other, answered in the server's own blocks.
 
-use crate::after;
 use crate::ask::ToolCall;
 use crate::calls::Done;
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
 use mcp::Called;
 use serde_json::{Value, json};
-use std::time::Instant;
 use tools::Outcome;
 
 pub fn is_outside(name: &str) -> bool {
@@ -25,15 +23,13 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     let Some(servers) = shared.outside.servers.get() else {
         return Outcome::misuse(format!("No such tool available: {}", call.name)).into();
     };
-    let started = Instant::now();
     let ends_turn = servers.tools().iter().any(|tool| tool.full_name == call.name && tool.end_turn);
     let outcome = match servers.call(&call.name, permitted.input.clone()).await {
         Ok(called) => outcome(called),
         Err(problem) => Outcome::error(problem),
     };
     let ends_turn = ends_turn && !outcome.is_error();
-    let done = Done { contexts: permitted.contexts, ends_turn, ..Done::from(outcome) };
-    after::heard(shared, lane, call, &permitted.input, done, started.elapsed()).await
+    Done { ends_turn, ..Done::from(outcome) }.of(permitted)
 }
 
 fn outcome(called: Called) -> Outcome {
@@ -61,6 +57,16 @@ pub async fn call_for_text(shared: &Shared, tool: &str, arguments: Value) -> Res
         ));
     };
     servers.call(tool, arguments).await.map(|called| text_of(&called.content))
+}
+
+/// One call beside the conversation, by the server's own names: a hook's.
+pub async fn call_named(shared: &Shared, server: &str, tool: &str, arguments: Value) -> Result<String, String> {
+    let servers = shared.outside.servers.get().ok_or("no MCP server is configured")?;
+    let found = servers.tools().into_iter().find(|known| known.server == server && known.name == tool);
+    let found = found.ok_or_else(|| format!("no connected MCP server {server:?} has a tool {tool:?}"))?;
+    let called = servers.call(&found.full_name, arguments).await?;
+    let text = text_of(&called.content);
+    if called.is_error { Err(text) } else { Ok(text) }
 }
 
 /// What clients show for such a call: the names people know the tool and its server by.

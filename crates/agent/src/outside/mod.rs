@@ -9,7 +9,7 @@ mod hired;
 mod people;
 pub mod resources;
 
-pub use call::{call_for_text, is_outside, meta, run};
+pub use call::{call_for_text, call_named, is_outside, meta, run};
 pub use control::{control, status};
 pub use hired::{Hired, hire};
 pub use people::{call_prompt, prompts};

@@ -1,5 +1,6 @@
 //! Between servers and people: prompts that people call like commands, and questions that servers have for them.
 
+use crate::moments;
 use crate::shared::Shared;
 use crate::state::Waiting;
 use futures_util::FutureExt as _;
@@ -20,8 +21,11 @@ pub async fn call_prompt(shared: &Shared, name: &str, args: &str) -> Option<Resu
     Some(servers.prompt(&prompt, &config::split_arguments(args)).await)
 }
 
-/// What the client's user says to a server's question. Whoever cannot or does not answer declines.
+/// What hooks or the client's user say to a server's question. Whoever cannot or does not answer declines.
 async fn ask(shared: &Shared, server: &str, question: Value) -> Value {
+    if let Some(answer) = moments::question_comes(shared, server, &question).await {
+        return answer;
+    }
     let mut request = json!({"subtype": "elicitation", "mcp_server_name": server});
     for (key, value) in question.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         request[key] = value.clone();
@@ -29,7 +33,8 @@ async fn ask(shared: &Shared, server: &str, question: Value) -> Value {
     let waiting = Waiting::announce(shared).await;
     let answer = shared.link.ask(&shared.emitter, request).await;
     waiting.over().await;
-    answer.unwrap_or_else(|_| json!({"action": "decline"}))
+    let answer = answer.unwrap_or_else(|_| json!({"action": "decline"}));
+    moments::question_answered(shared, server, &question, answer).await
 }
 
 /// The way to the client's user.

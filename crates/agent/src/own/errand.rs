@@ -5,6 +5,7 @@
 use crate::calls::Done;
 use crate::cancel::Cancel;
 use crate::conversation::Conversation;
+use crate::hooks::Hooks;
 use crate::memory::{self, Reader};
 use crate::outside::Hired;
 use crate::own::outfit::{Outfit, outfit};
@@ -140,6 +141,7 @@ pub async fn prepare(
         model: model_for(shared, lane, errand),
         mode: mode_for(shared, lane, agent),
         effort: agent.effort.clone(),
+        hooks: own_hooks(agent),
         depth: lane.role.depth() + 1,
         rules,
     };
@@ -175,6 +177,19 @@ pub async fn prepare(
     };
     let task = errand.task.to_owned();
     Ok(Ready { agent_id, transcript_file, lane, task, worktree, _servers: servers, _counted: counted })
+}
+
+/// What its file says should run while it works. There it says Stop of its own end.
+fn own_hooks(agent: &AgentDef) -> Option<Hooks> {
+    let mut written = agent.hooks.as_ref()?.as_object()?.clone();
+    if let Some(stop) = written.shift_remove("Stop") {
+        written.entry("SubagentStop").or_insert(stop);
+    }
+    let (hooks, problems) = Hooks::from_settings(&Value::Object(written), &format!("agent {}", agent.name));
+    for problem in problems {
+        crate::front::warn(&problem);
+    }
+    Some(hooks)
 }
 
 fn tools_in(shared: &Shared, cwd: PathBuf, sub: &Sub) -> tools::Ctx {

@@ -1,8 +1,8 @@
 //! Tools that are parts of the conversation rather than of the machine: sub-agents, skills, the plan,
-//! questions to a person, the structured answer, and the search that another model call does.
+//! questions to a person, the list of tasks, the structured answer, and the search that another model call does.
 
 pub mod background;
-mod errand;
+pub mod errand;
 mod outfit;
 mod plan;
 mod question;
@@ -10,6 +10,8 @@ mod search;
 mod skill;
 mod structured;
 mod subagent;
+mod task_list;
+mod tasks;
 mod worktree;
 
 use crate::Setup;
@@ -25,11 +27,23 @@ pub use question::ASK_USER;
 pub use skill::{Called, call as call_skill};
 pub use structured::{STRUCTURED_OUTPUT, structured_tool};
 pub use subagent::builtin as builtin_agents;
+pub use task_list::{Task, TaskList};
+pub use tasks::is_one as is_task_tool;
 
 /// Output limit of questions beside the conversation.
 pub const ASIDE_MAX_TOKENS: u64 = 16_000;
 
-pub const SPECS: &[ToolSpec] = &[subagent::SPEC, skill::SPEC, search::SPEC, plan::SPEC, question::SPEC];
+pub const SPECS: &[ToolSpec] = &[
+    subagent::SPEC,
+    skill::SPEC,
+    search::SPEC,
+    plan::SPEC,
+    question::SPEC,
+    tasks::SPECS[0],
+    tasks::SPECS[1],
+    tasks::SPECS[2],
+    tasks::SPECS[3],
+];
 
 pub fn is_own(name: &str) -> bool {
     name == STRUCTURED_OUTPUT || SPECS.iter().any(|spec| spec.name == name)
@@ -53,6 +67,7 @@ pub fn run<'a>(shared: &'a Rc<Shared>, lane: &'a Lane, call: &'a ToolCall) -> Pi
             "WebSearch" => search::run(shared, lane, call).await,
             "ExitPlanMode" => plan::run(shared, lane, call).await,
             ASK_USER => question::run(shared, lane, call).await,
+            name if tasks::is_one(name) => tasks::run(shared, lane, call).await,
             _ => structured::run(shared, call),
         }
     })

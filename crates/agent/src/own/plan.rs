@@ -34,7 +34,7 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     }
     let structured = json!({"plan": permitted.input["plan"], "isAgent": !lane.role.is_main()});
     let outcome = Outcome::text("The plan is approved. Carry it out now.", structured);
-    Done { contexts: permitted.contexts, ..Done::from(outcome) }
+    Done::from(outcome).of(permitted)
 }
 
 /// Where the session stood before it planned; a session that began with planning asks from here on.

@@ -28,7 +28,7 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     };
     let structured = json!({"questions": permitted.input["questions"], "answers": permitted.input["answers"]});
     let outcome = Outcome::text(words(&permitted.input["answers"]), structured);
-    Done { contexts: permitted.contexts, ..Done::from(outcome) }
+    Done::from(outcome).of(permitted)
 }
 
 fn check(input: &Value) -> Result<(), String> {

@@ -27,9 +27,10 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     if has_items(&call.input["allowed_domains"]) && has_items(&call.input["blocked_domains"]) {
         return Outcome::misuse("WebSearch takes allowed_domains or blocked_domains, not both.").into();
     }
-    if let Err(refused) = permit(shared, lane, &call.id, "WebSearch", call.input.clone(), Vec::new()).await {
-        return refused.into();
-    }
+    let permitted = match permit(shared, lane, &call.id, "WebSearch", call.input.clone(), Vec::new()).await {
+        Ok(permitted) => permitted,
+        Err(refused) => return refused.into(),
+    };
     let made = shared.web_searches.get();
     if made >= shared.options.tools.web_searches {
         return Outcome::error(format!("This session has made its {made} web searches. Go on with what you know."))
@@ -37,10 +38,13 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     }
     shared.web_searches.set(made + 1);
     let started = Instant::now();
-    match search(shared, lane, query, &call.input).await {
-        Ok(reply) => outcome(query, &reply, started.elapsed().as_secs_f64()).into(),
-        Err(problem) => Outcome::error(problem).into(),
-    }
+    // Hooks and the client may have changed what is looked for.
+    let query = permitted.input["query"].as_str().unwrap_or(query);
+    let outcome = match search(shared, lane, query, &permitted.input).await {
+        Ok(reply) => outcome(query, &reply, started.elapsed().as_secs_f64()),
+        Err(problem) => Outcome::error(problem),
+    };
+    Done::from(outcome).of(permitted)
 }
 
 fn has_items(value: &Value) -> bool {

@@ -47,11 +47,12 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     if !skill.model_invocable {
         return Outcome::misuse(format!("The skill \"{name}\" is for people to start, not for you.")).into();
     }
-    let input = match permit(shared, lane, &call.id, "Skill", call.input.clone(), Vec::new()).await {
-        Ok(permitted) => permitted.input,
+    let permitted = match permit(shared, lane, &call.id, "Skill", call.input.clone(), Vec::new()).await {
+        Ok(permitted) => permitted,
         Err(refused) => return refused.into(),
     };
-    match self::call(shared, lane, skill, input["args"].as_str().unwrap_or_default(), &call.id).await {
+    let args = permitted.input["args"].as_str().unwrap_or_default();
+    let done = match self::call(shared, lane, skill, args, &call.id).await {
         Ok(Called::Body(body)) => Done {
             follow_up: Some(body),
             ..Done::from(Outcome::text(
@@ -61,7 +62,8 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         },
         Ok(Called::Answer(done)) => *done,
         Err(problem) => Outcome::error(problem).into(),
-    }
+    };
+    done.of(permitted)
 }
 
 /// What calling a skill came to.

@@ -53,10 +53,11 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     if let Err(problem) = errand::within_limits(shared, lane) {
         return Outcome::error(problem).into();
     }
-    let input = match permit(shared, lane, &call.id, "Agent", call.input.clone(), Vec::new()).await {
-        Ok(permitted) => permitted.input,
+    let permitted = match permit(shared, lane, &call.id, "Agent", call.input.clone(), Vec::new()).await {
+        Ok(permitted) => permitted,
         Err(refused) => return refused.into(),
     };
+    let input = &permitted.input;
     let setup = shared.setup();
     // A hook or the client may have chosen another agent.
     let agent = match named(&setup, input["subagent_type"].as_str()) {
@@ -72,10 +73,12 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         isolated: input["isolation"].as_str().or(agent.isolation.as_deref()) == Some("worktree"),
     };
     let wanted = input["run_in_background"].as_bool().or(agent.background).unwrap_or(false);
-    if wanted && background::may_launch(shared, lane) {
-        return background::launch(shared, lane, &errand).await;
-    }
-    errand::in_foreground(shared, lane, &errand).await
+    let done = if wanted && background::may_launch(shared, lane) {
+        background::launch(shared, lane, &errand).await
+    } else {
+        errand::in_foreground(shared, lane, &errand).await
+    };
+    done.of(permitted)
 }
 
 /// An agent by its name; the general one where none is named.

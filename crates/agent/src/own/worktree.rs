@@ -3,29 +3,53 @@
 //! It lies under `.claude/worktrees` on a branch of its own. One in which nothing was changed goes again; else it
 //! stays, and whoever sent the agent is told where. Deliberately absent: merging.
 
+use crate::moments;
 use crate::shared::Shared;
 use proc::Git;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 /// Checking out a large repository takes a while; longer is a broken disk.
 const DEADLINE: Duration = Duration::from_mins(2);
 
 pub struct Worktree {
-    git: Git,
-    repository: PathBuf,
     /// The root of the checkout.
     root: PathBuf,
     /// Where in it the agent works: the same place as whoever sent it.
     pub cwd: PathBuf,
-    branch: String,
-    base: String,
+    maker: Maker,
     settled: bool,
 }
 
+/// Who made it, and removes it.
+#[derive(Clone)]
+enum Maker {
+    Git {
+        git: Git,
+        repository: PathBuf,
+        branch: String,
+        base: String,
+    },
+    /// A hook, for projects that are kept otherwise. It knows what to do with changes.
+    Hook(Weak<Shared>),
+}
+
 impl Worktree {
-    pub async fn create(shared: &Shared, agent_id: &str) -> Result<Self, String> {
+    pub async fn create(shared: &Rc<Shared>, agent_id: &str) -> Result<Self, String> {
+        let name = format!("agent-{agent_id}");
+        match moments::worktree_wanted(shared, &name).await {
+            Some(Ok(root)) => {
+                let maker = Maker::Hook(Rc::downgrade(shared));
+                Ok(Self { cwd: root.clone(), root, maker, settled: false })
+            }
+            Some(Err(why)) => Err(format!("The agent was not started: {why}.")),
+            None => Self::by_git(shared, &name).await,
+        }
+    }
+
+    async fn by_git(shared: &Shared, name: &str) -> Result<Self, String> {
         let failed = |why: String| format!("The agent was not started: it wants a worktree of its own, but {why}.");
         let (repository, cwd) = (shared.options.places.checkout_root(), &shared.options.cwd);
         if !repository.join(".git").exists() || !cwd.starts_with(&repository) {
@@ -35,8 +59,8 @@ impl Worktree {
         let git = git.disarmed(&repository, DEADLINE).await;
         let folder = repository.join(".claude/worktrees");
         hide(&folder).map_err(|error| failed(format!("{} cannot be written: {error}", folder.display())))?;
-        let root = folder.join(format!("agent-{agent_id}"));
-        let branch = format!("worktree-agent-{agent_id}");
+        let root = folder.join(name);
+        let branch = format!("worktree-{name}");
         let base = run(&git, &repository, &["rev-parse", "--verify", "HEAD"]).await.map_err(&failed)?;
         let words = ["worktree", "add", "--quiet", "-b", &branch].map(OsStr::new);
         let words: Vec<&OsStr> = words.into_iter().chain([root.as_os_str(), OsStr::new("HEAD")]).collect();
@@ -45,13 +69,14 @@ impl Worktree {
         let cwd = root.join(inner);
         // A folder that nobody has committed is not in the checkout.
         std::fs::create_dir_all(&cwd).map_err(|error| failed(format!("{}: {error}", cwd.display())))?;
-        Ok(Self { git, repository, cwd, root, branch, base: base.trim().to_owned(), settled: false })
+        let maker = Maker::Git { git, repository, branch, base: base.trim().to_owned() };
+        Ok(Self { root, cwd, maker, settled: false })
     }
 
     /// Removes it where nothing was changed; else says where the changes are.
     pub async fn settle(mut self) -> Option<String> {
         self.settled = true;
-        clear(&self.git, &self.repository, &self.root, &self.branch, &self.base).await
+        clear(&self.maker, &self.root).await
     }
 }
 
@@ -61,17 +86,27 @@ impl Drop for Worktree {
         if self.settled || tokio::runtime::Handle::try_current().is_err() {
             return;
         }
-        let (git, repository, root) = (self.git.clone(), self.repository.clone(), self.root.clone());
-        let (branch, base) = (std::mem::take(&mut self.branch), std::mem::take(&mut self.base));
-        tokio::task::spawn_local(async move { clear(&git, &repository, &root, &branch, &base).await });
+        let (maker, root) = (self.maker.clone(), self.root.clone());
+        tokio::task::spawn_local(async move { clear(&maker, &root).await });
     }
 }
 
-async fn clear(git: &Git, repository: &Path, root: &Path, branch: &str, base: &str) -> Option<String> {
+async fn clear(maker: &Maker, root: &Path) -> Option<String> {
+    let (git, repository, branch, base) = match maker {
+        Maker::Git { git, repository, branch, base } => (git, repository, branch, base),
+        Maker::Hook(shared) => {
+            if let Some(shared) = shared.upgrade() {
+                moments::worktree_done(&shared, root).await;
+            }
+            return None;
+        }
+    };
+    // The agent may have added filters.
+    let git = &git.clone().disarmed(repository, DEADLINE).await;
     let status = run(git, root, &["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=all"]).await;
     let head = run(git, root, &["rev-parse", "--verify", "HEAD"]).await;
     // What cannot be told is not thrown away.
-    let unchanged = status.is_ok_and(|status| status.is_empty()) && head.is_ok_and(|head| head.trim() == base);
+    let unchanged = status.is_ok_and(|status| status.is_empty()) && head.is_ok_and(|head| head.trim() == *base);
     if !unchanged {
         return Some(format!("Its changes are in the worktree {} on the branch {branch}.", root.display()));
     }

@@ -15,13 +15,20 @@ pub async fn ask(request: &Request<'_>, call: Permitted, decision: &Decision) ->
     }
     let answer = match &request.shared.options.permissions.prompter {
         Prompter::Nobody => None,
-        Prompter::Client => from_client(request, &call, decision, &suggestions).await,
-        Prompter::Tool(tool) => Some(from_tool(request, &call, tool).await),
+        Prompter::Client => notified(request, from_client(request, &call, decision, &suggestions)).await,
+        Prompter::Tool(tool) => Some(notified(request, from_tool(request, &call, tool)).await),
     };
     match answer {
         Some(answer) => settle(request, call, &answer).await,
         None => Err(request.deny(&call.input, &words(request.name, decision), Some(decision)).await),
     }
+}
+
+/// Hooks hear that somebody is asked, while they are.
+async fn notified<T>(request: &Request<'_>, asked: impl Future<Output = T>) -> T {
+    let message = format!("A permission is needed to use {}", request.name);
+    let told = crate::moments::notify(request.shared, Some(request.lane), "permission_prompt", &message);
+    futures_util::future::join(asked, told).await.0
 }
 
 async fn from_hook(request: &Request<'_>, call: &Permitted, suggestions: &[Value]) -> Option<Value> {
@@ -100,7 +107,7 @@ async fn settle(request: &Request<'_>, mut call: Permitted, answer: &Value) -> R
         }
         let said = answer["message"].as_str().filter(|message| !message.is_empty());
         let words = said.unwrap_or("The user did not permit this call.").to_owned();
-        return Err(Refused { words, interrupt, stop: None });
+        return Err(Refused { words, interrupt, stop: None, deferred: false });
     }
     if let Some(list) = answer["updatedPermissions"].as_array() {
         for update in list {

@@ -12,6 +12,7 @@ use crate::hooks::{self, Decision as Wish};
 use crate::shared::{Lane, Role, Shared};
 use policy::{Call, Decision, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
+use std::time::Instant;
 use tools::{Disk, Target};
 use wire::{Event, PermissionMode, System, ToolDenied};
 
@@ -21,6 +22,8 @@ pub struct Permitted {
     pub targets: Vec<Target>,
     /// What hooks want the model to know beside the result.
     pub contexts: Vec<String>,
+    /// When it was permitted.
+    pub since: Instant,
 }
 
 /// A call that may not.
@@ -31,6 +34,8 @@ pub struct Refused {
     pub interrupt: bool,
     /// A hook wants the whole run to stop here.
     pub stop: Option<String>,
+    /// A hook wants somebody else to decide, later.
+    pub deferred: bool,
 }
 
 /// One call on its way to permission.
@@ -51,7 +56,7 @@ pub async fn permit(
     targets: Vec<Target>,
 ) -> Result<Permitted, Refused> {
     let request = Request { shared, lane, tool_use_id, name };
-    let mut call = Permitted { input, targets, contexts: Vec::new() };
+    let mut call = Permitted { input, targets, contexts: Vec::new(), since: Instant::now() };
     let wish = request.hear_hooks(&mut call).await?;
     let decision = judge(shared, lane, name, &call.input, &call.targets);
     let by_rule = decision.reason_type == "rule";
@@ -61,7 +66,8 @@ pub async fn permit(
         (Verdict::Allow, Some(Wish::Ask)) | (Verdict::Ask, _) => true,
         (Verdict::Allow, _) => false,
     };
-    if asks { ask::ask(&request, call, &decision).await } else { Ok(call) }
+    let call = if asks { ask::ask(&request, call, &decision).await? } else { call };
+    Ok(Permitted { since: Instant::now(), ..call })
 }
 
 impl Request<'_> {
@@ -96,7 +102,23 @@ impl Request<'_> {
         if let Some(input) = verdict.updated_input {
             self.replace_input(call, input).await?;
         }
+        if verdict.decision == Some(Wish::Defer) {
+            return self.put_off().await;
+        }
         Ok(verdict.decision)
+    }
+
+    /// A call can be put off where it is the only one: the run ends before it, with nothing half done.
+    async fn put_off(&self) -> Result<Option<Wish>, Refused> {
+        if self.lane.role.is_main() && self.shared.live.ear.single_call.get() {
+            return Err(Refused { words: String::new(), interrupt: false, stop: None, deferred: true });
+        }
+        let content = format!(
+            "A hook wanted to put off {}, which is possible only for a single call of the main conversation; it is judged now.",
+            self.name
+        );
+        self.shared.emitter.send(Event::System(System::Informational { content, level: "warning" })).await;
+        Ok(None)
     }
 
     async fn replace_input(&self, call: &mut Permitted, input: Value) -> Result<(), Refused> {
@@ -132,7 +154,14 @@ impl Request<'_> {
             decision_reason: decision.map(|decision| decision.reason.clone()),
         };
         self.shared.emitter.send(Event::System(System::PermissionDenied(event))).await;
-        Refused { words: words.to_owned(), interrupt: false, stop: None }
+        let mut words = words.to_owned();
+        if let Some(decision) = decision {
+            let call = (self.tool_use_id, self.name);
+            if crate::moments::denied(self.shared, self.lane, call, input, &decision.reason).await {
+                words.push_str(" You may try this call again.");
+            }
+        }
+        Refused { words, interrupt: false, stop: None, deferred: false }
     }
 
     fn record(&self, input: &Value) {

@@ -13,13 +13,18 @@ pub async fn apply(shared: &Shared, update: &Value) {
     match update["type"].as_str() {
         Some("setMode") => set_mode(shared, update).await,
         Some("addRules" | "replaceRules" | "removeRules") => rules(shared, update),
-        Some("addDirectories") => directories(shared, update, true),
-        Some("removeDirectories") => directories(shared, update, false),
+        Some("addDirectories") => {
+            for folder in directories(shared, update, true) {
+                crate::moments::directory_added(shared, &folder, "permission_update").await;
+            }
+        }
+        Some("removeDirectories") => drop(directories(shared, update, false)),
         _ => return,
     }
     if let Some(problem) = config::store_permission_update(&shared.options.places, update).err() {
         crate::front::warn(&format!("warning: the permission was not stored: {problem}"));
     }
+    crate::moments::remember_settings(shared);
 }
 
 async fn set_mode(shared: &Shared, update: &Value) {
@@ -60,13 +65,16 @@ fn rule_text(rule: &Value) -> Option<String> {
     })
 }
 
-fn directories(shared: &Shared, update: &Value, add: bool) {
+/// Those that are new.
+fn directories(shared: &Shared, update: &Value, add: bool) -> Vec<PathBuf> {
     let folders = update["directories"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let folders: Vec<PathBuf> =
         folders.filter_map(|folder| std::fs::canonicalize(shared.options.cwd.join(folder)).ok()).collect();
     let mut roots = shared.live.extra_roots.borrow_mut();
+    let new = folders.iter().filter(|folder| add && !roots.contains(folder)).cloned().collect();
     roots.retain(|root| !folders.contains(root));
     if add {
         roots.extend(folders);
     }
+    new
 }

@@ -1,7 +1,7 @@
 //! An iteration is over: what was it, and what follows?
 
 use super::ending::{end, end_with, wait, wait_until};
-use super::{Effect, emit, is_formless, next};
+use super::{Effect, emit, is_formless, next, wake_at_the_end};
 use crate::state::{Cut, Phase, State, Working};
 use crate::stuck::{Sign, Standing};
 use crate::text::{bounded, ending, fingerprint};
@@ -122,6 +122,7 @@ fn worked(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
         Claim::Made if state.plan.has_checks => {
             state.phase = Phase::Checking(Box::new(report));
             effects.push(Effect::RunChecks { iteration });
+            wake_at_the_end(state, effects);
         }
         Claim::Made => {
             finish(state, &report, Outcome::Done, None, vec!["claimed by the agent; no checks".into()], effects);
@@ -149,9 +150,26 @@ fn blocked(state: &mut State, report: &Report, question: Question, effects: &mut
     finish(state, report, Outcome::Blocked, Some(question.text.clone()), Vec::new(), effects);
     if state.plan.attended && !state.stopping {
         state.phase = Phase::Asking;
-        return;
+        return wake_at_the_end(state, effects);
     }
     end_with(state, VerdictKind::Blocked, "the agent needs an answer", Some(question), effects);
+}
+
+/// A limit of the run or the day is reached while no agent works.
+pub(super) fn out_of_time(state: &mut State, reason: &str, effects: &mut Vec<Effect>) {
+    match std::mem::replace(&mut state.phase, Phase::New) {
+        Phase::Checking(report) => {
+            finish(state, &report, Outcome::Cut, Some(reason.to_owned()), Vec::new(), effects);
+            end(state, VerdictKind::Limit, reason, effects);
+        }
+        // What is missing is the answer, not the time.
+        Phase::Asking => {
+            let question = state.memory.question.clone();
+            let reason = format!("the agent needs an answer, and none came in time ({reason})");
+            end_with(state, VerdictKind::Blocked, &reason, question, effects);
+        }
+        _ => end(state, VerdictKind::Limit, reason, effects),
+    }
 }
 
 pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut Vec<Effect>) {

@@ -7,6 +7,9 @@ use super::Unparsable;
 
 /// Above this nothing is parsed: no person reviews such a command, and the parser is not linear in it.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
+/// Words and signs of one command. A script of several hundred lines has fewer; a chain that has more is there to wear
+/// somebody out, and parsing it would take longer than anyone should wait.
+pub(crate) const MAX_TOKENS: usize = 6_000;
 /// Openers that are not closed again. The parser overflows its stack in the thousands.
 const MAX_NESTING: usize = 60;
 /// The parser tries `((` as arithmetic and as two subshells, doubling its work with every level.
@@ -105,6 +108,9 @@ fn long_number(joined: &str) -> bool {
 }
 
 pub(super) fn tokens(tokens: &[Token]) -> Result<(), Unparsable> {
+    if tokens.len() > MAX_TOKENS {
+        return Err(Unparsable::TooMany);
+    }
     let (mut parens, mut cases, mut blocks) = (0_usize, 0_usize, 0_usize);
     for token in tokens {
         match (token, token.to_str()) {

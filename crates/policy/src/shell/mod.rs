@@ -58,6 +58,8 @@ pub struct Redirect {
 pub enum Unparsable {
     #[error("the command is longer than {} bytes", guard::MAX_BYTES)]
     TooLong,
+    #[error("the command has more than {} words and signs", guard::MAX_TOKENS)]
+    TooMany,
     #[error("the command nests too deeply to be analysed")]
     TooDeep,
     #[error("the command holds the control character {0:?}")]

@@ -482,7 +482,11 @@ fn long_and_deep_commands_are_answered_at_once() {
     let cases = [
         (chain.clone(), Ask),
         (format!("{chain}curl x"), Deny),
-        ("echo a;".repeat(9_000), Allow),
+        ("echo a;".repeat(9_000), Ask),
+        ("echo a;".repeat(1_500), Allow),
+        (format!("{}curl x", "echo a;".repeat(1_500)), Deny),
+        (format!("cat > f <<'EOF'\n{}EOF\ncurl x", "a b c ; d\n".repeat(5_000)), Deny),
+        ("echo a | ls -la b && find . -name c > /dev/null; ".repeat(300), Allow),
         (format!("{}curl x", "echo a;".repeat(9_000)), Deny),
         (format!("echo {}", "a".repeat(1 << 20)), Ask),
         (format!("echo {}; curl x", "a".repeat(1 << 20)), Deny),
@@ -493,6 +497,10 @@ fn long_and_deep_commands_are_answered_at_once() {
         let before = std::time::Instant::now();
         let start: String = command.chars().take(30).collect();
         assert_eq!(world.bash(&command).verdict, verdict, "{start}");
+        eprintln!("TIMING {start:?} {} bytes {:?}", command.len(), before.elapsed());
+        let t = std::time::Instant::now();
+        let _ = crate::shell::analyse(&command);
+        eprintln!("   analyse {:?}", t.elapsed());
         // Unoptimised builds are an order slower than the 50 ms that users get.
         assert!(before.elapsed().as_millis() < 2_000, "{start} took {:?}", before.elapsed());
     }

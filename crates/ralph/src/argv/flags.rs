@@ -80,6 +80,9 @@ pub const FLAGS: &[Flag] = &[
     works("verbose", No, "needed by stream-json; turns json into the list of all events"),
     works("include-partial-messages", No, "stream the model's pieces as they come"),
     works("include-hook-events", No, "show hooks as they run"),
+    works("init", No, "run Setup hooks (init) first"),
+    works("init-only", No, "run Setup and SessionStart hooks, then exit"),
+    works("maintenance", No, "run Setup hooks (maintenance) first"),
     works("replay-user-messages", No, "echo accepted prompts on stdout"),
     works("forward-subagent-text", No, "also show what subagents say"),
     works("json-schema", One, "require a result that fits this JSON Schema"),
@@ -144,9 +147,6 @@ pub const FLAGS: &[Flag] = &[
     short(works("help", No, "print this help"), 'h'),
     // The next issues' features.
     later("plugin-url", Repeat, "plugins are loaded from folders only"),
-    later("init", No, "setup hooks do not run yet"),
-    later("init-only", No, "setup hooks do not run yet"),
-    later("maintenance", No, "setup hooks do not run yet"),
     // Nothing to do for these headless, whatever they say.
     silent("prompt-suggestions", No),
     silent("mcp-debug", No),

@@ -97,6 +97,7 @@ fn is_interactive(typed: &Typed, options: &agent::Options, environment: &Environ
         && options.prompt.is_none()
         && !typed.has("print")
         && options.input == InputFormat::Text
+        && options.preparation != Some(agent::Preparation::InitOnly)
 }
 
 /// A first word that is a command, unless `-p` says that it is a prompt.

@@ -9,7 +9,6 @@ use crate::meaning::{self, Judging};
 use crate::say;
 use policy::{Call, Decision, PathFact, Verdict};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use tools::Disk;
 use wire::ExitCode;
 

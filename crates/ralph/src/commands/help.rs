@@ -14,6 +14,7 @@ pub fn ralph() -> String {
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
   ralph demo             see a loop mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests
+  ralph mock --record F  a relay before the real API that writes down what a loop says to it
   ralph link [FOLDER]    put a 'claude' link to this binary on your PATH; never overwrites one
   ralph explain CALL…    which rule of which file decides a call such as 'Bash(git push)'
   ralph trust            let this folder's settings grant permissions

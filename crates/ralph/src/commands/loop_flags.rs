@@ -1,6 +1,7 @@
 //! What was typed after `ralph`: every key of `.ralph/config.toml` is a flag, plus a few that are about
 //! this one run.
 
+use super::loop_rehearse::Fault;
 use std::path::PathBuf;
 
 /// How a flag's value is read.
@@ -16,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 38] = [
+const FLAGS: [(&str, &str, Kind, &str); 39] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -53,13 +54,15 @@ const FLAGS: [(&str, &str, Kind, &str); 38] = [
     ("max-failures", "max_failures", Whole, "failed iterations in a row that end the run (3)"),
     ("failure-pause", "failure_pause", Text, "seconds after a failed iteration (2)"),
     ("on-failure", "on_failure", Text, "continue, or stop at the first"),
+    ("on-question", "on_question", Text, "stop, or wait for 'ralph answer'"),
     ("stuck", "stuck", Switch, "--stuck=false: never mind when nothing changes"),
     ("summarise-every", "summarise_every", Whole, "iterations between summaries (10); 0 is never"),
 ];
 
 /// Flags about this run alone.
-const OWN: [(&str, &str); 8] = [
-    ("rehearse", "run against a scripted model (--rehearse SCRIPT.json), without a token"),
+const OWN: [(&str, &str); 9] = [
+    ("rehearse", "run against a script or a recording (--rehearse FILE), without a token"),
+    ("fault", "what goes wrong in a rehearsal: limit, crash, malformed, slow; --fault crash@2, slow@3=30s"),
     ("watch", "when done, wait for new work and start again"),
     ("json", "print every event as a line of JSON"),
     ("no-tui", "plain lines, no screen"),
@@ -86,6 +89,7 @@ pub struct Wanted {
     pub replay: Option<Recording>,
     /// A script for the model.
     pub rehearse: Option<PathBuf>,
+    pub faults: Vec<Fault>,
     pub help: bool,
 }
 
@@ -114,7 +118,7 @@ pub fn parse(words: &[String]) -> Result<Wanted, String> {
             return Err(format!("error: '{word}' is neither a number of iterations nor a flag. See 'ralph --help'."));
         };
         let (name, inline) = flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value.to_owned())));
-        if wanted.own(name, inline.as_deref(), &mut words) {
+        if wanted.own(name, inline.as_deref(), &mut words)? {
             continue;
         }
         let Some((_, key, kind, _)) = find(name) else {
@@ -129,6 +133,9 @@ pub fn parse(words: &[String]) -> Result<Wanted, String> {
         };
         wanted.set(name, key, *kind, value)?;
     }
+    if wanted.rehearse.is_none() && !wanted.faults.is_empty() {
+        return Err("error: option '--fault' is for rehearsals; add --rehearse FILE.".into());
+    }
     Ok(wanted)
 }
 
@@ -138,22 +145,23 @@ impl Wanted {
         name: &str,
         inline: Option<&str>,
         words: &mut std::iter::Peekable<impl Iterator<Item = &'a String>>,
-    ) -> bool {
+    ) -> Result<bool, String> {
         match name {
             "json" => self.json = true,
             "no-tui" => self.plain = true,
             "continue" => self.go_on = true,
             "watch" => self.watch = true,
             "help" | "h" => self.help = true,
-            "rehearse" => self.rehearse = inline.map(PathBuf::from).or_else(|| words.next().map(PathBuf::from)),
+            "rehearse" => self.rehearse = Some(own_value(name, inline, words)?.into()),
+            "fault" => self.faults.push(Fault::parse(&own_value(name, inline, words)?)?),
             "replay" => {
                 let next = words.next_if(|word| !word.starts_with('-'));
                 let file = inline.or(next.map(String::as_str));
                 self.replay = Some(file.map_or(Recording::Newest, |file| Recording::File(file.into())));
             }
-            _ => return false,
+            _ => return Ok(false),
         }
-        true
+        Ok(true)
     }
 
     fn set(&mut self, name: &str, key: &str, kind: Kind, value: String) -> Result<(), String> {
@@ -174,6 +182,15 @@ impl Wanted {
         self.settings.insert(key.into(), value);
         Ok(())
     }
+}
+
+fn own_value<'a>(
+    name: &str,
+    inline: Option<&str>,
+    words: &mut impl Iterator<Item = &'a String>,
+) -> Result<String, String> {
+    let value = inline.map(str::to_owned).or_else(|| words.next().cloned());
+    value.ok_or_else(|| format!("error: option '--{name}' needs a value."))
 }
 
 pub fn help() -> String {
@@ -211,6 +228,8 @@ mod tests {
         for (words, message) in [
             ("--max x", "error: option '--max' needs a whole number, not 'x'."),
             ("--max", "error: option '--max' needs a value."),
+            ("--rehearse", "error: option '--rehearse' needs a value."),
+            ("--fault crash", "error: option '--fault' is for rehearsals; add --rehearse FILE."),
             ("--modle m", "error: unknown option '--modle'. Did you mean '--model'?"),
             ("3 four", "error: 'four' is neither a number of iterations nor a flag. See 'ralph --help'."),
         ] {

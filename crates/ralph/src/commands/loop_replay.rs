@@ -2,6 +2,7 @@
 
 use super::loop_flags::Recording;
 use super::loop_run::Show;
+use super::loop_screen;
 use crate::environment::Environment;
 use crate::say;
 use runner::Folder;
@@ -33,7 +34,8 @@ fn on_screen(file: &Path) -> Result<(), String> {
     let title = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let recording =
         tui::replay::Recording::read(std::io::BufReader::new(opened), &title).map_err(|error| error.to_string())?;
-    tui::play(recording).map_err(|error| format!("the screen cannot be shown: {error}. Try --no-tui."))
+    tui::play(recording, loop_screen::stop)
+        .map_err(|error| format!("the screen cannot be shown: {error}. Try --no-tui."))
 }
 
 fn as_lines(file: &Path, show: Show) -> Result<(), String> {

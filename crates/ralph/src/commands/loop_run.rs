@@ -78,12 +78,13 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
     job.attended = show == Show::Screen;
     // Words appear on a screen as they come.
     job.settings.live |= show == Show::Screen;
-    let rehearsal = wanted.rehearse.as_deref().map(|script| loop_rehearse::prepare(script, &mut job, environment));
-    let _server = match rehearsal.transpose() {
-        Ok(server) => server,
+    let rehearsal = wanted.rehearse.as_deref();
+    let rehearsal = rehearsal.map(|file| loop_rehearse::prepare(file, &wanted.faults, &mut job, environment));
+    let director = match rehearsal.transpose() {
+        Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
     };
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch)))
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch, director)))
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
@@ -112,6 +113,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         zone: jiff::tz::TimeZone::system(),
         resume,
         attended: false,
+        rehearsal: None,
     })
 }
 
@@ -211,8 +213,8 @@ impl Show {
     }
 }
 
-/// Runs a job to its verdict, under the signals of this process.
-pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
+/// Runs a job to its verdict, under the signals of this process. `more` sees every event first.
+pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn Sink>>) -> ExitCode {
     proc::adopt_orphans();
     proc::harden();
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
@@ -232,7 +234,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool) -> ExitCode {
             kept.replace(Some(event.clone()));
         }
     };
-    let mut sinks: Vec<Box<dyn Sink>> = vec![sink, Box::new(keep)];
+    let mut sinks: Vec<Box<dyn Sink>> = more.into_iter().chain([sink, Box::new(keep) as Box<dyn Sink>]).collect();
     let verdict = loop {
         let verdict = runner::run(job.clone(), &mut sinks, &mut receiver).await;
         if !(watch && matches!(verdict, Ok(VerdictKind::Done)) && new_work(&job, &mut sinks, &mut receiver).await) {

@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::say;
-use runner::{Folder, Lock, PlainSink, RunInfo, Sink as _};
+use runner::{Folder, Lock, LockError, PlainSink, RunInfo, Sink as _};
 use wire::ExitCode;
 
 /// Of a list; older runs are in their folders.
@@ -65,15 +65,22 @@ pub fn answer(words: &[String], environment: &Environment) -> ExitCode {
         return ExitCode::Failure;
     }
     let folder = Folder::new(&environment.cwd);
-    let _lock = match Lock::take(&folder, "'ralph answer'") {
-        Ok(lock) => lock,
+    // Whoever holds the lock is a run at work, and takes the answer itself.
+    let answered = match Lock::take(&folder, "'ralph answer'") {
+        Ok(_lock) => {
+            let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
+            let question = runner::find(&folder, name).and_then(|id| runner::answer(&folder, &id, &text, now));
+            question.map(|question| (question, "'ralph resume' goes on with it."))
+        }
+        Err(LockError::Held { owner }) => {
+            let question = runner::answer_live(&folder, &owner, name, &text);
+            question.map(|question| (question, "The run goes on with it."))
+        }
         Err(error) => return refuse(&error),
     };
-    let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
-    match runner::find(&folder, name).and_then(|id| runner::answer(&folder, &id, &text, now)) {
-        Ok(question) => {
-            let question = cycle::clean::line(&question);
-            say::out(&format!("Answered: {question}\n'ralph resume' goes on with it.\n"));
+    match answered {
+        Ok((question, next)) => {
+            say::out(&format!("Answered: {}\n{next}\n", cycle::clean::line(&question)));
             ExitCode::Success
         }
         Err(error) => refuse(&error),

@@ -4,8 +4,20 @@
 use crate::say;
 use cycle::LoopEvent;
 use runner::{Command, Sink};
+use rustix::process::{Signal, getpid, kill_process};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc as events;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
+
+/// All agents are stopped before the loop itself is. Where nothing can continue a process the kernel does not
+/// stop it: then the screen comes back after this.
+const STOPS_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// How often this process was continued.
+static CONTINUED: AtomicU64 = AtomicU64::new(0);
 
 pub struct Screen {
     pub sink: Box<dyn Sink>,
@@ -16,10 +28,11 @@ pub struct Screen {
 pub fn open(commands: mpsc::Sender<Command>) -> Screen {
     let (sender, receiver) = events::channel::<LoopEvent>();
     let (gone, left) = oneshot::channel();
+    tokio::spawn(count_continuations());
     std::thread::spawn(move || {
         // A full queue means that the loop is ending anyway.
         let tell = move |command| drop(commands.try_send(meant(command)));
-        if let Err(error) = tui::run(receiver, tell, tui::Options { clock, hold: true }) {
+        if let Err(error) = tui::run(receiver, tell, tui::Options { clock, suspend, hold: true }) {
             say::err(&format!("error: the screen cannot be shown: {error}. Try --no-tui."));
         }
         let _ = gone.send(());
@@ -27,6 +40,29 @@ pub fn open(commands: mpsc::Sender<Command>) -> Screen {
     // A screen that is gone needs no events.
     let sink = move |event: &LoopEvent| drop(sender.send(event.clone()));
     Screen { sink: Box::new(sink), left }
+}
+
+async fn count_continuations() {
+    let Ok(mut continued) = signal(SignalKind::from_raw(Signal::CONT.as_raw())) else { return };
+    while continued.recv().await.is_some() {
+        CONTINUED.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Stops this process, as Ctrl-Z does.
+pub fn stop() {
+    // A process that cannot be stopped goes on.
+    let _ = kill_process(getpid(), Signal::TSTP);
+}
+
+/// Stops the loop with all its agents. That takes a moment, so the end of it is waited for.
+fn suspend() {
+    let before = CONTINUED.load(Ordering::SeqCst);
+    let until = Instant::now() + STOPS_WITHIN;
+    stop();
+    while CONTINUED.load(Ordering::SeqCst) == before && Instant::now() < until {
+        std::thread::sleep(LOOK_AGAIN);
+    }
 }
 
 fn clock() -> u64 {

@@ -1,24 +1,35 @@
-//! `ralph mock SCRIPT.json [--port N] [--log FILE]`: the scripted Messages API, until interrupted.
+//! `ralph mock SCRIPT.json [--port N] [--log FILE]`: the scripted Messages API, until interrupted; and
+//! `ralph mock --record FILE`, the relay that makes such scripts (`mock_record`).
 
-use super::runtime;
+use super::{mock_record, runtime};
 use crate::environment::Environment;
 use crate::say;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use wire::ExitCode;
 
-const USAGE: &str = "usage: ralph mock SCRIPT.json [--port N] [--log FILE]";
+const USAGE: &str =
+    "usage: ralph mock SCRIPT.json [--port N] [--log FILE] | ralph mock --record FILE [--upstream URL] [--port N]";
 
 struct Wanted {
-    script: PathBuf,
+    script: Option<PathBuf>,
     port: u16,
     log: Option<PathBuf>,
+    record: Option<PathBuf>,
+    upstream: Option<String>,
 }
 
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    match wanted(words, environment).and_then(|wanted| serve(&wanted)) {
+    let done = wanted(words, environment).and_then(|wanted| match (&wanted.script, &wanted.record) {
+        (Some(script), None) if wanted.upstream.is_none() => serve(script, &wanted),
+        (None, Some(file)) if wanted.log.is_none() => {
+            mock_record::run(file, wanted.upstream.as_deref(), wanted.port, environment)
+        }
+        _ => Err(USAGE.into()),
+    });
+    match done {
         Ok(()) => ExitCode::Success,
         Err(problem) => {
             say::err(&problem);
@@ -28,7 +39,7 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
 }
 
 fn wanted(words: &[String], environment: &Environment) -> Result<Wanted, String> {
-    let mut wanted = Wanted { script: PathBuf::new(), port: 0, log: None };
+    let mut wanted = Wanted { script: None, port: 0, log: None, record: None, upstream: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let (flag, inline) =
@@ -44,25 +55,24 @@ fn wanted(words: &[String], environment: &Environment) -> Result<Wanted, String>
                 wanted.port = value()?.parse().map_err(|_| format!("error: --port needs a port number. {USAGE}"))?;
             }
             "--log" => wanted.log = Some(environment.cwd.join(value()?)),
+            "--record" => wanted.record = Some(environment.cwd.join(value()?)),
+            "--upstream" => wanted.upstream = Some(value()?),
             _ if flag.starts_with('-') => return Err(format!("error: unknown option '{flag}'. {USAGE}")),
-            _ => wanted.script = environment.cwd.join(word),
+            _ => wanted.script = Some(environment.cwd.join(word)),
         }
     }
-    if wanted.script.as_os_str().is_empty() { Err(USAGE.into()) } else { Ok(wanted) }
+    Ok(wanted)
 }
 
-fn serve(wanted: &Wanted) -> Result<(), String> {
-    let text = std::fs::read_to_string(&wanted.script)
-        .map_err(|error| format!("error: {} cannot be read: {error}", wanted.script.display()))?;
-    let script =
-        mock::Script::from_json(&text).map_err(|error| format!("error: {}: {error}", wanted.script.display()))?;
-    let log = match &wanted.log {
-        Some(path) => Some(Mutex::new(
-            std::fs::File::create(path)
-                .map_err(|error| format!("error: {} cannot be written: {error}", path.display()))?,
-        )),
-        None => None,
-    };
+fn serve(script: &Path, wanted: &Wanted) -> Result<(), String> {
+    let text = std::fs::read_to_string(script)
+        .map_err(|error| format!("error: {} cannot be read: {error}", script.display()))?;
+    let script = mock::Script::from_json(&text).map_err(|error| format!("error: {}: {error}", script.display()))?;
+    let log = wanted.log.as_ref().map(|path| {
+        let file = mock::private_file(path);
+        file.map(Mutex::new).map_err(|error| format!("error: {} cannot be written: {error}", path.display()))
+    });
+    let log = log.transpose()?.map(|file| (file, mock::Redactor::new([])));
     let runtime = runtime().map_err(|_| String::new())?;
     runtime.block_on(async {
         let server = mock::Server::bind(script, SocketAddr::from((Ipv4Addr::LOCALHOST, wanted.port)))
@@ -77,8 +87,10 @@ fn serve(wanted: &Wanted) -> Result<(), String> {
 }
 
 /// A log that cannot be written never stops the server.
-fn note(log: Option<&Mutex<std::fs::File>>, request: &mock::Recorded) {
-    if let Some(Ok(mut file)) = log.map(Mutex::lock) {
-        let _ = file.write_all(request.log_line().as_bytes());
+fn note(log: Option<&(Mutex<std::fs::File>, mock::Redactor)>, request: &mock::Recorded) {
+    if let Some((file, redactor)) = log
+        && let Ok(mut file) = file.lock()
+    {
+        let _ = file.write_all(request.log_line(redactor).as_bytes());
     }
 }

@@ -17,6 +17,7 @@ mod loop_run;
 mod loop_runs;
 mod loop_screen;
 mod mock;
+mod mock_record;
 mod plugin;
 mod plugin_fetch;
 mod trust;

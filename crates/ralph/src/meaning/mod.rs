@@ -10,11 +10,12 @@ mod permissions;
 mod sessions;
 mod tooling;
 
+pub use access::client as api;
 pub use permissions::Judging;
 
 use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
-use agent::{InputFormat, Options, OutputFormat, Prompting, Schema, Setup, StateEvents, StdinKind};
+use agent::{InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind};
 use config::{FlagSettings, Places, Sources};
 use proc::sandbox::Rules;
 use std::path::PathBuf;
@@ -100,6 +101,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         partial: typed.has("include-partial-messages"),
         replay_user: typed.has("replay-user-messages"),
         hook_events: typed.has("include-hook-events"),
+        preparation: preparation(typed),
         state_events: state_events(environment),
         checkpoint_dir: checkpoint_dir(environment, &places, &session),
         stop_block_cap: environment.number("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP").map_or(STOP_BLOCK_CAP, |cap| cap as u32),
@@ -180,6 +182,13 @@ pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
         }
     }
     Ok((input, output))
+}
+
+/// `--init-only` says more than the others, and first work says more than upkeep.
+fn preparation(typed: &Typed) -> Option<Preparation> {
+    let asked =
+        [("init-only", Preparation::InitOnly), ("init", Preparation::Init), ("maintenance", Preparation::Maintenance)];
+    asked.into_iter().find_map(|(flag, preparation)| typed.has(flag).then_some(preparation))
 }
 
 /// Stop hooks that never let go would otherwise keep a run going for ever.

@@ -68,7 +68,8 @@ pub fn resolve(typed: &Typed, environment: &Environment, places: &Places, sessio
     let off = environment.is_off("CLAUDE_CODE_ENABLE_TASKS");
     ToolSetup {
         choice: choice(typed),
-        todo_write: off || environment.is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
+        todo_write: off,
+        task_list: !off && environment.is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
         shell: shell(environment, places, session),
         limits: file_limits(environment),
         concurrency: environment.number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY").unwrap_or(CONCURRENCY).max(1) as usize,
@@ -120,6 +121,8 @@ fn shell(environment: &Environment, places: &Places, session: &Session) -> tools
     let store = Store::new(&places.config_dir, &environment.cwd, session.project_dir_name.as_deref());
     let fallback = environment.get("CLAUDE_CODE_TMPDIR").map_or_else(temp_dir, Into::into);
     let spill = if session.persist { store.side_dir(&session.id).join("tool-results") } else { fallback.clone() };
+    // Hooks of the first events leave variables here, in a folder that is the user's alone.
+    let env_file = session.persist.then(|| spill.join("hook-env.sh"));
     let mut shell = tools::Shell::new(program, child_env(environment, session), spill, fallback);
     let millis = |name: &str| environment.number(name).filter(|ms| *ms > 0).map(Duration::from_millis);
     shell.default_timeout = millis("BASH_DEFAULT_TIMEOUT_MS").unwrap_or(tools::Shell::DEFAULT_TIMEOUT);
@@ -128,7 +131,7 @@ fn shell(environment: &Environment, places: &Places, session: &Session) -> tools
         shell.max_output = (chars as usize).min(tools::Shell::LARGEST_MAX_OUTPUT);
     }
     shell.background_allowed = !environment.is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
-    shell.env_file = environment.get("CLAUDE_ENV_FILE").map(Into::into);
+    shell.env_file = environment.get("CLAUDE_ENV_FILE").map(Into::into).or(env_file);
     shell.prefix = environment.get("CLAUDE_CODE_SHELL_PREFIX").map(str::to_owned);
     shell.maintain_project_dir = environment.is_on("CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR");
     shell

@@ -2,7 +2,7 @@
 
 use super::{
     AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Report,
-    Running, Said, Spent, Start, Verbatim, checks, now, replay, resets,
+    Running, Said, Spent, Start, Verbatim, checks, now, rehearsal, replay, resets,
 };
 use crate::transport::Transport;
 
@@ -23,6 +23,8 @@ pub(super) struct Work {
     pub opening: String,
     /// How to start it again; a summariser is not.
     pub start: Option<Start>,
+    /// Whether it has said its first line.
+    spoke: bool,
 }
 
 /// Of an agent's first words: enough to find a complaint in.
@@ -32,7 +34,16 @@ impl Work {
     pub(super) fn new(running: Running, transport: Transport, start: Option<Start>) -> Self {
         let iteration = start.as_ref().map_or(0, |start| start.iteration);
         let listener = Listener::new(iteration);
-        Self { running, listener, iteration, since: Instant::now(), transport, opening: String::new(), start }
+        Self {
+            running,
+            listener,
+            iteration,
+            since: Instant::now(),
+            transport,
+            opening: String::new(),
+            start,
+            spoke: false,
+        }
     }
 
     fn note_opening(&mut self, line: &str) {
@@ -73,7 +84,9 @@ impl Body<'_> {
         match happened {
             Happened::Command(command) => command.map(wish).into_iter().collect(),
             Happened::Tick => {
-                self.wake = None;
+                let now = now();
+                self.wake = self.wake.filter(|at| *at > now);
+                self.sinks.iter_mut().for_each(|sink| sink.tick(now));
                 vec![Input::Tick]
             }
             Happened::Checked(finished) => self.checked(finished).into_iter().collect(),
@@ -105,7 +118,14 @@ impl Body<'_> {
                 Vec::new()
             }
             Said::Line(line) => {
-                let inputs = self.line(&mut work, &line);
+                let mut inputs = self.line(&mut work, &line);
+                let cues = self.cues(&mut work);
+                if cues.malformed {
+                    inputs.extend(self.line(&mut work, rehearsal::MALFORMED));
+                }
+                if cues.crash {
+                    work.running.crash();
+                }
                 self.doing = Doing::Agent(work);
                 inputs
             }
@@ -151,9 +171,24 @@ impl Body<'_> {
             duration_ms: work.since.elapsed().as_millis() as u64,
             limit_until: None,
         };
-        let reset = report.limit().and_then(|limit| limit.reset);
-        report.limit_until = reset.and_then(|reset| resets::moment(&reset, now(), &self.job.zone));
+        report.limit_until = report.limit().and_then(|limit| self.limited_until(limit.reset.as_ref()));
         Input::AgentEnded(Box::new(report))
+    }
+
+    /// What is to go wrong after an agent's first line, where this is a rehearsal.
+    fn cues(&self, work: &mut Work) -> rehearsal::Cues {
+        let first = !std::mem::replace(&mut work.spoke, true);
+        let cast = self.job.rehearsal.as_ref().zip(work.start.as_ref()).filter(|_| first);
+        cast.map(|(rehearsal, start)| rehearsal.cues(start.iteration, start.attempt)).unwrap_or_default()
+    }
+
+    fn limited_until(&self, reset: Option<&cycle::Reset>) -> Option<u64> {
+        let until = reset.and_then(|reset| resets::moment(reset, now(), &self.job.zone));
+        if self.job.rehearsal.is_none() {
+            return until;
+        }
+        let most = now().saturating_add(rehearsal::WAIT.as_millis() as u64);
+        Some(until.map_or(most, |until| until.min(most)))
     }
 
     async fn changes(&self) -> (Changes, Option<u64>) {
@@ -198,10 +233,16 @@ impl Body<'_> {
     }
 
     fn summary_said(&mut self, mut work: Box<Work>, through: u32, said: &Said) -> Vec<Input> {
+        let mut spending = Vec::new();
         match said {
             Said::Line(line) => {
+                let before = work.listener.heard().tokens;
                 work.listener.hear(line);
-                if work.listener.heard().answer.is_some() {
+                let heard = work.listener.heard();
+                if heard.tokens != before {
+                    spending.push(Input::Spending { tokens: heard.tokens, usd: heard.cost_usd });
+                }
+                if heard.answer.is_some() {
                     work.running.close_input();
                 }
             }
@@ -218,7 +259,7 @@ impl Body<'_> {
             }
         }
         self.doing = Doing::Summary(work, through);
-        Vec::new()
+        spending
     }
 }
 

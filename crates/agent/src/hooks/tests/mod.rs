@@ -70,6 +70,7 @@ impl Bench {
             project_dir: &self.project,
             env_file: Some(&env_file),
             callbacks,
+            helpers: None,
             http: &|| {
                 let access = model::ClientConfig::new("http://127.0.0.1", model::Auth::None);
                 model::plain_client(&access)?.build().map_err(|error| error.to_string())

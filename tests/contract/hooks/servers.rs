@@ -1,0 +1,105 @@
+//! Questions that servers have for people, and what hooks say to them.
+
+use super::{answer, duplex, heard, notes, only, run};
+use crate::common::{call, finish, say, tool_results, world};
+use serde_json::{Value, json};
+
+/// A server whose tool asks the user before it answers with what it heard.
+const SERVER: &str = r#"
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"desk","version":"1"}}' ;;
+    *'"tools/list"'*) answer '{"tools":[{"name":"book","description":"books a desk","inputSchema":{"type":"object","properties":{}}}]}' ;;
+    *'"prompts/list"'*) answer '{"prompts":[{"name":"plan","description":"plans a day"}]}' ;;
+    *'"prompts/get"'*) answer '{"messages":[{"role":"user","content":{"type":"text","text":"Plan the day."}}]}' ;;
+    *'"tools/call"'*)
+      call=$id
+      echo '{"jsonrpc":"2.0","id":99,"method":"elicitation/create","params":{"mode":"form","message":"Which desk?","requestedSchema":{"type":"object","properties":{"desk":{"type":"string"}}}}}' ;;
+    *'"id":99'*)
+      id=$call
+      answer "{\"content\":[{\"type\":\"text\",\"text\":\"heard: $(printf %s "$line" | tr -d '"{}')\"}]}" ;;
+  esac
+done
+"#;
+
+fn servers() -> String {
+    json!({"mcpServers": {"desk": {"command": "sh", "args": ["-c", SERVER]}}}).to_string()
+}
+
+fn book() -> Value {
+    json!([call("mcp__desk__book", &json!({})), say("booked")])
+}
+
+#[test]
+fn a_hook_answers_in_a_persons_place() {
+    for (command, expected) in [
+        (
+            "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"Elicitation\",\"action\":\"accept\",\"content\":{\"desk\":\"7\"}}}'",
+            "action:accept,content:desk:7",
+        ),
+        ("echo '{\"hookSpecificOutput\":{\"hookEventName\":\"Elicitation\",\"action\":\"cancel\"}}'", "action:cancel"),
+        ("echo no >&2; exit 2", "action:decline"),
+    ] {
+        let world = world(book());
+        let hooks = json!({"hooks": {
+            "Elicitation": [
+                {"matcher": "desk", "hooks": [notes("asked"), {"type": "command", "command": command}]},
+                {"matcher": "other", "hooks": [notes("other")]},
+            ],
+            "Notification": [{"hooks": [notes("notified")]}],
+        }});
+        let outcome = finish(run(&world, &hooks, "go").args(["--mcp-config", &servers()]));
+        assert!(tool_results(&outcome)[0].contains(expected), "{command}: {:?}", tool_results(&outcome));
+        let told = only(&world, "asked");
+        assert_eq!(
+            (&told["mcp_server_name"], &told["message"], &told["mode"]),
+            (&json!("desk"), &json!("Which desk?"), &json!("form"))
+        );
+        assert_eq!(told["requested_schema"]["properties"]["desk"]["type"], "string");
+        assert!(heard(&world, "other").is_empty() && heard(&world, "notified").is_empty());
+    }
+}
+
+#[test]
+fn a_persons_answer_is_told_and_may_be_changed() {
+    for (command, expected) in [
+        ("true", "content:desk:3"),
+        (
+            "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"ElicitationResult\",\"action\":\"accept\",\"content\":{\"desk\":\"8\"}}}'",
+            "content:desk:8",
+        ),
+        ("exit 2", "action:decline"),
+    ] {
+        let world = world(book());
+        let hooks = json!({"hooks": {
+            "ElicitationResult": [{"matcher": "desk", "hooks": [notes("answered"), {"type": "command", "command": command}]}],
+            "Notification": [{"matcher": "elicitation_dialog", "hooks": [notes("notified")]}],
+        }});
+        let outcome = finish(
+            duplex(&world, &hooks)
+                .args(["--mcp-config", &servers(), "--allowedTools", "mcp__desk"])
+                .prompt("go")
+                .wait(json!({"type": "control_request", "request": {"subtype": "elicitation"}}))
+                .send(answer(&json!({"action": "accept", "content": {"desk": "3"}})))
+                .wait(json!({"type": "result"}))
+                .close(),
+        );
+        assert!(outcome.unmet.is_empty(), "{:?}", outcome.lines);
+        assert!(tool_results(&outcome)[0].contains(expected), "{command}: {:?}", tool_results(&outcome));
+        let told = only(&world, "answered");
+        assert_eq!((&told["action"], &told["content"]), (&json!("accept"), &json!({"desk": "3"})));
+        assert_eq!(only(&world, "notified")["notification_type"], "elicitation_dialog");
+    }
+}
+
+#[test]
+fn a_servers_prompt_is_an_expansion_too() {
+    let world = world(json!([say("planned")]));
+    let hooks =
+        json!({"hooks": {"UserPromptExpansion": [{"matcher": "mcp__desk__plan", "hooks": [notes("expanded")]}]}});
+    finish(run(&world, &hooks, "/mcp__desk__plan").args(["--mcp-config", &servers()]));
+    let told = only(&world, "expanded");
+    assert_eq!((&told["expansion_type"], &told["command_name"]), (&json!("mcp_prompt"), &json!("mcp__desk__plan")));
+}
