@@ -203,10 +203,14 @@ fn a_foreign_agent_is_not_held_and_that_is_said() {
     let backend = script.display().to_string();
     let warned = |outcome: &Outcome| {
         let events = outcome.events();
-        events.iter().any(|event| event["type"] == "warning" && event["text"].to_string().contains("not the agent"))
+        let start = events.iter().find(|event| event["type"] == "run_started").unwrap();
+        start["unconfined"].as_str().unwrap_or_default().to_owned()
     };
-    assert!(warned(&ralph(&world, &["1", "--json", "--backend", &backend])));
-    assert!(!warned(&ralph(&world, &["1", "--json", "--sandbox", "off", "--backend", &backend])));
+    let foreign = warned(&ralph(&world, &["1", "--json", "--backend", &backend]));
+    assert_eq!(foreign, format!("the sandbox holds checks, but not the commands of {backend}"));
+    assert_eq!(warned(&ralph(&world, &["1", "--json", "--sandbox", "off", "--backend", &backend])), "no sandbox");
+    let plain = ralph(&world, &["1", "--backend", &backend]);
+    assert!(plain.lines[0].contains(&foreign), "{:?}", plain.lines);
 }
 
 #[test]
