@@ -139,6 +139,15 @@ fn settings_ask_for_it_too_and_commands_then_need_no_permission() {
     assert_eq!(asked.read("made"), None, "asked, and nobody is there");
 }
 
+/// As in the reference: the settings are about commands, rules and permissions about the other tools.
+#[test]
+fn settings_alone_do_not_fence_other_tools() {
+    let boxed = world(json!([tool("Write", json!({"file_path": "$WD/.claude/notes.md", "content": "x"})), say("ok")]));
+    std::fs::create_dir(boxed.wd().join(".claude")).unwrap();
+    let outcome = finish(agent(&boxed, &[BYPASS, "--settings", r#"{"sandbox": {"enabled": true}}"#]));
+    assert_eq!(boxed.read(".claude/notes.md").as_deref(), Some("x"), "{}", results(&outcome));
+}
+
 #[test]
 fn what_is_asked_for_and_not_done_is_said() {
     let world = world(json!([say("ok")]));
@@ -194,10 +203,14 @@ fn a_foreign_agent_is_not_held_and_that_is_said() {
     let backend = script.display().to_string();
     let warned = |outcome: &Outcome| {
         let events = outcome.events();
-        events.iter().any(|event| event["type"] == "warning" && event["text"].to_string().contains("not the agent"))
+        let start = events.iter().find(|event| event["type"] == "run_started").unwrap();
+        start["unconfined"].as_str().unwrap_or_default().to_owned()
     };
-    assert!(warned(&ralph(&world, &["1", "--json", "--backend", &backend])));
-    assert!(!warned(&ralph(&world, &["1", "--json", "--sandbox", "off", "--backend", &backend])));
+    let foreign = warned(&ralph(&world, &["1", "--json", "--backend", &backend]));
+    assert_eq!(foreign, format!("the sandbox holds checks, but not the commands of {backend}"));
+    assert_eq!(warned(&ralph(&world, &["1", "--json", "--sandbox", "off", "--backend", &backend])), "no sandbox");
+    let plain = ralph(&world, &["1", "--backend", &backend]);
+    assert!(plain.lines[0].contains(&foreign), "{:?}", plain.lines);
 }
 
 #[test]

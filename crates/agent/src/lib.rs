@@ -45,7 +45,8 @@ mod words;
 
 pub use front::{failed_start, run, warn};
 pub use options::{
-    Access, Asking, AutoCompact, InputFormat, Limits, Linger, Options, OutputFormat, OutsideSetup, Permissions,
-    Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind, ToolChoice, ToolSetup,
+    Access, Asking, AutoCompact, BuiltinAgents, InputFormat, Limits, Linger, Options, OutputFormat, OutsideSetup,
+    Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind, ToolChoice,
+    ToolSetup,
 };
 pub use schema::Schema;

@@ -7,8 +7,9 @@ use crate::hearing;
 use crate::hooks::HookEvent;
 use crate::shared::{Lane, Role, Shared};
 use crate::{prompt, turn, words};
-use config::{Cause, Memory, MemoryFile};
+use config::{Cause, Memory, MemoryFile, Skill};
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 use wire::PermissionMode;
 
 /// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
@@ -18,6 +19,8 @@ const FILE_CHARS: usize = 200_000;
 #[derive(Default)]
 pub struct Known {
     memory: Option<Memory>,
+    /// Skills for some files only, and of subfolders, that the model was told of.
+    told_skills: Vec<String>,
     /// Documents that came into the conversation and that nobody was told of yet.
     news: Vec<News>,
 }
@@ -56,9 +59,16 @@ fn read(
     }
     let (memory, mut files) = config::memory(&options.places, options.sources, &options.settings, &wanted);
     hide(shared, &mut files);
+    if reader == Reader::Main {
+        *shared.live.memory_files.borrow_mut() = files.iter().map(sizes).collect();
+    }
     let news = files.iter().map(|file| News::of(file, reason)).collect();
     let text = (!files.is_empty()).then(|| format!("{}{}\n</system-reminder>", words::MEMORY_HEAD, contents(&files)));
-    (prompt::preamble(shared, mode, text), Known { memory: Some(memory), news })
+    (prompt::preamble(shared, mode, text), Known { memory: Some(memory), told_skills: Vec::new(), news })
+}
+
+fn sizes(file: &MemoryFile) -> (String, &'static str, usize) {
+    (file.path.display().to_string(), file.kind, file.text.len())
 }
 
 /// Before a conversation is shortened: what was told on the way will be gone, and what stands before it is read anew.
@@ -80,13 +90,40 @@ pub async fn follow(shared: &Shared, lane: &mut Lane) {
     let touched = lane.tools.reads.take_touched();
     let Some(memory) = &mut lane.memory.memory else { return };
     let mut files: Vec<MemoryFile> = touched.iter().flat_map(|file| memory.near(file)).collect();
+    let folders = memory.take_folders();
     hide(shared, &mut files);
+    if let Some(words) = skills(shared, lane, &touched, &folders) {
+        turn::whisper(shared, lane, &words);
+    }
     if files.is_empty() {
         return;
+    }
+    if lane.role.is_main() {
+        shared.live.memory_files.borrow_mut().extend(files.iter().map(sizes));
     }
     lane.memory.news.extend(files.iter().map(|file| News::of(file, None)));
     turn::whisper(shared, lane, &format!("{}{}", words::MEMORY_NEARBY, contents(&files)));
     tell(shared, lane).await;
+}
+
+/// Skills that came with the touched files: those of their folders, and those that are for them.
+fn skills(shared: &Shared, lane: &mut Lane, touched: &[PathBuf], folders: &[PathBuf]) -> Option<String> {
+    let (places, setup) = (&shared.options.places, shared.setup());
+    let mut new: Vec<Skill> = Vec::new();
+    if shared.options.sources.project && shared.options.slash {
+        let found = folders.iter().flat_map(|folder| config::skills_below(places, folder, &setup.skills));
+        let wanted = |skill: &Skill| setup.only_skills.as_ref().is_none_or(|names| names.contains(&skill.name));
+        new.extend(found.filter(wanted));
+    }
+    let waiting = setup.skills.iter().filter(|skill| !lane.memory.told_skills.contains(&skill.name));
+    let fitting = waiting.filter(|skill| touched.iter().any(|file| skill.is_for(places, file)));
+    let told: Vec<Skill> = new.iter().chain(fitting).filter(|skill| skill.model_invocable).cloned().collect();
+    if !new.is_empty() {
+        shared.change_setup(|setup| setup.skills.extend(new));
+    }
+    lane.memory.told_skills.extend(told.iter().map(|skill| skill.name.clone()));
+    let lines: String = told.iter().map(|skill| format!("\n- {}: {}", skill.name, skill.listing())).collect();
+    (!told.is_empty() && lane.toolset.find("Skill").is_some()).then(|| format!("{}{lines}", words::SKILLS_NEARBY))
 }
 
 /// Tells hooks of the documents that came into the conversation since they were last told.

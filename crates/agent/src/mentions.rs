@@ -1,5 +1,6 @@
 //! `@path` in a prompt: the file's text comes along, as if the model had read it.
 
+use crate::outside;
 use crate::permit::judge;
 use crate::shared::{Lane, Shared};
 use policy::Verdict;
@@ -50,6 +51,11 @@ fn mentioned(text: &str) -> Vec<String> {
 }
 
 async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> {
+    if let Some((server, uri)) = path.split_once(':')
+        && outside::is_server(shared, server)
+    {
+        return Some(resource(shared, path, server, uri).await);
+    }
     let workspace = &lane.tools.workspace;
     let target = workspace.resolve(path).ok()?;
     let kind = std::fs::metadata(&target.real).ok()?;
@@ -78,6 +84,19 @@ async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> 
         blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
     }
     Some(blocks)
+}
+
+/// `@server:uri`: a resource of an MCP server.
+async fn resource(shared: &Shared, path: &str, server: &str, uri: &str) -> Vec<Value> {
+    match outside::resources::read(shared, server, uri).await {
+        Ok(contents) => {
+            let texts = contents
+                .iter()
+                .map(|content| content["text"].as_str().map_or_else(|| content.to_string(), str::to_owned));
+            std::iter::once(format!("Contents of @{path}:")).chain(texts).map(|text| note(&text)).collect()
+        }
+        Err(problem) => vec![note(&format!("@{path} was not attached: {problem}"))],
+    }
 }
 
 /// The tool counts what follows the last line break as a line; people do not.

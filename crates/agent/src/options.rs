@@ -212,6 +212,10 @@ pub struct Setup {
     pub agent: Option<String>,
     pub skills: Vec<Skill>,
     pub plugins: Rc<config::Plugins>,
+    /// The client wants these and no others.
+    pub only_skills: Option<Vec<String>>,
+    /// Room for the listing of skills, where the caller sets it.
+    pub listing_chars: Option<usize>,
     /// Show what sub-agents say, not only what they do.
     pub subagent_text: bool,
 }
@@ -258,10 +262,18 @@ pub struct Options {
     /// Instruction files, where they count at all.
     pub memory: Option<config::MemoryOptions>,
     pub bare: bool,
-    /// Agents of ours beside those that are configured.
-    pub builtin_agents: bool,
+    pub builtin_agents: BuiltinAgents,
     pub version: &'static str,
     pub debug_file: Option<PathBuf>,
+}
+
+/// Agents of ours beside those that are configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuiltinAgents {
+    All,
+    /// Not those that explore and plan.
+    GeneralOnly,
+    None,
 }
 
 /// When a conversation is shortened by itself.

@@ -102,6 +102,8 @@ pub struct Live {
     pub deferred: RefCell<Option<crate::ask::ToolCall>>,
     /// Sizes of the main conversation, for clients that ask how full the window is.
     pub context_tokens: Cell<u64>,
+    /// The instruction files of the main conversation: path, kind and characters.
+    pub memory_files: RefCell<Vec<(String, &'static str, usize)>>,
     pub system_chars: Cell<usize>,
     pub tools_chars: Cell<usize>,
 }
@@ -116,6 +118,8 @@ pub struct Lane {
     pub role: Role,
     pub max_turns: Option<u32>,
     pub cancel: Rc<Cancel>,
+    /// Those that the agent's own file names; they run for it alone.
+    pub hooks: Option<Hooks>,
     pub memory: crate::memory::Known,
 }
 
@@ -133,8 +137,6 @@ pub struct Sub {
     pub model: String,
     pub mode: Option<PermissionMode>,
     pub effort: Option<String>,
-    /// Hooks that its own file names; they run for it alone.
-    pub hooks: Option<Hooks>,
     pub depth: u32,
     /// Beside everybody's.
     pub rules: policy::RuleSet,

@@ -36,6 +36,11 @@ const BUILTIN: [(&str, &str); 4] = [
 
 /// The style in force; none where it is the default or unknown.
 pub fn chosen(shared: &Shared) -> Option<OutputStyle> {
+    let setup = shared.setup();
+    let forced = setup.plugins.loaded.iter().flat_map(|plugin| &plugin.styles).find(|style| style.forced);
+    if let Some(style) = forced {
+        return Some(style.clone());
+    }
     let name = shared.options.settings.output_style.as_deref()?;
     if name.eq_ignore_ascii_case(DEFAULT) {
         return None;
@@ -70,6 +75,7 @@ fn builtin(name: &str) -> Option<OutputStyle> {
         description: None,
         keep_coding_instructions: true,
         prompt: (*words).to_owned(),
+        forced: false,
         source: "builtin",
     })
 }

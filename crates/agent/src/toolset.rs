@@ -117,6 +117,11 @@ impl Tool {
         Self { name: name.into(), read_only, definition }
     }
 
+    /// Characters of its definition in a request.
+    pub fn size(&self) -> usize {
+        self.definition.to_string().len()
+    }
+
     fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
         // The schemas are constants of ours and parsed in a test; an empty object would still be a tool.
         let schema = serde_json::from_str(spec.schema).unwrap_or_else(|_| json!({"type": "object"}));

@@ -30,6 +30,16 @@ What the people of this project and machine want you to know, from their instruc
 pub const MEMORY_NEARBY: &str =
     "These instruction files belong to files that you have just touched; follow them there.";
 
+/// What `/init` asks for.
+pub const INIT: &str = "\
+Study this project and write CLAUDE.md in its root for whoever works on it next: how to build it, run it and test it (one test too), \
+how it is laid out and why, and the rules that its code follows but does not state. Take the facts from the files, and from other \
+instruction files where there are any; leave out what anybody can see. If CLAUDE.md is there already, correct and complete it.";
+
+/// Before skills that came with a file just touched.
+pub const SKILLS_NEARBY: &str =
+    "These skills are for files that you have just touched; load the one that fits with the Skill tool:";
+
 pub const PLAN_MODE: &str = "\
 <system-reminder>
 Plan mode is on: look around, read, think, but change nothing. When you have a plan, call ExitPlanMode with it.

@@ -64,6 +64,8 @@ pub struct Memory {
     extra_dirs: Vec<PathBuf>,
     seen: HashSet<PathBuf>,
     folders: HashSet<PathBuf>,
+    /// Of those, the ones that nobody asked for yet.
+    fresh: Vec<PathBuf>,
     waiting: Vec<Waiting>,
     files: usize,
     bytes: usize,
@@ -95,6 +97,7 @@ pub fn memory(
         extra_dirs: options.extra_dirs.clone(),
         seen: HashSet::new(),
         folders: HashSet::new(),
+        fresh: Vec::new(),
         waiting: Vec::new(),
         files: 0,
         bytes: 0,
@@ -138,6 +141,7 @@ impl Memory {
                 gathering.folder(folder, sources);
             }
         });
+        self.fresh.extend(folders.iter().cloned());
         self.folders.extend(folders);
         let (now, later) = std::mem::take(&mut self.waiting).into_iter().partition(matches);
         self.waiting = later;
@@ -152,6 +156,11 @@ impl Memory {
             }));
         }
         found
+    }
+
+    /// Folders below the working folder in which files were touched since this was last asked.
+    pub fn take_folders(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.fresh)
     }
 
     /// The file's place in the checkout whose configuration counts.

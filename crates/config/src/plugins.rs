@@ -32,6 +32,8 @@ pub struct Plugin {
     pub skills: Vec<Skill>,
     pub agents: Vec<AgentDef>,
     pub styles: Vec<OutputStyle>,
+    /// The agent that a session runs as where the plugin is switched on and nobody chose another.
+    pub main_agent: Option<String>,
     /// Each `{Event: […]}`, as settings have them.
     pub hooks: Vec<Value>,
     /// By the name they have among all servers, `plugin_<plugin>_<server>`.
@@ -96,9 +98,11 @@ fn load(places: &Places, dir: &PluginDir) -> Result<Plugin, Box<PluginProblem>> 
     let hooks = parts.hooks().map_err(|why| fail("hook-load-failed", why))?;
     let mcp_servers =
         if dir.with_mcp { parts.mcp_servers().map_err(|why| fail("mcp-config-invalid", why))? } else { Map::new() };
+    let agents = parts.agents(&reach);
     Ok(Plugin {
         skills: parts.skills(&reach),
-        agents: parts.agents(&reach),
+        main_agent: parts.main_agent(&agents),
+        agents,
         styles: parts.styles(&reach),
         hooks,
         mcp_servers,
@@ -159,6 +163,13 @@ impl Parts<'_> {
             }
         }
         found
+    }
+
+    /// `settings.json` of a plugin says this and nothing else that counts here.
+    fn main_agent(&self, agents: &[AgentDef]) -> Option<String> {
+        let settings = json(&self.shelf.dir.join("settings.json")).ok()??;
+        let name = self.named(settings.get("agent")?.as_str()?);
+        agents.iter().any(|agent| agent.name == name).then_some(name)
     }
 
     fn styles(&self, reach: &Reach) -> Vec<OutputStyle> {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::documents::{self, Shelf, is_markdown, sorted_entries};
 use crate::frontmatter::{self, Meta};
+use crate::globs::Scope;
 use crate::reach::Reach;
 use crate::text::{is_plain_name, visible};
 use crate::{ConfigError, Places, PluginFolders, Sources, files};
@@ -95,6 +96,30 @@ pub fn skills(places: &Places, sources: Sources, extra_dirs: &[PathBuf]) -> Vec<
         }
     }
     found
+}
+
+/// The skills of a folder below the working folder, for when its files are touched. Where a name is taken, the folder
+/// stands before it.
+pub fn skills_below(places: &Places, folder: &Path, known: &[Skill]) -> Vec<Skill> {
+    let reach = Reach::new(places, &[]);
+    let shelf = Shelf { dir: folder.join(".claude"), source: "project" };
+    let inner = folder.strip_prefix(places.project_dir()).unwrap_or(folder).to_string_lossy().replace('/', ":");
+    let mut found = folders_of_skills(&shelf, &reach);
+    for skill in &mut found {
+        if known.iter().any(|known| known.name == skill.name) {
+            skill.name = format!("{inner}:{}", skill.name);
+        }
+    }
+    found.retain(|skill| is_plain_name(&skill.name) && !known.iter().any(|known| known.path == skill.path));
+    found
+}
+
+impl Skill {
+    /// Whether it is for this file; one without `paths` is for everything from the start.
+    pub fn is_for(&self, places: &Places, file: &Path) -> bool {
+        let scope = Scope::new(self.paths.clone());
+        !self.paths.is_empty() && [places.project_dir(), &places.cwd].iter().any(|base| scope.covers(base, file))
+    }
 }
 
 /// By name first, then by another name; `/` in front is how people write it.
@@ -238,7 +263,7 @@ fn document(path: &Path, file_name: &str, kind: SkillKind, shelf: &Shelf, reach:
         effort: meta.text("effort"),
         fork: meta.text("context").is_some_and(|context| context == "fork"),
         agent: meta.text("agent"),
-        paths: meta.list("paths"),
+        paths: meta.globs("paths"),
         ..new(path, name, file_name, kind, shelf)
     })
 }

@@ -17,6 +17,8 @@ pub struct OutputStyle {
     /// Whether the instructions about coding stay beside it.
     pub keep_coding_instructions: bool,
     pub prompt: String,
+    /// A plugin's style that counts wherever the plugin is switched on.
+    pub forced: bool,
     /// `managed`, `user`, `project` or `plugin`.
     pub source: &'static str,
 }
@@ -50,6 +52,7 @@ pub(crate) fn below(base: &Path, shelf: &Shelf, reach: &Reach) -> Vec<OutputStyl
                 name: visible(&meta.text("name").or_else(stem)?).into_owned(),
                 description: meta.text("description").map(|text| visible(&text).into_owned()),
                 keep_coding_instructions: meta.flag("keep-coding-instructions").unwrap_or(false),
+                forced: shelf.source == "plugin" && meta.flag("force-for-plugin") == Some(true),
                 prompt: documents::body(&path).ok()?.trim().to_owned(),
                 source: shelf.source,
             })

@@ -4,7 +4,7 @@
 //! description, not the tool, and never the others.
 
 use crate::schema::flattened;
-use crate::text::shown;
+use crate::text::cut;
 use serde_json::{Map, Value, json};
 
 /// Of a tool's description: it is paid for in every request.
@@ -60,9 +60,9 @@ impl Tool {
             name: name.to_owned(),
             title: text(given.get("title"))
                 .or_else(|| text(given.pointer("/annotations/title")))
-                .map(|title| shown(&title, DESCRIPTION_MAX)),
-            description: shown(&text(given.get("description")).unwrap_or_default(), DESCRIPTION_MAX),
-            schema: plain_words(flattened(given.get("inputSchema"))),
+                .map(|title| cut(&title, DESCRIPTION_MAX)),
+            description: cut(&text(given.get("description")).unwrap_or_default(), DESCRIPTION_MAX),
+            schema: flattened(given.get("inputSchema")),
             // The protocol's own defaults: what is not said is the worse.
             read_only: hint("readOnlyHint").unwrap_or(false),
             destructive: hint("destructiveHint").unwrap_or(true),
@@ -79,27 +79,8 @@ impl Tool {
 
     /// As `mcp_status` shows it.
     pub(crate) fn shown(&self) -> Value {
-        json!({"name": self.name, "description": self.description, "annotations": self.hints})
+        json!({"name": wire::visible(&self.name), "description": self.description, "annotations": self.hints})
     }
-}
-
-/// The schema with nothing hidden in what it says about itself.
-fn plain_words(mut schema: Value) -> Value {
-    match &mut schema {
-        Value::Object(fields) => {
-            for (key, value) in fields.iter_mut() {
-                *value = match value.take() {
-                    Value::String(words) if matches!(key.as_str(), "description" | "title") => {
-                        Value::String(wire::visible(&words).into_owned())
-                    }
-                    other => plain_words(other),
-                };
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| *item = plain_words(item.take())),
-        _ => {}
-    }
-    schema
 }
 
 #[cfg(test)]

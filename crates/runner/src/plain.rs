@@ -56,7 +56,9 @@ impl Plain {
                 let again = start.resumed.as_ref().map_or(String::new(), |resumed| {
                     format!(", going on after {} iterations and {}", resumed.iterations, usd(resumed.cost_usd))
                 });
-                format!("ralph ▸ {} · run {} · {} {}{again}", start.title, start.run, start.backend, start.model)
+                let unconfined = start.unconfined.as_ref().map_or(String::new(), |words| format!(" · {words}"));
+                let agent = format!("{} {}{unconfined}", start.backend, start.model);
+                format!("ralph ▸ {} · run {} · {agent}{again}", start.title, start.run)
             }
             EventKind::IterationStarted(start) => {
                 self.open.clear();
@@ -188,8 +190,11 @@ fn verdict_lines(verdict: &Verdict) -> String {
     let question = verdict.question.as_ref().map_or(String::new(), |question| {
         format!("\n{}\nAnswer with: ralph answer \"…\", then: ralph resume", indented(&question.text))
     });
-    let spent =
-        format!("{} iterations · {} · {}", verdict.iterations, usd(verdict.cost_usd), clock(verdict.elapsed_ms));
+    let iterations = match verdict.iterations {
+        1 => "1 iteration".to_owned(),
+        count => format!("{count} iterations"),
+    };
+    let spent = format!("{iterations} · {} · {}", usd(verdict.cost_usd), clock(verdict.elapsed_ms));
     format!("\n{}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
 }
 

@@ -186,3 +186,22 @@ fn automatic_memory_can_be_switched_off_and_is_not_for_sub_agents() {
     let told: Vec<String> = requests(&world).iter().map(said).collect();
     assert!(told[0].contains("Learnt:") && !told[1].contains("Learnt:"));
 }
+
+#[test]
+fn a_client_that_asks_how_full_the_window_is_learns_of_them() {
+    let world = with_api(json!([read("api/v1/x.sql"), say("ok")]));
+    let run = claude(&world)
+        .args(["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"])
+        .prompt("hi")
+        .wait(json!({"type": "result"}))
+        .send(json!({"type": "control_request", "request_id": "u", "request": {"subtype": "get_context_usage"}}))
+        .wait(json!({"type": "control_response"}));
+    let outcome = finish(run.close());
+    let events = outcome.events();
+    let answer = events.iter().find(|event| event["type"] == "control_response").expect("an answer");
+    let usage = &answer["response"]["response"];
+    let files = usage["memoryFiles"].to_string();
+    assert!(files.contains("CLAUDE.md") && files.contains("api/more.md") && files.contains("rules/sql.md"), "{files}");
+    assert!(usage["mcpTools"].to_string().contains("mcp__notes__look"), "{usage}");
+    assert!(usage["agents"].to_string().contains("reviewer"));
+}

@@ -129,3 +129,15 @@ fn a_client_that_is_awaited_and_leaves_still_gets_its_prompt_answered() {
     let outcome = finish(crate::common::claude(&world).args(flags).prompt("hi").close());
     assert_eq!(outcome.result().unwrap()["result"], "ok");
 }
+
+#[test]
+fn a_plugin_may_bring_the_agent_and_the_style_of_the_session() {
+    let world = project(json!([say("ok"), say("ok")]));
+    super::add(&world, "kit/settings.json", r#"{"agent":"tester","env":{"X":"1"}}"#);
+    finish(streaming(&world, "hi").args(["--plugin-dir", "kit"]));
+    assert!(system(&requests(&world)[0]).starts_with("You run tests."));
+    super::add(&world, "kit/output-styles/loud.md", "---\nforce-for-plugin: true\n---\nSPEAK UP.");
+    finish(streaming(&world, "hi").args(["--plugin-dir", "kit", "--agent", "general-purpose"]));
+    let prompt = system(&requests(&world)[1]);
+    assert!(prompt.contains("SPEAK UP.") && !prompt.contains("You run tests."), "{prompt}");
+}

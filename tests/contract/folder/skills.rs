@@ -1,6 +1,6 @@
 //! Skills and commands: their text in the conversation, or an agent that carries them out.
 
-use super::{described, project, requests, said, streaming, system};
+use super::{add, described, project, requests, said, streaming, system};
 use crate::common::{bash, call, finish, results, say, tool_results};
 use serde_json::json;
 
@@ -102,4 +102,74 @@ fn an_unknown_command_is_an_error_and_asks_no_model() {
     assert_eq!(outcome.code, Some(1));
     assert!(outcome.result().unwrap().to_string().contains("Unknown command: /nonsense"), "{:?}", outcome.lines);
     assert!(requests(&world).is_empty());
+}
+
+#[test]
+fn skills_for_some_files_and_of_subfolders_come_with_the_files() {
+    let read = |file: &str| call("Read", &json!({"file_path": format!("$WD/{file}")}));
+    let world = project(json!([read("db/x.sql"), call("Skill", &json!({"skill": "deploy"})), say("done")]));
+    for (name, text) in [
+        ("db/x.sql", "select 1\n"),
+        (
+            ".claude/skills/sql/SKILL.md",
+            "---\nname: sql\ndescription: how queries are written\npaths: \"**/*.sql\"\n---\nShort.",
+        ),
+        (
+            "db/.claude/skills/deploy/SKILL.md",
+            "---\nname: deploy\ndescription: how the database is deployed\n---\nCarefully.",
+        ),
+        ("db/.claude/skills/greet/SKILL.md", "---\nname: greet\ndescription: greets here\n---\nHo."),
+    ] {
+        add(&world, name, text);
+    }
+    let outcome = finish(streaming(&world, "hi").args(["--allowedTools", "Skill"]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let requests = requests(&world);
+    let listed = described(&requests[0], "Skill");
+    assert!(!listed.contains("- sql") && !listed.contains("- deploy"), "{listed}");
+    let told = said(&requests[1]);
+    for line in ["- sql: how queries are written", "- deploy: how the database", "- db:greet: greets here"] {
+        assert!(told.contains(line), "{line} is missing in {told}");
+    }
+    assert!(said(&requests[2]).contains("Carefully."));
+}
+
+#[test]
+fn settings_decide_about_single_skills() {
+    let world = project(json!([say("ok")]));
+    let overrides = json!({"skillOverrides": {"greet": "off", "dig": "name-only", "careful": "user-invocable-only"}});
+    let outcome = finish(streaming(&world, "hi").args(["--settings", &overrides.to_string()]));
+    let listed = described(&requests(&world)[0], "Skill");
+    assert!(listed.contains("- dig: \n") && !listed.contains("greet") && !listed.contains("careful"), "{listed}");
+    assert!(super::init(&outcome)["slash_commands"].to_string().contains("careful"));
+}
+
+#[test]
+fn a_command_brings_the_files_that_its_text_mentions() {
+    let world = project(json!([say("ok")]));
+    add(&world, "notes.txt", "Bring an umbrella.\n");
+    add(&world, ".claude/commands/see.md", "Look at @notes.txt and go.");
+    finish(streaming(&world, "/see"));
+    assert!(said(&requests(&world)[0]).contains("Bring an umbrella."));
+}
+
+#[test]
+fn commands_of_ours_answer_without_the_model() {
+    for (prompt, code, expected) in [
+        ("/effort high", 0, "The effort is high."),
+        ("/effort extreme", 1, "There is no effort"),
+        ("/rename A better name", 0, "now called A better name"),
+        ("/mcp", 0, "notes: connected, 1 tools"),
+        ("/usage", 0, "so far"),
+        ("/login", 1, "needs a terminal"),
+    ] {
+        let world = project(json!([say("never")]));
+        let outcome = finish(streaming(&world, prompt));
+        assert_eq!(outcome.code, Some(code), "{prompt}: {:?}", outcome.lines);
+        assert!(outcome.result().unwrap().to_string().contains(expected), "{prompt}: {:?}", outcome.result());
+        assert!(requests(&world).is_empty(), "{prompt}");
+    }
+    let world = project(json!([say("written")]));
+    finish(streaming(&world, "/init in German"));
+    assert!(said(&requests(&world)[0]).contains("write CLAUDE.md") && said(&requests(&world)[0]).contains("in German"));
 }

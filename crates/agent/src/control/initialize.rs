@@ -44,8 +44,11 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
     });
     let plugins_applied = super::plugins::apply(shared, &request["plugins"]);
     if let Some(names) = request["skills"].as_array() {
-        let named = |skill: &config::Skill| names.iter().any(|name| name == skill.name.as_str());
-        shared.change_setup(|setup| setup.skills.retain(named));
+        let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        shared.change_setup(|setup| {
+            setup.skills.retain(|skill| names.contains(&skill.name));
+            setup.only_skills = Some(names);
+        });
     }
     follow_agent(shared);
     let hooks_applied = request["hooks"].is_object();

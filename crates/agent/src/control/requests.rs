@@ -68,6 +68,9 @@ async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value, waiting: Va
         "mcp_status" => Ok(crate::outside::status(shared)),
         "stop_task" => stop_task(shared, request).await,
         "rewind_files" => crate::checkpoints::rewind(shared, request),
+        "get_binary_version" => Ok(json!({"version": shared.options.version})),
+        "list_models" => Ok(json!({"models": model::listing(&shared.options.asking.model_env)})),
+        "get_session_cost" => Ok(json!({"total_cost_usd": shared.ledger.total_usd()})),
         other => Err(format!("Unsupported control request subtype: {other}")),
     }
 }

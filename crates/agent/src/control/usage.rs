@@ -29,10 +29,35 @@ pub fn context(shared: &Shared) -> Value {
         "percentage": percentage,
         "gridRows": [],
         "model": model,
-        "memoryFiles": [],
-        "mcpTools": [],
-        "agents": [],
+        "memoryFiles": memory_files(shared),
+        "mcpTools": mcp_tools(shared),
+        "agents": agents(shared),
         "isAutoCompactEnabled": shared.options.asking.auto_compact != crate::AutoCompact::Off,
         "apiUsage": null,
     })
+}
+
+fn tokens(chars: usize) -> usize {
+    chars.div_ceil(CHARS_PER_TOKEN)
+}
+
+fn memory_files(shared: &Shared) -> Vec<Value> {
+    let files = shared.live.memory_files.borrow();
+    let one = |(path, kind, chars): &(String, &'static str, usize)| json!({"path": path, "type": kind, "tokens": tokens(*chars)});
+    files.iter().map(one).collect()
+}
+
+fn mcp_tools(shared: &Shared) -> Vec<Value> {
+    let tools = crate::outside::tools(shared);
+    let one = |tool: &crate::toolset::Tool| {
+        let server = tool.name.split("__").nth(1).unwrap_or_default();
+        json!({"name": tool.name, "serverName": server, "tokens": tokens(tool.size()), "isLoaded": true})
+    };
+    tools.iter().map(one).collect()
+}
+
+fn agents(shared: &Shared) -> Vec<Value> {
+    let setup = shared.setup();
+    let one = |agent: &config::AgentDef| json!({"agentType": agent.name, "source": agent.source, "tokens": tokens(agent.name.len() + agent.description.len())});
+    setup.agents.iter().map(one).collect()
 }

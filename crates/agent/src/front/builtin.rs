@@ -13,13 +13,50 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("compact", "replace the conversation by a summary of it"),
     ("context", "how full the context window is"),
     ("cost", "what this session has cost so far"),
+    ("effort", "how hard the model thinks: low, medium, high, xhigh, max, or auto"),
     ("help", "the commands there are"),
+    ("init", "have the model write CLAUDE.md for this project"),
+    ("mcp", "the MCP servers and how they stand"),
     ("model", "which model answers, or switch to another"),
+    ("rename", "give the session a title"),
+    ("usage", "what this session has cost so far"),
 ];
+
+/// Commands of the reference that need a person at a terminal.
+const ELSEWHERE: [&str; 18] = [
+    "agents",
+    "bug",
+    "config",
+    "doctor",
+    "exit",
+    "export",
+    "feedback",
+    "hooks",
+    "ide",
+    "login",
+    "logout",
+    "memory",
+    "permissions",
+    "plugin",
+    "quit",
+    "resume",
+    "theme",
+    "vim",
+];
+
+/// Why a command that people know from elsewhere does nothing here.
+pub fn elsewhere(name: &str) -> Option<String> {
+    ELSEWHERE.contains(&name).then(|| format!("/{name} needs a terminal and is not part of this agent."))
+}
+
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 pub fn is_builtin(name: &str) -> bool {
     COMMANDS.iter().any(|(known, _)| *known == name)
 }
+
+/// Titles are shown in lists.
+const TITLE_CHARS: usize = 200;
 
 /// Runs one; its answer is the turn's result.
 pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Result<String, String> {
@@ -33,8 +70,11 @@ pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Re
             Ok("The conversation was compacted.".into())
         }
         "context" => Ok(context(shared)),
-        "cost" => Ok(cost(shared)),
+        "cost" | "usage" => Ok(cost(shared)),
+        "effort" => effort(shared, args),
+        "mcp" => Ok(crate::outside::in_words(shared)),
         "model" => model(shared, args).await,
+        "rename" => rename(shared, lane, args),
         _ => Ok(help(shared)),
     }
 }
@@ -88,6 +128,28 @@ async fn model(shared: &Shared, args: &str) -> Result<String, String> {
     }
     let id = crate::control::switch_model(shared, Some(args), "command").await?;
     Ok(format!("The model is now {id}."))
+}
+
+fn effort(shared: &Shared, args: &str) -> Result<String, String> {
+    let own = shared.options.asking.effort.clone();
+    let chosen = match args {
+        "" => shared.live.effort.borrow().clone(),
+        "auto" => own,
+        name if EFFORTS.contains(&name) => Some(name.to_owned()),
+        other => return Err(format!("There is no effort \"{other}\". Known: {}, auto", EFFORTS.join(", "))),
+    };
+    shared.live.effort.borrow_mut().clone_from(&chosen);
+    Ok(format!("The effort is {}.", chosen.as_deref().unwrap_or("the model's own")))
+}
+
+fn rename(shared: &Shared, lane: &mut Lane, args: &str) -> Result<String, String> {
+    if args.is_empty() {
+        return Err("/rename needs a title.".to_owned());
+    }
+    let title: String = args.chars().filter(|c| !c.is_control()).take(TITLE_CHARS).collect();
+    lane.transcript
+        .meta(&json!({"type": "custom-title", "customTitle": title, "sessionId": shared.emitter.session_id()}));
+    Ok(format!("The session is now called {title}."))
 }
 
 fn help(shared: &Shared) -> String {

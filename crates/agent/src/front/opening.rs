@@ -12,7 +12,8 @@ use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
 use crate::small::{self, Question};
 use crate::toolset::Toolset;
-use crate::{Options, SessionPlan, Setup, access, moments, prompt};
+use crate::{BuiltinAgents, Options, SessionPlan, Setup, access, moments, prompt};
+use config::AgentDef;
 use serde_json::{Value, json};
 use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
@@ -50,6 +51,7 @@ pub fn open(
         role: Role::Main,
         max_turns,
         cancel: Rc::clone(&shared.cancel),
+        hooks: None,
         memory,
     };
     let ear = &shared.live.ear;
@@ -71,7 +73,7 @@ pub fn equip(shared: &Shared, lane: &mut Lane) {
         return;
     }
     let setup = shared.setup();
-    let chosen = setup.agent.as_ref().and_then(|name| setup.agents.iter().find(|agent| agent.name == *name));
+    let chosen = session_agent(&setup);
     lane.toolset = Toolset::main(shared, &setup);
     if let Some(agent) = chosen {
         lane.toolset = lane.toolset.running_as(agent.tools.as_deref(), &agent.disallowed_tools);
@@ -84,10 +86,15 @@ pub fn equip(shared: &Shared, lane: &mut Lane) {
     shared.live.tools_chars.set(lane.toolset.definitions().iter().map(|tool| tool.to_string().len()).sum());
 }
 
-/// What the agent that a session runs as says first.
-pub fn initial_prompt(setup: &Setup) -> Option<String> {
+/// The agent that a session runs as.
+pub fn session_agent(setup: &Setup) -> Option<&AgentDef> {
     let name = setup.agent.as_ref()?;
-    setup.agents.iter().find(|agent| agent.name == *name)?.initial_prompt.clone()
+    setup.agents.iter().find(|agent| agent.name == *name)
+}
+
+/// What it says first.
+pub fn initial_prompt(setup: &Setup) -> Option<String> {
+    session_agent(setup)?.initial_prompt.clone()
 }
 
 /// Why the session cannot run as the agent that was asked for.
@@ -195,10 +202,11 @@ pub fn stamp(options: &Options, session_id: &str) -> Stamp {
 }
 
 fn add_builtin_agents(options: &mut Options) {
-    if options.bare || !options.builtin_agents {
+    if options.bare || options.builtin_agents == BuiltinAgents::None {
         return;
     }
-    for agent in own::builtin_agents() {
+    let all = options.builtin_agents == BuiltinAgents::All;
+    for agent in own::builtin_agents().into_iter().filter(|agent| all || agent.name == own::GENERAL_AGENT) {
         if !options.setup.agents.iter().any(|known| known.name == agent.name) {
             options.setup.agents.push(agent);
         }
@@ -232,6 +240,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
             ear: crate::hearing::Ear::default(),
             deferred: RefCell::default(),
             context_tokens: Cell::new(0),
+            memory_files: RefCell::default(),
             system_chars: Cell::new(0),
             tools_chars: Cell::new(0),
         },

@@ -2,9 +2,10 @@
 
 use super::builtin;
 use crate::moments::{Expansion, prompt_expands};
-use crate::outside;
 use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
+use crate::{mentions, outside, words};
+use config::SkillKind;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -32,20 +33,32 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
         let command = Expansion { kind: "slash_command", name: &skill.name, args, source: skill.source, prompt: text };
         let contexts = prompt_expands(shared, lane, &command).await?;
         let id = shared.emitter.ids().short('s');
-        let text = match call_skill(shared, lane, skill, args, &id).await? {
-            Called::Body(text) => text,
+        let mut files = Vec::new();
+        let text = match Box::pin(call_skill(shared, lane, skill, args, &id)).await? {
+            Called::Body(text) => {
+                if skill.kind == SkillKind::Command && shared.options.mentions {
+                    files = mentions::attachments(shared, lane, &text).await;
+                }
+                text
+            }
             Called::Answer(done) => {
                 let answer = crate::after::text_of(&shared.secrets.hide(done.outcome));
                 format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")
             }
         };
-        return Ok(Slash::Blocks { blocks: vec![json!({"type": "text", "text": text})], contexts });
+        let mut blocks = vec![json!({"type": "text", "text": text})];
+        blocks.extend(files);
+        return Ok(Slash::Blocks { blocks, contexts });
+    }
+    if name == "init" {
+        let text = format!("{} {args}", words::INIT);
+        return Ok(Slash::Blocks { blocks: vec![json!({"type": "text", "text": text})], contexts: Vec::new() });
     }
     if builtin::is_builtin(name) {
         return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });
     }
     if !outside::prompts(shared).iter().any(|prompt| prompt.full_name == name) {
-        return Err(unknown(shared, name));
+        return Err(builtin::elsewhere(name).unwrap_or_else(|| unknown(shared, name)));
     }
     let command = Expansion { kind: "mcp_prompt", name, args, source: "mcp", prompt: text };
     let contexts = prompt_expands(shared, lane, &command).await?;

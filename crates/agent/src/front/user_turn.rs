@@ -48,6 +48,11 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -> End {
+    if !shared.live.started.get()
+        && let Some(agent) = super::opening::session_agent(&shared.setup())
+    {
+        outside::start_for_session(shared, agent);
+    }
     outside::settle(shared).await;
     shared.live.ear.between.settled().await;
     super::opening::equip(shared, lane);

@@ -12,6 +12,12 @@ pub fn is_outside(name: &str) -> bool {
     name.starts_with("mcp__")
 }
 
+/// Whether a tool's server says that nothing but a person may permit it.
+pub fn wants_a_person(shared: &Shared, name: &str) -> bool {
+    let Some(servers) = shared.outside.servers.get().filter(|_| is_outside(name)) else { return false };
+    servers.tools().iter().any(|tool| tool.full_name == name && tool.requires_user)
+}
+
 pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     if !call.input.is_object() {
         return Outcome::misuse(format!("{} needs an object as its input.", call.name)).into();
@@ -74,7 +80,7 @@ pub fn meta(shared: &Shared, block: &Value) -> Option<Value> {
     let name = block["name"].as_str().filter(|name| is_outside(name))?;
     let tools = shared.outside.servers.get()?.tools();
     let tool = tools.iter().find(|tool| tool.full_name == name)?;
-    let title = tool.title.clone().unwrap_or_else(|| capitalised(&tool.name));
+    let title = tool.title.clone().unwrap_or_else(|| capitalised(&wire::visible(&tool.name)));
     Some(json!([{"id": block["id"], "display_name": title, "server_display_name": tool.server}]))
 }
 

@@ -45,6 +45,14 @@ pub async fn hire(shared: &Rc<Shared>, agent: &AgentDef) -> Option<Hired> {
     Some(Hired { shared: Rc::downgrade(shared), names })
 }
 
+/// The servers of the agent that the session itself runs as: there for the whole session.
+pub fn start_for_session(shared: &Rc<Shared>, agent: &AgentDef) {
+    let configs = described(shared, agent);
+    if !configs.is_empty() {
+        servers(shared).start(configs);
+    }
+}
+
 fn described(shared: &Shared, agent: &AgentDef) -> Vec<ServerConfig> {
     let Some(value) = &agent.mcp_servers else { return Vec::new() };
     let mut map = serde_json::Map::new();

@@ -9,13 +9,15 @@ mod hired;
 mod people;
 pub mod resources;
 
-pub use call::{call_for_text, call_named, is_outside, meta, run};
+pub use call::{call_for_text, call_named, is_outside, meta, run, wants_a_person};
 pub use control::{control, status};
-pub use hired::{Hired, hire};
+pub use hired::{Hired, hire, start_for_session};
 pub use people::{call_prompt, prompts};
 pub use resources::SPECS;
 
 use crate::InputFormat;
+use crate::hearing;
+use crate::hooks::HookEvent;
 use crate::shared::Shared;
 use crate::toolset::Tool;
 use futures_util::FutureExt as _;
@@ -107,6 +109,12 @@ fn say_failures(shared: &Shared, servers: &Servers) {
     }
 }
 
+/// Whether a server of this name is configured.
+pub fn is_server(shared: &Shared, name: &str) -> bool {
+    let statuses = shared.outside.servers.get().map(Servers::statuses).unwrap_or_default();
+    statuses.iter().any(|server| server.name == name)
+}
+
 /// Whether there are servers at all.
 pub fn any(shared: &Shared) -> bool {
     shared.outside.servers.get().is_some()
@@ -129,6 +137,19 @@ pub fn instructions(shared: &Shared) -> Option<String> {
     }
     let parts: Vec<String> = told.into_iter().map(|(name, text)| format!("## {name}\n{text}")).collect();
     Some(format!("# What MCP servers say about their tools\n{}", parts.join("\n\n")))
+}
+
+/// For people: every server and how it stands.
+pub fn in_words(shared: &Shared) -> String {
+    let statuses = shared.outside.servers.get().map(Servers::statuses).unwrap_or_default();
+    if statuses.is_empty() {
+        return "No MCP server is configured.".to_owned();
+    }
+    let line = |server: mcp::Status| match server.error {
+        Some(error) => format!("{}: {} ({error})", server.name, server.status),
+        None => format!("{}: {}, {} tools", server.name, server.status, server.tools.len()),
+    };
+    statuses.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// For `init`: names and how they stand.
@@ -172,12 +193,13 @@ fn servers(shared: &Rc<Shared>) -> &Servers {
 fn deps(shared: &Rc<Shared>) -> Deps {
     let options = &shared.options;
     let access = options.access.client.clone();
+    let can_answer = options.input == InputFormat::StreamJson || hearing::wants(shared, HookEvent::Elicitation);
     Deps {
         cwd: options.cwd.clone(),
         env: options.outside.env.clone(),
         roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
         sdk: Some(Rc::new(Client(Rc::downgrade(shared)))),
-        user: (options.input == InputFormat::StreamJson).then(|| Rc::new(people::User(Rc::downgrade(shared))) as _),
+        user: can_answer.then(|| Rc::new(people::User(Rc::downgrade(shared))) as _),
         client: ("ralph".into(), env!("CARGO_PKG_VERSION").into()),
         start_timeout: options.outside.start_timeout,
         call_timeout: options.outside.call_timeout,

@@ -21,6 +21,12 @@ pub const SPECS: &[ToolSpec] = &[
     },
 ];
 
+/// The contents of one resource.
+pub async fn read(shared: &Shared, server: &str, uri: &str) -> Result<Vec<Value>, String> {
+    let servers = shared.outside.servers.get().ok_or("No MCP server is configured.")?;
+    servers.read_resource(server, uri).await
+}
+
 /// Reads only what a configured server offers, so no permission is asked.
 pub async fn run(shared: &Shared, call: &ToolCall) -> Done {
     let Some(servers) = shared.outside.servers.get() else {
@@ -37,7 +43,7 @@ pub async fn run(shared: &Shared, call: &ToolCall) -> Done {
     let (Some(server), Some(uri)) = (server, call.input["uri"].as_str()) else {
         return Outcome::misuse("ReadMcpResourceTool needs \"server\" and \"uri\", both strings.").into();
     };
-    match servers.read_resource(server, uri).await {
+    match read(shared, server, uri).await {
         Ok(contents) => Outcome::text(Value::Array(contents.clone()).to_string(), json!({"contents": contents})).into(),
         Err(problem) => Outcome::error(problem).into(),
     }

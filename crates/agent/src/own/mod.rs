@@ -26,7 +26,7 @@ use tools::ToolSpec;
 pub use question::ASK_USER;
 pub use skill::{Called, call as call_skill};
 pub use structured::{STRUCTURED_OUTPUT, structured_tool};
-pub use subagent::builtin as builtin_agents;
+pub use subagent::{GENERAL_AGENT, builtin as builtin_agents};
 pub use task_list::{Task, TaskList};
 pub use tasks::is_one as is_task_tool;
 

@@ -25,9 +25,11 @@ const LISTING_CHARS: usize = 8_000;
 
 pub fn listing(setup: &Setup) -> String {
     let mut text = String::new();
-    for skill in setup.skills.iter().filter(|skill| skill.model_invocable) {
+    let most = setup.listing_chars.unwrap_or(LISTING_CHARS);
+    // Those for some files only are told of when such a file is touched.
+    for skill in setup.skills.iter().filter(|skill| skill.model_invocable && skill.paths.is_empty()) {
         let line = format!("- {}: {}\n", skill.name, skill.listing());
-        if text.len() + line.len() > LISTING_CHARS {
+        if text.len() + line.len() > most {
             text.push_str("- … more, by name\n");
             break;
         }

@@ -20,6 +20,9 @@ pub const SPEC: ToolSpec = ToolSpec {
     read_only: true,
 };
 
+/// The agent that is meant where none is named.
+pub const GENERAL_AGENT: &str = "general-purpose";
+
 const READ_ONLY_TOOLS: [&str; 6] = ["Read", "Glob", "Grep", "Bash", "WebFetch", "WebSearch"];
 
 /// The agents that are there without any file.
@@ -33,7 +36,7 @@ pub fn builtin() -> Vec<AgentDef> {
     };
     let reader = |agent: AgentDef| AgentDef { tools: Some(READ_ONLY_TOOLS.map(str::to_owned).to_vec()), ..agent };
     vec![
-        agent("general-purpose", "any task: research, changes, several steps", words::GENERAL),
+        agent(GENERAL_AGENT, "any task: research, changes, several steps", words::GENERAL),
         reader(agent("Explore", "finds code and answers questions about it; only reads", words::EXPLORE)),
         reader(agent("Plan", "works out how a change should be made; only reads", words::PLAN)),
     ]
@@ -83,7 +86,7 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
 
 /// An agent by its name; the general one where none is named.
 pub fn named<'a>(setup: &'a Setup, name: Option<&str>) -> Result<&'a AgentDef, String> {
-    let name = name.filter(|name| !name.is_empty()).unwrap_or("general-purpose");
+    let name = name.filter(|name| !name.is_empty()).unwrap_or(GENERAL_AGENT);
     setup.agents.iter().find(|agent| agent.name == name).ok_or_else(|| {
         let known: Vec<&str> = setup.agents.iter().map(|agent| agent.name.as_str()).collect();
         format!("There is no agent \"{name}\". Known: {}", known.join(", "))

@@ -16,6 +16,8 @@ pub async fn ask(request: &Request<'_>, call: Permitted, decision: &Decision) ->
     let answer = match &request.shared.options.permissions.prompter {
         Prompter::Nobody => None,
         Prompter::Client => notified(request, from_client(request, &call, decision, &suggestions)).await,
+        // A program is no person.
+        Prompter::Tool(_) if crate::outside::wants_a_person(request.shared, request.name) => None,
         Prompter::Tool(tool) => Some(notified(request, from_tool(request, &call, tool)).await),
     };
     match answer {

@@ -196,6 +196,10 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
         .collect();
     let call = Call { tool: name, input, paths: &paths };
     let decision = policy::decide(&policy, &call, &Disk);
+    if decision.verdict == Verdict::Allow && crate::outside::wants_a_person(shared, name) {
+        let reason = "Its server wants a person to decide about every call.".to_owned();
+        return Decision { verdict: Verdict::Ask, reason_type: "rule", reason, rule: None, blocked_path: None };
+    }
     if decision.verdict == Verdict::Allow || !boxed(shared, name, policy.mode) {
         return decision;
     }

@@ -1,6 +1,6 @@
 //! The agent face: `claude …`.
 
-use super::{auth, doctor, help, plugin, runtime};
+use super::{auth, doctor, help, mcp, plugin, runtime};
 use crate::argv::{self, Typed};
 use crate::environment::Environment;
 use crate::meaning::{self, CONTRACT_VERSION, Refusal};
@@ -27,6 +27,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     }
     match command.as_deref() {
         Some([name, rest @ ..]) if name == "auth" => return auth::run(rest, &environment, Some(&typed)),
+        Some([name, rest @ ..]) if name == "mcp" => return mcp::run(rest, &environment),
         Some([_, rest @ ..]) => return plugin::run(rest, &environment),
         _ => {}
     }
@@ -60,8 +61,8 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
 }
 
 /// Commands with flags of their own, by their first two words.
-const COMMANDS: [(&[&str], &[&str]); 2] =
-    [(&["auth"], &["status", "login", "logout"]), (&["plugin", "plugins"], plugin::NAMES)];
+const COMMANDS: [(&[&str], &[&str]); 3] =
+    [(&["auth"], &["status", "login", "logout"]), (&["plugin", "plugins"], plugin::NAMES), (&["mcp"], mcp::NAMES)];
 
 /// `… auth status --json`: flags of ours may come before, flags after are the command's own. The same
 /// words in a prompt, or as a flag's value, are no command.
@@ -113,7 +114,8 @@ fn subcommand(typed: &Typed, environment: &Environment) -> Option<ExitCode> {
             ExitCode::Success
         }
         "plugin" | "plugins" if is_bare_command(rest) => plugin::run(rest, environment),
-        "update" | "install" | "mcp" if rest.len() < 4 && is_bare_command(rest) => {
+        "mcp" if is_bare_command(rest) => mcp::run(rest, environment),
+        "update" | "install" if rest.len() < 4 && is_bare_command(rest) => {
             refuse(&format!("Error: '{first}' is not part of this agent yet."))
         }
         word if rest.is_empty() && !word.contains(char::is_whitespace) => {

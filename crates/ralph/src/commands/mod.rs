@@ -16,6 +16,7 @@ mod loop_replay;
 mod loop_run;
 mod loop_runs;
 mod loop_screen;
+mod mcp;
 mod mock;
 mod mock_record;
 mod plugin;
@@ -43,6 +44,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
+        "mcp" => mcp::run(rest, environment),
         "plugin" | "plugins" => plugin::run(rest, environment),
         "link" => link::run(rest, environment),
         "trust" => trust::run(environment),
@@ -56,8 +58,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mock", "plugin",
-                "resume", "runs", "show", "trust", "version",
+                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mcp", "mock",
+                "plugin", "resume", "runs", "show", "trust", "version",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))

@@ -4,7 +4,7 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
-use config::{AgentDef, MemoryOptions, Places, PluginDir, PluginProblem, Plugins, Skill, Sources};
+use config::{AgentDef, MemoryOptions, Places, PluginDir, Plugins, Settings, Skill, Sources};
 use std::path::PathBuf;
 
 pub struct Folder {
@@ -19,12 +19,13 @@ pub fn read(
     places: &Places,
     sources: Sources,
     roots: &[PathBuf],
-    (installed, problems): (Vec<PluginDir>, Vec<PluginProblem>),
+    (settings, minimal): (&Settings, bool),
     environment: &mut Environment,
 ) -> Result<Folder, Refusal> {
     let mut agents = config::agents(places, sources, typed.value("agents"))
         .map_err(|error| Refusal::new(format!("Error: {error}")))?;
     let mut skills = config::skills(places, sources, roots);
+    let (installed, problems) = if minimal { Default::default() } else { config::enabled_plugins(places, settings) };
     // Those of the command line first: they take the place of installed ones of the same name.
     let mut dirs = plugin_dirs(typed, environment);
     dirs.extend(installed);
@@ -34,6 +35,7 @@ pub fn read(
         agents.extend(plugin.agents.iter().cloned());
         skills.extend(plugin.skills.iter().cloned());
     }
+    override_skills(&mut skills, settings);
     add_programs(&plugins, environment);
     Ok(Folder { agents, skills, plugins })
 }
@@ -50,6 +52,23 @@ fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
     dirs
 }
 
+/// What the settings say about single skills: `off`, `name-only`, `user-invocable-only`.
+fn override_skills(skills: &mut Vec<Skill>, settings: &Settings) {
+    let Some(wanted) = settings.merged["skillOverrides"].as_object() else { return };
+    let word = |skill: &Skill| wanted.get(&skill.name).and_then(|word| word.as_str()).map(str::to_owned);
+    skills.retain(|skill| word(skill).as_deref() != Some("off"));
+    for skill in skills {
+        match word(skill).as_deref() {
+            Some("user-invocable-only") => skill.model_invocable = false,
+            Some("name-only") => {
+                skill.description.clear();
+                skill.when_to_use = None;
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The plugins' `bin` folders after everything on the search path: they add programs and replace none.
 fn add_programs(plugins: &Plugins, environment: &mut Environment) {
     let folders = plugins.loaded.iter().map(|plugin| plugin.folders.root.join("bin")).filter(|bin| bin.is_dir());
@@ -64,7 +83,7 @@ fn add_programs(plugins: &Plugins, environment: &mut Environment) {
 
 /// Which instruction files count beside the usual ones; none where they are switched off.
 pub fn memory(
-    settings: &config::Settings,
+    settings: &Settings,
     places: &Places,
     roots: &[PathBuf],
     environment: &Environment,
@@ -89,11 +108,13 @@ pub fn memory(
 /// A client that sends messages may still bring the agent; then the first turn looks for it.
 pub fn chosen_agent(
     typed: &Typed,
-    settings: &config::Settings,
-    agents: &[AgentDef],
+    settings: &Settings,
+    (agents, plugins): (&[AgentDef], &Plugins),
     input: InputFormat,
 ) -> Result<Option<String>, Refusal> {
-    let Some(name) = typed.value("agent").or(settings.agent.as_deref()).filter(|name| !name.is_empty()) else {
+    let named = typed.value("agent").or(settings.agent.as_deref()).filter(|name| !name.is_empty());
+    let brought = plugins.loaded.iter().find_map(|plugin| plugin.main_agent.as_deref());
+    let Some(name) = named.or(brought) else {
         return Ok(None);
     };
     let builtin = ["general-purpose", "Explore", "Plan"];

@@ -15,7 +15,9 @@ pub use permissions::Judging;
 
 use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
-use agent::{InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind};
+use agent::{
+    BuiltinAgents, InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind,
+};
 use config::{FlagSettings, Places, Sources};
 use proc::sandbox::Rules;
 use std::path::PathBuf;
@@ -72,11 +74,10 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let access = access::resolve(&settings, &places, environment, bare)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
-    let installed = if bare || safe { Default::default() } else { config::enabled_plugins(&places, &settings) };
     let folder::Folder { agents, skills, plugins } =
-        folder::read(typed, &places, shelves, &extra_roots, installed, environment)?;
-    let outside = outside::resolve(typed, &settings, &places, &plugins, environment, bare || safe)?;
-    let agent = folder::chosen_agent(typed, &settings, &agents, input)?;
+        folder::read(typed, &places, shelves, &extra_roots, (&settings, bare || safe), environment)?;
+    let outside = outside::resolve(typed, &settings, &places, &plugins, environment, (bare || safe, &session))?;
+    let agent = folder::chosen_agent(typed, &settings, (&agents, &plugins), input)?;
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
     let mut tools = tooling::resolve(typed, environment, &places, &session);
     let confined = confined::resolve(typed, &settings, &places, &extra_roots, environment, &mut warnings)?;
@@ -89,6 +90,8 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         agents,
         agent,
         plugins: Rc::new(plugins),
+        only_skills: None,
+        listing_chars: environment.number("SLASH_COMMAND_TOOL_CHAR_BUDGET").map(|chars| chars as usize),
         skills: if bare || safe || typed.has("disable-slash-commands") { Vec::new() } else { skills },
         subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
     };
@@ -127,7 +130,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         outside,
         access,
         bare,
-        builtin_agents: !environment.is_on("CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS"),
+        builtin_agents: builtin_agents(environment),
     };
     Ok(Meaning { options, warnings })
 }
@@ -193,6 +196,16 @@ fn preparation(typed: &Typed) -> Option<Preparation> {
 
 /// Stop hooks that never let go would otherwise keep a run going for ever.
 const STOP_BLOCK_CAP: u32 = 8;
+
+fn builtin_agents(environment: &Environment) -> BuiltinAgents {
+    if environment.is_on("CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS") {
+        BuiltinAgents::None
+    } else if environment.is_on("CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS") {
+        BuiltinAgents::GeneralOnly
+    } else {
+        BuiltinAgents::All
+    }
+}
 
 fn state_events(environment: &Environment) -> StateEvents {
     if environment.is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") {

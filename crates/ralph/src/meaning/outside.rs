@@ -24,13 +24,19 @@ pub fn resolve(
     places: &Places,
     plugins: &Plugins,
     environment: &Environment,
-    isolated: bool,
+    (isolated, session): (bool, &agent::Session),
 ) -> Result<OutsideSetup, Refusal> {
     let mut found = Found::default();
-    for given in typed.values("mcp-config").iter().filter(|given| !given.is_empty()) {
+    let managed = read(&places.managed_dir.join("managed-mcp.json"));
+    if let Some(managed) = &managed {
+        found.take(managed, "enterprise", environment);
+    }
+    // An administrator who lists the servers lists all of them.
+    let open = managed.is_none();
+    for given in typed.values("mcp-config").iter().filter(|given| open && !given.is_empty()) {
         found.take(&given_config(given, environment)?, "dynamic", environment);
     }
-    if !isolated && !typed.has("strict-mcp-config") {
+    if open && !isolated && !typed.has("strict-mcp-config") {
         let global = read(&places.global_file()).unwrap_or_default();
         let here = &global["projects"][environment.cwd.display().to_string()];
         found.take(here, "local", environment);
@@ -42,15 +48,16 @@ pub fn resolve(
         found.take(&global, "user", environment);
     }
     // Named on the command line, so a minimal start has them too.
-    for plugin in plugins.loaded.iter().filter(|_| !typed.has("strict-mcp-config")) {
+    for plugin in plugins.loaded.iter().filter(|_| open && !typed.has("strict-mcp-config")) {
         found.take(&serde_json::json!({"mcpServers": plugin.mcp_servers}), "plugin", environment);
     }
+    found.keep_allowed(settings);
     let millis = |name: &str| environment.number(name).filter(|ms| *ms > 0).map(Duration::from_millis);
     Ok(OutsideSetup {
         servers: found.servers,
         problems: found.problems,
         strict: typed.has("strict-mcp-config"),
-        env: server_env(environment, places),
+        env: server_env(environment, places, session),
         start_timeout: millis("MCP_TIMEOUT").unwrap_or(Duration::from_millis(START_MS)),
         call_timeout: millis("MCP_TOOL_TIMEOUT").unwrap_or(Duration::from_millis(CALL_MS)),
         idle_timeout: environment.number("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT").map(Duration::from_millis),
@@ -79,6 +86,23 @@ impl Found {
         self.problems.extend(problems);
     }
 
+    /// What the lists of names, commands and addresses leave over; a denied one is denied whoever allows it.
+    fn keep_allowed(&mut self, settings: &Settings) {
+        let own = settings.managed["allowManagedMcpServersOnly"] == true;
+        let allowed = if own { &settings.managed["allowedMcpServers"] } else { &settings.merged["allowedMcpServers"] };
+        let (allowed, denied) = (allowed.as_array(), settings.merged["deniedMcpServers"].as_array());
+        let Self { servers, problems } = self;
+        servers.retain(|server| {
+            let is_listed = |list: &Vec<Value>| list.iter().any(|entry| is_meant(entry, server));
+            let keep = !denied.is_some_and(is_listed) && allowed.is_none_or(is_listed);
+            if !keep {
+                let message = "the settings do not allow this server".to_owned();
+                problems.push(Problem { name: server.name.clone(), kind: "blocked_by_policy", message });
+            }
+            keep
+        });
+    }
+
     fn take_project(&mut self, value: &Value, settings: &Settings, environment: &Environment) {
         let off = &settings.merged["disabledMcpjsonServers"];
         let mut value = value.clone();
@@ -86,6 +110,39 @@ impl Found {
             servers.retain(|name, _| !off.iter().any(|disabled| disabled == name.as_str()));
         }
         self.take(&value, "project", environment);
+    }
+}
+
+/// An entry of a list: a server by its name, by its whole command line, or by its address with `*` in it.
+fn is_meant(entry: &Value, server: &ServerConfig) -> bool {
+    if let Some(name) = entry["serverName"].as_str().or(entry.as_str()) {
+        return server.name == name;
+    }
+    match (&server.transport, entry["serverCommand"].as_array(), entry["serverUrl"].as_str()) {
+        (mcp::Transport::Stdio { command, args, .. }, Some(words), _) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            words.split_first().is_some_and(|(first, rest)| first == command && *rest == *args)
+        }
+        (mcp::Transport::Http { url, .. } | mcp::Transport::Sse { url, .. }, _, Some(pattern)) => fits(pattern, url),
+        _ => false,
+    }
+}
+
+/// `*` stands for any text.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+        last = Some(part);
+    }
+    match last {
+        None => rest.is_empty(),
+        Some("") => true,
+        Some(end) => rest.is_empty() || text.ends_with(end),
     }
 }
 
@@ -114,12 +171,77 @@ fn read(path: &Path) -> Option<Value> {
     serde_json::from_slice(&bytes).ok()
 }
 
-fn server_env(environment: &Environment, places: &Places) -> proc::Env {
+/// What a program needs to run at all.
+const MINIMAL: [&str; 10] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
+
+fn server_env(environment: &Environment, places: &Places, session: &agent::Session) -> proc::Env {
     let mut env = environment.vars.clone();
+    if environment.is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV") {
+        env.retain(|(name, _)| MINIMAL.iter().any(|kept| name == kept));
+    }
     if environment.is_on("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB") {
         proc::scrub::credentials(&mut env);
     }
-    env.push(("CLAUDE_PROJECT_DIR".into(), places.checkout_root().into()));
-    env.push(("CLAUDECODE".into(), "1".into()));
+    let marks = [
+        ("CLAUDE_PROJECT_DIR", places.checkout_root().into_os_string()),
+        ("CLAUDECODE", "1".into()),
+        ("CLAUDE_CODE_SESSION_ID", session.id.clone().into()),
+    ];
+    env.retain(|(name, _)| !marks.iter().any(|(mark, _)| name == mark));
+    env.extend(marks.map(|(name, value)| (name.into(), value)));
     env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn addresses_fit_their_patterns() {
+        for (pattern, url, expected) in [
+            ("https://a.test/*", "https://a.test/mcp", true),
+            ("https://a.test/*", "https://a.test.evil/mcp", false),
+            ("https://*.a.test/*", "https://x.a.test/mcp", true),
+            ("https://*.a.test/*", "https://a.test/mcp", false),
+            ("https://a.test/mcp", "https://a.test/mcp", true),
+            ("https://a.test/mcp", "https://a.test/mcp/more", false),
+            ("*/mcp", "https://a.test/mcp", true),
+            ("*/mcp", "https://a.test/mcp/x", false),
+            ("*", "anything", true),
+            ("", "anything", false),
+        ] {
+            assert_eq!(fits(pattern, url), expected, "{pattern} and {url}");
+        }
+    }
+
+    #[test]
+    fn lists_decide_which_servers_count() {
+        let configured = json!({"mcpServers": {
+            "one": {"command": "run", "args": ["it"]}, "two": {"type": "http", "url": "https://two.test/mcp"}}});
+        for (merged, managed, expected) in [
+            (json!({}), json!({}), vec!["one", "two"]),
+            (json!({"deniedMcpServers": [{"serverName": "one"}]}), json!({}), vec!["two"]),
+            (json!({"deniedMcpServers": [{"serverCommand": ["run", "it"]}]}), json!({}), vec!["two"]),
+            (json!({"deniedMcpServers": [{"serverCommand": ["run"]}]}), json!({}), vec!["one", "two"]),
+            (json!({"allowedMcpServers": [{"serverUrl": "https://two.test/*"}]}), json!({}), vec!["two"]),
+            (json!({"allowedMcpServers": []}), json!({}), vec![]),
+            (
+                json!({"allowedMcpServers": [{"serverName": "one"}, {"serverName": "two"}]}),
+                json!({"allowManagedMcpServersOnly": true, "allowedMcpServers": [{"serverName": "two"}]}),
+                vec!["two"],
+            ),
+            (
+                json!({"allowedMcpServers": [{"serverName": "one"}], "deniedMcpServers": [{"serverName": "one"}]}),
+                json!({}),
+                vec![],
+            ),
+        ] {
+            let (servers, problems) = mcp::parse(&configured, "project", &|_| None);
+            let mut found = Found { servers, problems };
+            found.keep_allowed(&Settings { merged: merged.clone(), managed, ..Settings::default() });
+            let names: Vec<&str> = found.servers.iter().map(|server| server.name.as_str()).collect();
+            assert_eq!((&names, names.len() + found.problems.len()), (&expected, 2), "{merged}");
+        }
+    }
 }

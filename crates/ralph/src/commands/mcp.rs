@@ -1,0 +1,227 @@
+//! `mcp add|add-json|list|get|remove|reset-project-choices`: the servers that the user has configured.
+//!
+//! Deliberately absent: logging in to servers, and serving our own tools.
+
+use crate::environment::Environment;
+use crate::{meaning, say};
+use config::{Places, Scope, StoredServer};
+use serde_json::{Map, Value, json};
+use wire::ExitCode;
+
+/// The words that make `mcp` a command and not the beginning of a prompt.
+pub const NAMES: &[&str] = &[
+    "add",
+    "add-json",
+    "list",
+    "get",
+    "remove",
+    "reset-project-choices",
+    "serve",
+    "login",
+    "logout",
+    "add-from-claude-desktop",
+];
+
+const USAGE: &str = "usage: mcp add [-s local|project|user] [-t stdio|http|sse] [-e NAME=VALUE]… [-H \"Name: value\"]… \
+                     <name> <command or address> [arguments…]\n       \
+                     mcp add-json [-s SCOPE] <name> <json> | list | get <name> | remove [-s SCOPE] <name> | reset-project-choices";
+
+pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+    match act(words, &meaning::places(environment)) {
+        Ok(text) => {
+            say::out(&text);
+            ExitCode::Success
+        }
+        Err(problem) => {
+            say::err(&problem);
+            ExitCode::Failure
+        }
+    }
+}
+
+/// What was typed after `mcp`.
+#[derive(Debug, Default, PartialEq)]
+struct Asked {
+    words: Vec<String>,
+    scope: Option<Scope>,
+    transport: Option<String>,
+    env: Vec<String>,
+    headers: Vec<String>,
+}
+
+/// Flags are ours up to the server's own command line, which begins with the third plain word or after `--`.
+fn asked(words: &[String]) -> Result<Asked, String> {
+    let mut asked = Asked::default();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let is_servers = asked.words.len() >= 3 && asked.words[0] == "add";
+        if word == "--" || is_servers {
+            asked.words.extend(Some(word).filter(|word| *word != "--").cloned());
+            asked.words.extend(rest.cloned());
+            break;
+        }
+        let (flag, inline) = match word.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => (flag, Some(value.to_owned())),
+            _ => (word.as_str(), None),
+        };
+        let mut value =
+            || inline.clone().or_else(|| rest.next().cloned()).ok_or(format!("error: option '{flag}' needs a value"));
+        match flag {
+            "-s" | "--scope" => {
+                let name = value()?;
+                asked.scope = Some(
+                    Scope::parse(&name)
+                        .ok_or(format!("error: --scope is '{name}'; allowed are local, project, user"))?,
+                );
+            }
+            "-t" | "--transport" => asked.transport = Some(value()?),
+            "-e" | "--env" => asked.env.push(value()?),
+            "-H" | "--header" => asked.headers.push(value()?),
+            _ if flag.starts_with('-') => return Err(format!("error: unknown option '{flag}'\n{USAGE}")),
+            _ => asked.words.push(word.clone()),
+        }
+    }
+    Ok(asked)
+}
+
+fn act(words: &[String], places: &Places) -> Result<String, String> {
+    let asked = asked(words)?;
+    let told = |error: config::ConfigError| format!("Error: {error}");
+    let plain: Vec<&str> = asked.words.iter().map(String::as_str).collect();
+    match plain.as_slice() {
+        ["add", name, target, args @ ..] => add(places, asked.scope, name, &entry(&asked, target, args)?),
+        ["add-json", name, text] => {
+            let entry =
+                serde_json::from_str(text).map_err(|error| format!("Error: the server is not JSON: {error}"))?;
+            add(places, asked.scope, name, &entry)
+        }
+        ["list"] => Ok(list(places)),
+        ["get", name] => get(places, name),
+        ["remove", name] => remove(places, asked.scope, name),
+        ["reset-project-choices"] => {
+            config::reset_project_choices(places).map_err(told)?;
+            Ok("The choices about this project's servers are forgotten.\n".to_owned())
+        }
+        ["serve" | "login" | "logout" | "add-from-claude-desktop", ..] => {
+            Err(format!("Error: 'mcp {}' is not part of this agent.", plain[0]))
+        }
+        _ => Err(USAGE.to_owned()),
+    }
+}
+
+/// The entry that the words of `mcp add` describe.
+fn entry(asked: &Asked, target: &str, args: &[&str]) -> Result<Value, String> {
+    let pairs = |given: &[String], sign: char| -> Result<Map<String, Value>, String> {
+        let pair = |text: &String| {
+            let (name, value) =
+                text.split_once(sign).ok_or(format!("Error: '{text}' is not of the form NAME{sign}VALUE"))?;
+            Ok((name.trim().to_owned(), json!(value.trim())))
+        };
+        given.iter().map(pair).collect()
+    };
+    let is_address = target.starts_with("http://") || target.starts_with("https://");
+    match asked.transport.as_deref() {
+        Some(kind @ ("http" | "sse")) => {
+            Ok(json!({"type": kind, "url": target, "headers": pairs(&asked.headers, ':')?}))
+        }
+        None if is_address => Ok(json!({"type": "http", "url": target, "headers": pairs(&asked.headers, ':')?})),
+        None | Some("stdio") => {
+            Ok(json!({"type": "stdio", "command": target, "args": args, "env": pairs(&asked.env, '=')?}))
+        }
+        Some(other) => Err(format!("error: --transport is '{other}'; allowed are stdio, http, sse")),
+    }
+}
+
+fn word(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => "user",
+        Scope::Project => "project",
+        Scope::Local => "local",
+    }
+}
+
+fn add(places: &Places, scope: Option<Scope>, name: &str, entry: &Value) -> Result<String, String> {
+    let scope = scope.unwrap_or(Scope::Local);
+    let (servers, problems) = mcp::parse(&json!({"mcpServers": {name: entry}}), word(scope), &|_| Some(String::new()));
+    if servers.is_empty() {
+        let why = problems.first().map_or("it cannot be used", |problem| problem.message.as_str());
+        return Err(format!("Error: the server {name} was not added: {why}."));
+    }
+    match config::add_server(places, scope, name, entry).map_err(|error| format!("Error: {error}"))? {
+        true => Ok(format!("Added MCP server {name} ({} scope)\n", word(scope))),
+        false => Err(format!("Error: MCP server {name} already exists in {} scope; remove it first.", word(scope))),
+    }
+}
+
+fn remove(places: &Places, scope: Option<Scope>, name: &str) -> Result<String, String> {
+    let scopes = scope.map_or(vec![Scope::Local, Scope::Project, Scope::User], |scope| vec![scope]);
+    for scope in scopes {
+        if config::remove_server(places, scope, name).map_err(|error| format!("Error: {error}"))? {
+            return Ok(format!("Removed MCP server {name} ({} scope)\n", word(scope)));
+        }
+    }
+    Err(format!("Error: No MCP server found with name: {name}"))
+}
+
+fn summary(server: &StoredServer) -> String {
+    if let Some(url) = server.entry["url"].as_str() {
+        return url.to_owned();
+    }
+    let args = server.entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    server.entry["command"].as_str().into_iter().chain(args).collect::<Vec<_>>().join(" ")
+}
+
+fn list(places: &Places) -> String {
+    let stored = config::stored_servers(places);
+    if stored.is_empty() {
+        return "No MCP servers are configured. Add one with 'mcp add'.\n".to_owned();
+    }
+    stored.iter().map(|server| format!("{}: {} ({})\n", server.name, summary(server), word(server.scope))).collect()
+}
+
+fn get(places: &Places, name: &str) -> Result<String, String> {
+    let stored = config::stored_servers(places);
+    let server = stored.iter().find(|server| server.name == name);
+    let server = server.ok_or_else(|| format!("Error: No MCP server found with name: {name}"))?;
+    let entry = serde_json::to_string_pretty(&server.entry).unwrap_or_default();
+    Ok(format!("{name} ({} scope)\n{entry}\n", word(server.scope)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<(Asked, Value), String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let asked = asked(&words)?;
+        let args: Vec<&str> = asked.words.iter().skip(3).map(String::as_str).collect();
+        let entry = entry(&asked, &asked.words[2], &args)?;
+        Ok((asked, entry))
+    }
+
+    #[test]
+    fn a_servers_own_flags_stay_its_own() {
+        for (line, expected) in [
+            (
+                "add a npx -y pkg --port 3",
+                json!({"type": "stdio", "command": "npx", "args": ["-y", "pkg", "--port", "3"], "env": {}}),
+            ),
+            (
+                "add -e K=V a -- npx -y pkg",
+                json!({"type": "stdio", "command": "npx", "args": ["-y", "pkg"], "env": {"K": "V"}}),
+            ),
+            ("add -t http a https://x.test -H A:b", json!({"type": "http", "url": "https://x.test", "headers": {}})),
+            (
+                "add -t sse -H A:b a https://x.test",
+                json!({"type": "sse", "url": "https://x.test", "headers": {"A": "b"}}),
+            ),
+            ("add a https://x.test", json!({"type": "http", "url": "https://x.test", "headers": {}})),
+        ] {
+            assert_eq!(read(line).map(|(_, entry)| entry), Ok(expected), "{line}");
+        }
+        assert_eq!(read("add -s user a b").unwrap().0.scope, Some(Scope::User));
+        for line in ["add -t ws a b", "add -e K a b", "add -s moon a b", "add --odd a b", "add a b -s"] {
+            assert!(read(line).is_err() || line.ends_with("-s"), "{line}");
+        }
+    }
+}
