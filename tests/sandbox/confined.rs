@@ -25,7 +25,7 @@ fn bash(command: &str) -> Value {
     json!({"content": [{"type": "tool_use", "name": "Bash", "input": {"command": command}}]})
 }
 
-fn tool(name: &str, input: Value) -> Value {
+fn tool(name: &str, input: &Value) -> Value {
     json!({"content": [{"type": "tool_use", "name": name, "input": input}]})
 }
 
@@ -84,11 +84,11 @@ fn file_tools_keep_to_the_same_rules() {
     let file = place.path().join("file").display().to_string();
     let turns = |home: &str| {
         json!([
-            tool("Write", json!({"file_path": file, "content": "x"})),
-            tool("Write", json!({"file_path": "$WD/.claude/settings.json", "content": "{}"})),
-            tool("Read", json!({"file_path": format!("{home}/.ssh/key")})),
-            tool("Grep", json!({"pattern": "PRIV", "path": home, "output_mode": "content"})),
-            tool("Write", json!({"file_path": "$WD/fine.txt", "content": "x"})),
+            tool("Write", &json!({"file_path": file, "content": "x"})),
+            tool("Write", &json!({"file_path": "$WD/.claude/settings.json", "content": "{}"})),
+            tool("Read", &json!({"file_path": format!("{home}/.ssh/key")})),
+            tool("Grep", &json!({"pattern": "PRIV", "path": home, "output_mode": "content"})),
+            tool("Write", &json!({"file_path": "$WD/fine.txt", "content": "x"})),
             say("ok")
         ])
     };
@@ -142,7 +142,7 @@ fn settings_ask_for_it_too_and_commands_then_need_no_permission() {
 /// As in the reference: the settings are about commands, rules and permissions about the other tools.
 #[test]
 fn settings_alone_do_not_fence_other_tools() {
-    let boxed = world(json!([tool("Write", json!({"file_path": "$WD/.claude/notes.md", "content": "x"})), say("ok")]));
+    let boxed = world(json!([tool("Write", &json!({"file_path": "$WD/.claude/notes.md", "content": "x"})), say("ok")]));
     std::fs::create_dir(boxed.wd().join(".claude")).unwrap();
     let outcome = finish(agent(&boxed, &[BYPASS, "--settings", r#"{"sandbox": {"enabled": true}}"#]));
     assert_eq!(boxed.read(".claude/notes.md").as_deref(), Some("x"), "{}", results(&outcome));
