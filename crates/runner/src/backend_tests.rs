@@ -86,7 +86,8 @@ fn an_argument_prompt_comes_last_and_long_ones_go_by_file() {
 fn seed_001_on_a_terminal_the_prompt_is_an_argument_and_events_come_out() {
     let env: Env = vec![("TERM".into(), "dumb".into())];
     let call = builtin().call(&Settings::default(), Transport::Terminal, &start(), "P", &Auth::Ambient, &env);
-    let expected = "agent -p --model sonnet --dangerously-skip-permissions --verbose --output-format stream-json -- P";
+    let expected = "agent -p --model sonnet --dangerously-skip-permissions --sandbox workspace --verbose --output-format \
+                    stream-json -- P";
     assert_eq!((words(&call).as_str(), call.talks), (expected, false));
     assert!(call.env.contains(&("TERM".into(), "xterm-256color".into())), "{:?}", call.env);
     let summary = builtin().summary_call(Transport::Terminal, "P", &Auth::Ambient, &env);

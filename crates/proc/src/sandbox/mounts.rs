@@ -5,7 +5,7 @@
 //! one, and so does every folder between it and the writable tree: else the folder could be moved away
 //! and another put in its place. All memory is prepared before the fork.
 
-use super::rules::{Rules, outermost};
+use super::rules::Rules;
 use super::sys;
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -98,6 +98,20 @@ pub(super) fn existing(rules: &Rules) -> Existing {
     Existing { trees, protected, hidden }
 }
 
+/// Paths of the list that are not below another one of it.
+fn outermost(listed: &[PathBuf]) -> Vec<PathBuf> {
+    let mut sorted: Vec<PathBuf> = listed.to_vec();
+    sorted.sort();
+    sorted.dedup();
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for path in sorted {
+        if !kept.iter().any(|outer| path.starts_with(outer)) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
 /// Folders strictly between a writable tree and what is guarded in it.
 pub(super) fn between(trees: &[PathBuf], guarded: &[&Path]) -> BTreeSet<PathBuf> {
     let mut pins = BTreeSet::new();
@@ -149,5 +163,11 @@ mod tests {
         let mounts = Mounts::plan(&rules, &[]).unwrap();
         assert_eq!((mounts.trees.len(), mounts.pins.len(), mounts.protected.len()), (1, 1, 1));
         assert!(mounts.hidden_folders.is_empty() && mounts.hidden_files.is_empty());
+    }
+
+    #[test]
+    fn only_the_outermost_count() {
+        let paths: Vec<PathBuf> = ["/tmp/w", "/tmp", "/tmpx", "/tmp"].iter().map(PathBuf::from).collect();
+        assert_eq!(outermost(&paths), [Path::new("/tmp"), Path::new("/tmpx")]);
     }
 }

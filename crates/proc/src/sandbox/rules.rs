@@ -99,20 +99,6 @@ fn deepest(listed: &[PathBuf], real: &Path) -> Option<usize> {
     listed.iter().filter(|path| real.starts_with(path)).map(|path| path.components().count()).max()
 }
 
-/// Paths of the list that are not below another one of it.
-pub(super) fn outermost(listed: &[PathBuf]) -> Vec<PathBuf> {
-    let mut sorted: Vec<PathBuf> = listed.to_vec();
-    sorted.sort();
-    sorted.dedup();
-    let mut kept: Vec<PathBuf> = Vec::new();
-    for path in sorted {
-        if !kept.iter().any(|outer| path.starts_with(outer)) {
-            kept.push(path);
-        }
-    }
-    kept
-}
-
 /// What this machine cannot hold, in words for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weakness {
@@ -205,11 +191,5 @@ mod tests {
         ] {
             assert_eq!(rules().may_read(Path::new(path)).is_ok(), fine, "{path}");
         }
-    }
-
-    #[test]
-    fn only_the_outermost_count() {
-        let paths: Vec<PathBuf> = ["/tmp/w", "/tmp", "/tmpx", "/tmp"].iter().map(PathBuf::from).collect();
-        assert_eq!(outermost(&paths), [Path::new("/tmp"), Path::new("/tmpx")]);
     }
 }
