@@ -70,8 +70,8 @@ pub async fn session_ends(shared: &Shared, lane: &Lane, reason: &str) {
 }
 
 /// False where a hook forbids the compaction.
-pub async fn may_compact(shared: &Shared, lane: &Lane, trigger: &str) -> bool {
-    let fields = fields([("trigger", json!(trigger)), ("custom_instructions", Value::Null)]);
+pub async fn may_compact(shared: &Shared, lane: &Lane, trigger: &str, wish: Option<&str>) -> bool {
+    let fields = fields([("trigger", json!(trigger)), ("custom_instructions", json!(wish))]);
     let verdict = fire(shared, lane, HookEvent::PreCompact, Some(trigger), fields, None).await;
     verdict.blocked.is_none()
 }
