@@ -15,6 +15,7 @@ mod model;
 mod network;
 mod paths;
 mod processes;
+mod readers;
 mod shell;
 mod supply;
 mod trust;

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod api;
+mod client;
 mod cuts;
 mod dice;
 mod draw;

@@ -114,9 +114,9 @@ const SHOWN: &str = "\
 RUN done            3 iterations  $    0.02  Build it
 iteration 1: progress · 1 file +1 −0 · $0.010 · 15 tokens · TIME
   First step.
-iteration 2: the agent ended with an error code · 1 file +2 −0 · $0.00 · 0 tokens · TIME
+iteration 2: the agent ended with an error code · 1 file +1 −0 · $0.00 · 0 tokens · TIME
   the agent ended with an error code: exit 3. oops
-iteration 3: done · 1 file +3 −0 · $0.010 · 15 tokens · TIME
+iteration 3: done · 1 file +1 −0 · $0.010 · 15 tokens · TIME
   <promise>COMPLETE</promise>
   passed: true
 

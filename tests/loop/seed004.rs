@@ -3,7 +3,7 @@
 use crate::common::finish;
 use crate::world::{PROMISE, agent, folder, heard, looped, of, outcomes, ralph, told, trust, verdict};
 use serde_json::{Value, json};
-use testkit::World;
+use testkit::{Terminal, World};
 
 fn bare() -> World {
     crate::common::world(json!([]))
@@ -33,6 +33,22 @@ fn seed_004_missing_files_are_said_clearly_where_nobody_can_be_asked() {
     let outcome = finish(ralph(&world, &[]).close());
     assert_eq!((outcome.code, outcome.lines.len()), (Some(1), 0));
     assert!(outcome.stderr.contains("there is no .ralph/prompt.md") && outcome.stderr.contains("ralph init"));
+}
+
+#[test]
+fn seed_004_on_a_terminal_init_is_offered_and_one_key_answers() {
+    for (key, agreed) in [("y", true), ("Y", true), ("\r", true), ("n", false), ("\u{1b}", false), ("\u{3}", false)] {
+        let world = bare();
+        trust(&world);
+        let terminal = Terminal::start(&ralph(&world, &[]).env("TERM", "xterm"), 100, 30).unwrap();
+        terminal.wait_for("Run 'ralph init' now?").unwrap();
+        terminal.press(key).unwrap();
+        let left = terminal.finish().unwrap();
+        assert_eq!(left.code, Some(i32::from(!agreed)), "{key:?}: {}", left.screen.text());
+        assert_eq!(world.read(".ralph/prompt.md").is_some(), agreed, "{key:?}");
+        assert_eq!(left.screen.shows("made .ralph/prompt.md"), agreed, "{}", left.screen.text());
+        assert!(left.cooked, "the terminal is as it was");
+    }
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn a_limit_is_waited_for_with_a_countdown() {
     let script = format!(
         r#"hear; work
         if [ $n = 1 ]; then
-          printf '{{"type":"rate_limit_event","rate_limit_info":{{"status":"rejected","resetsAt":%s}}}}\n' $(($(date +%s) + 3))
+          printf '{{"type":"rate_limit_event","rate_limit_info":{{"status":"rejected","resetsAt":%s}}}}\n' $(($(date +%s) + 5))
           result "You've hit your limit"; exit 1
         fi
         result '{PROMISE}'"#

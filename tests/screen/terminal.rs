@@ -163,12 +163,14 @@ fn ctrl_z_goes_back_to_the_shell_and_fg_to_the_run() {
     let shell = terminal.wait(|screen| !screen.alternate && screen.shows("Stopped")).unwrap();
     assert!(!shell.cursor_hidden, "{}", shell.text());
     let pid = std::fs::read_to_string(world.home().join("pid")).unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap();
-    assert!(stat.contains(") T "), "the agent stands still, too: {stat}");
+    let stat = format!("/proc/{}/stat", pid.trim());
+    eventually("the agent's stop", || std::fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") T ")));
     terminal.press("fg\r").unwrap();
     terminal.wait(|screen| screen.alternate && screen.shows("started") && screen.footer().contains("p pause")).unwrap();
     open(&world, "go");
     terminal.wait_for("q leaves").unwrap();
-    terminal.press("qexit\r").unwrap();
+    terminal.press("q").unwrap();
+    terminal.wait(|screen| !screen.alternate && screen.shows("limit: ")).unwrap();
+    terminal.press("exit\r").unwrap();
     assert_restored(&terminal.finish().unwrap());
 }

@@ -5,9 +5,11 @@ use std::time::Duration;
 /// The kernel counts processor time in these, whatever its own clock does.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// Its own memory and its share of what it shares with others, in MiB.
+/// Its own memory and its share of what it shares with others, in MiB. All of it, where only its owner may look:
+/// the agent hides from whatever it starts.
 pub fn share(pid: u32) -> f64 {
-    field(&format!("/proc/{pid}/smaps_rollup"), "Pss:") / 1024.0
+    let share = field(&format!("/proc/{pid}/smaps_rollup"), "Pss:") / 1024.0;
+    if share > 0.0 { share } else { resident(pid) }
 }
 
 /// All its memory that is in RAM, in MiB.

@@ -2,7 +2,7 @@
 
 use crate::helpers::Help;
 use crate::hooks::{self, HookEvent, HookNews, Scene, Verdict, World};
-use crate::shared::{Lane, Role, Shared, Sub};
+use crate::shared::{Lane, Role, Shared};
 use serde_json::{Map, Value};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -73,13 +73,14 @@ pub async fn fire(
         return Verdict::default();
     }
     let moment = Moment { event, subject, fields, tool_use_id };
-    heard(shared, Some(lane), &hooks, moment).await
+    // Boxed: it is large, rarely needed, and part of every step.
+    Box::pin(heard(shared, Some(lane), &hooks, moment)).await
 }
 
 /// Everybody's hooks, and those of the agent itself.
 fn hooks_of(shared: &Shared, lane: &Lane) -> Rc<hooks::Hooks> {
     let mut hooks = Rc::clone(&shared.live.hooks.borrow());
-    if let Role::Sub(Sub { hooks: Some(own), .. }) = &lane.role {
+    if let Some(own) = &lane.hooks {
         Rc::make_mut(&mut hooks).add(own.clone());
     }
     hooks
@@ -96,7 +97,7 @@ pub async fn fire_outside(
     if !hooks.wants(event) {
         return Verdict::default();
     }
-    heard(shared, None, &hooks, Moment { event, subject, fields, tool_use_id: None }).await
+    Box::pin(heard(shared, None, &hooks, Moment { event, subject, fields, tool_use_id: None })).await
 }
 
 pub fn wants(shared: &Shared, event: HookEvent) -> bool {

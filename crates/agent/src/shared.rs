@@ -118,6 +118,8 @@ pub struct Lane {
     pub role: Role,
     pub max_turns: Option<u32>,
     pub cancel: Rc<Cancel>,
+    /// Those that the agent's own file names; they run for it alone.
+    pub hooks: Option<Hooks>,
     pub memory: crate::memory::Known,
 }
 
@@ -135,8 +137,6 @@ pub struct Sub {
     pub model: String,
     pub mode: Option<PermissionMode>,
     pub effort: Option<String>,
-    /// Hooks that its own file names; they run for it alone.
-    pub hooks: Option<Hooks>,
     pub depth: u32,
     /// Beside everybody's.
     pub rules: policy::RuleSet,

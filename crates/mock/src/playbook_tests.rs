@@ -124,3 +124,34 @@ fn without_a_stream_the_message_comes_whole() {
     );
     assert_eq!((&message["stop_reason"], &message["usage"]["output_tokens"]), (&json!("tool_use"), &json!(25)));
 }
+
+/// A request of one of two conversations, which differ in their first words.
+fn request_of(opening: &str, messages: usize) -> Recorded {
+    let message = |at: usize| json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": opening});
+    let messages: Vec<Value> = (0..messages).map(message).collect();
+    Recorded {
+        method: "POST".into(),
+        path: "/v1/messages".into(),
+        headers: BTreeMap::new(),
+        body: json!({"model": "m", "tools": [{"name": "Bash"}], "messages": messages}),
+        at_ms: 0,
+    }
+}
+
+#[test]
+fn recorded_answers_find_their_conversation_in_any_order() {
+    let exchange =
+        |opening: &str, text: &str| Exchange { asked: Asked::of(&request_of(opening, 1).body), turn: Turn::text(text) };
+    let recorded = vec![exchange("main", "m1"), exchange("sub", "s1"), exchange("main", "m2"), exchange("sub", "s2")];
+    let mut playbook = Playbook::new(Script { recorded, ..Script::default() });
+    playbook.interpose(Turn::text("first of all"));
+    let mut said = |opening: &str, messages| {
+        let reply = playbook.reply(&request_of(opening, messages));
+        let body: Value = serde_json::from_slice(&reply.bytes).unwrap();
+        body["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said("main", 1), "first of all", "what goes wrong takes nothing from the recording");
+    assert_eq!((said("sub", 1), said("sub", 3)), ("s1".into(), "s2".into()), "the other one is not asked");
+    assert_eq!((said("main", 3), said("main", 5)), ("m1".into(), "m2".into()));
+    assert_eq!(said("main", 7), EXHAUSTED);
+}

@@ -1,6 +1,7 @@
 //! What changed, by git's account. Every call goes through `proc::Git`: the repository's configuration is data that
 //! an agent may have written, and none of it may run anything.
 
+use crate::git_files::{Kept, lines, print};
 use cycle::{Changes, FileChange};
 use proc::Env;
 use std::collections::BTreeMap;
@@ -11,8 +12,6 @@ use std::time::Duration;
 
 /// A status of a huge tree takes seconds; more than this is a broken disk.
 const DEADLINE: Duration = Duration::from_mins(1);
-/// Changed files whose content is looked at; of the others only size and time.
-const CONTENT_MAX: u64 = 1024 * 1024;
 const COMMITS_MAX: &str = "--max-count=20";
 
 /// A repository to ask. `None` where there is none, or no git.
@@ -20,6 +19,8 @@ const COMMITS_MAX: &str = "--max-count=20";
 pub(crate) struct Git {
     git: proc::Git,
     folder: PathBuf,
+    /// Where the folder is in its repository; git names some paths from the top.
+    prefix: String,
 }
 
 /// The state of the files at one moment.
@@ -29,18 +30,22 @@ pub(crate) struct Snapshot {
     pub tree: u64,
     /// What lay about uncommitted, by content.
     dirty: BTreeMap<String, u64>,
+    /// The contents of it, as far as they are kept.
+    kept: Kept,
 }
 
 impl Git {
     pub(crate) async fn open(folder: &Path, env: &Env) -> Option<Self> {
-        let git = Self { git: proc::Git::find(env)?.signing_as("ralph"), folder: folder.to_owned() };
+        let git = proc::Git::find(env)?.signing_as("ralph");
+        let mut git = Self { git, folder: folder.to_owned(), prefix: String::new() };
         git.run(&["rev-parse", "--is-inside-work-tree"]).await.filter(|answer| answer.trim() == "true")?;
+        git.prefix = git.run(&["rev-parse", "--show-prefix"]).await?.trim_end_matches('\n').to_owned();
         Some(git)
     }
 
     /// Anew each time: the agent that has just worked here may have added filters.
     async fn disarmed(&self) -> Self {
-        Self { git: self.git.clone().disarmed(&self.folder, DEADLINE).await, folder: self.folder.clone() }
+        Self { git: self.git.clone().disarmed(&self.folder, DEADLINE).await, ..self.clone() }
     }
 
     async fn run(&self, args: &[&str]) -> Option<String> {
@@ -61,7 +66,8 @@ impl Git {
         let dirty: BTreeMap<String, u64> =
             changed.into_iter().map(|path| (path.clone(), print(&self.folder.join(&path)))).collect();
         dirty.hash(&mut hasher);
-        Some(Snapshot { head, tree: hasher.finish(), dirty })
+        let kept = Kept::of(&self.folder, dirty.keys());
+        Some(Snapshot { head, tree: hasher.finish(), dirty, kept })
     }
 
     /// Paths that differ from the last commit, without our own files.
@@ -69,7 +75,8 @@ impl Git {
         let status =
             ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
         let listed = self.run(&[&status[..], &["--", ".", ":(exclude).ralph"]].concat()).await?;
-        let mut paths: Vec<String> = listed.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect();
+        let paths = listed.split('\0').filter_map(|entry| entry.get(3..)?.strip_prefix(&self.prefix));
+        let mut paths: Vec<String> = paths.map(str::to_owned).collect();
         paths.sort();
         Some(paths)
     }
@@ -81,10 +88,9 @@ impl Git {
 
     async fn changes_since(&self, before: &Snapshot) -> Changes {
         let since = before.head.as_deref().unwrap_or(EMPTY_TREE);
-        let numstat =
-            ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"];
-        let listed =
-            self.run(&[&numstat[..], &[since, "--", ".", ":(exclude).ralph"]].concat()).await.unwrap_or_default();
+        let numstat = ["diff", "--numstat", "-z", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        let what = ["--ignore-submodules=all", since, "--", ".", ":(exclude).ralph"];
+        let listed = self.run(&[&numstat[..], &what].concat()).await.unwrap_or_default();
         let mut files: Vec<FileChange> = listed.split('\0').filter_map(numstat_entry).collect();
         let untracked =
             self.run(&["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude).ralph"]).await;
@@ -93,6 +99,7 @@ impl Git {
         }
         // What lay about before and is still the same is not this iteration's doing.
         files.retain(|file| before.dirty.get(&file.path) != Some(&print(&self.folder.join(&file.path))));
+        before.kept.correct(&self.folder, &mut files);
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let more_files = files.len().saturating_sub(Changes::FILES_MAX) as u64;
         files.truncate(Changes::FILES_MAX);
@@ -126,26 +133,6 @@ fn numstat_entry(entry: &str) -> Option<FileChange> {
     // Binary files have a dash.
     let count = |text: &str| text.parse().unwrap_or(0);
     Some(FileChange { path: path.to_owned(), added: count(added), removed: count(removed) })
-}
-
-fn regular(path: &Path) -> Option<std::fs::Metadata> {
-    path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)
-}
-
-fn print(path: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    match regular(path) {
-        Some(data) if data.len() <= CONTENT_MAX => std::fs::read(path).unwrap_or_default().hash(&mut hasher),
-        Some(data) => (data.len(), data.modified().ok()).hash(&mut hasher),
-        None => "not a file".hash(&mut hasher),
-    }
-    hasher.finish()
-}
-
-fn lines(path: &Path) -> u64 {
-    let small = regular(path).filter(|data| data.len() <= CONTENT_MAX);
-    let bytes = small.and_then(|_| std::fs::read(path).ok()).unwrap_or_default();
-    bytes.split(|byte| *byte == b'\n').count().saturating_sub(1) as u64
 }
 
 #[cfg(test)]

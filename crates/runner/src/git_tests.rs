@@ -48,8 +48,9 @@ fn changes_are_commits_edits_and_new_files_but_not_our_own() {
         let after = git.snapshot().await.unwrap();
         assert_ne!(after, before);
         sh(folder, "echo 3 >> new").await;
-        let touched: Vec<_> = git.changes(&after).await.files.into_iter().map(|file| file.path).collect();
-        assert_eq!(touched, ["new"], "what lay about before is not counted again");
+        let touched = git.changes(&after).await.files;
+        let touched: Vec<_> = touched.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
+        assert_eq!(touched, [("new", 1, 0)], "what lay about before is not counted again");
         git.commit("iteration 1").await.unwrap();
         assert_eq!(git.changes(&after).await.commits.len(), 1);
         git.commit("nothing to do").await.unwrap();
@@ -127,5 +128,31 @@ fn adversary_25_what_is_added_later_is_not_run_either() {
         assert!(git.changes(&before).await.files.iter().any(|file| file.path == "a"));
         git.commit("x").await.unwrap();
         assert!(!folder.join("sprung").exists(), "something ran");
+    });
+}
+
+#[test]
+fn a_folder_within_a_repository_sees_its_own_files_change() {
+    block(async {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("sub");
+        sh(
+            dir.path(),
+            "git init -q . && mkdir sub && echo a > sub/a && echo top > top && git add . && git commit -qm x",
+        )
+        .await;
+        let git = Git::open(&folder, &env()).await.unwrap();
+        sh(dir.path(), "echo one >> sub/a && echo one > sub/new && echo elsewhere >> top").await;
+        let before = git.snapshot().await.unwrap();
+        sh(dir.path(), "echo two >> sub/a && echo two >> sub/new").await;
+        let after = git.snapshot().await.unwrap();
+        assert_ne!(after.tree, before.tree, "files that were changed before and again are a change");
+        let changes = git.changes(&before).await;
+        let files: Vec<_> = changes.files.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
+        assert_eq!(files, [("a", 1, 0), ("new", 1, 0)]);
+        sh(dir.path(), "git checkout -q sub/a && rm sub/new").await;
+        let changes = git.changes(&after).await;
+        let files: Vec<_> = changes.files.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
+        assert_eq!(files, [("a", 0, 2), ("new", 0, 2)], "what is put back or removed is a change too");
     });
 }

@@ -14,6 +14,7 @@ mod direnv;
 mod files;
 mod folder;
 mod git;
+mod git_files;
 mod init;
 mod issues;
 mod job;

@@ -188,8 +188,11 @@ fn verdict_lines(verdict: &Verdict) -> String {
     let question = verdict.question.as_ref().map_or(String::new(), |question| {
         format!("\n{}\nAnswer with: ralph answer \"…\", then: ralph resume", indented(&question.text))
     });
-    let spent =
-        format!("{} iterations · {} · {}", verdict.iterations, usd(verdict.cost_usd), clock(verdict.elapsed_ms));
+    let iterations = match verdict.iterations {
+        1 => "1 iteration".to_owned(),
+        count => format!("{count} iterations"),
+    };
+    let spent = format!("{iterations} · {} · {}", usd(verdict.cost_usd), clock(verdict.elapsed_ms));
     format!("\n{}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
 }
 

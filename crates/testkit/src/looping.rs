@@ -29,9 +29,16 @@ pub fn folder() -> World {
     with_model(json!([]))
 }
 
+/// Fake agents are not held by the sandbox, and each run would say so.
+const CONFIG: &str = "sandbox = \"off\"\n";
+
 /// The same, with a model for the built-in agent.
 pub fn with_model(turns: Value) -> World {
-    let files = [(".ralph/prompt.md", "# Build it\n"), (".ralph/todo.md", "- [ ] one\n- [x] two\n")];
+    let files = [
+        (".ralph/prompt.md", "# Build it\n"),
+        (".ralph/todo.md", "- [ ] one\n- [x] two\n"),
+        (".ralph/config.toml", CONFIG),
+    ];
     let world = World::new(files, Script::from_value(turns).expect("a script")).expect("a world");
     trust(&world);
     world

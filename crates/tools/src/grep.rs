@@ -84,7 +84,8 @@ impl Input {
         Style {
             ignore_case: self.ignore_case,
             multiline: self.multiline,
-            line_numbers: self.line_numbers.unwrap_or(true),
+            // Counting lines that nobody sees is a good part of a search.
+            line_numbers: self.output_mode == Mode::Content && self.line_numbers.unwrap_or(true),
             only_matching: self.only_matching,
             before: lines(self.before),
             after: lines(self.after),
@@ -233,9 +234,8 @@ impl Search<'_> {
                     return;
                 }
                 let path = &batch[index].path;
-                let target = Target { given: path.clone(), real: path.clone(), write: false };
                 // A file that vanished, or may not be read, has no lines to show; ripgrep only warns, too.
-                let Ok(file) = self.files.workspace.open_read(&target) else { continue };
+                let Ok(file) = self.files.workspace.open_found(path) else { continue };
                 let hits = self.search(&mut searcher, path, &file).unwrap_or_default();
                 *done[index].lock().unwrap_or_else(PoisonError::into_inner) = hits;
             }
@@ -261,7 +261,8 @@ impl Search<'_> {
             Mode::Count => Want::Count,
             Mode::Content => Want::Lines(self.input.enough()),
         };
-        let name = (!self.single).then(|| self.files.workspace.display(path));
+        let named = !self.single && matches!(want, Want::Lines(_));
+        let name = named.then(|| self.files.workspace.display(path));
         grep_search::search(searcher, self.matcher, file, name.as_deref(), self.style, want)
     }
 

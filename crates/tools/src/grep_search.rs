@@ -52,7 +52,7 @@ pub(crate) fn matcher(pattern: &str, style: Style) -> Result<RegexMatcher, Strin
 
 pub(crate) fn searcher(style: Style) -> Searcher {
     SearcherBuilder::new()
-        .line_number(true)
+        .line_number(style.line_numbers)
         .multi_line(style.multiline)
         .before_context(style.before)
         .after_context(style.after)

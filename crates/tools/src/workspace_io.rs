@@ -14,6 +14,11 @@ pub(crate) fn open_read(real: &Path) -> io::Result<File> {
     // Looking before opening: opening a tape or a watchdog device already does something.
     let kind = FileType::from_raw_mode(rustix::fs::lstat(real)?.st_mode);
     refuse_special(kind)?;
+    open_found(real)
+}
+
+/// Without looking before: for files that were regular a moment ago.
+pub(crate) fn open_found(real: &Path) -> io::Result<File> {
     // NONBLOCK: should the file have become a FIFO meanwhile, the open returns and the next line refuses it.
     let fd = open_no_links(real, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
     refuse_special(FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode))?;

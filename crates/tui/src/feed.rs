@@ -161,6 +161,11 @@ impl Feed {
         &self.entries
     }
 
+    /// The newest [`RECENT`], newest first.
+    pub fn recent(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().rev().take(RECENT)
+    }
+
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.entries.iter_mut()
     }

@@ -46,6 +46,8 @@ pub struct State {
     pub(crate) playing: Option<replay::Playing>,
     started: Option<u64>,
     elapsed_before: u64,
+    /// When something happened last.
+    heard: u64,
     pub(crate) now: u64,
 }
 
@@ -106,6 +108,7 @@ impl State {
 
     pub fn apply(&mut self, event: &LoopEvent) {
         self.tick(event.at);
+        self.heard = self.now;
         match &event.kind {
             EventKind::RunStarted(run) => self.run_started(run, event.at),
             EventKind::IterationStarted(start) => self.iteration_started(start),
@@ -367,6 +370,13 @@ impl State {
             (None, Some(started)) => self.elapsed_before.saturating_add(self.now.saturating_sub(started)),
             (None, None) => 0,
         }
+    }
+
+    /// How long nothing was heard of an agent at work, where no tool explains it.
+    pub(crate) fn silence_ms(&self) -> Option<u64> {
+        let busy = |entry: &Entry| matches!(&entry.body, Body::Tool(tool) if tool.status == Status::Running);
+        let silent = self.phase == Phase::Working && !self.feed.recent().any(busy);
+        silent.then(|| self.now.saturating_sub(self.heard))
     }
 
     pub(crate) fn ended_run(&self) -> bool {

@@ -14,6 +14,9 @@ use ratatui::text::{Line, Span};
 /// A quarter of the screen, but no wider than lists need.
 const SIDE_MAX: u16 = 44;
 
+/// Models think for seconds; longer than this a person wonders.
+const SILENT_FROM_MS: u64 = 10_000;
+
 /// Where things are.
 #[derive(Debug, Clone, Copy)]
 pub struct Areas {
@@ -126,6 +129,10 @@ fn special(state: &State) -> (Option<String>, Style) {
         _ if state.reader.finish_wanted => Some("ends after this iteration; Ctrl-C again stops now".to_owned()),
         _ if state.reader.pause_wanted => Some("pauses after this iteration; p takes it back".to_owned()),
         Phase::Checking => Some("checks".to_owned()),
+        Phase::Working => state
+            .silence_ms()
+            .filter(|ms| *ms >= SILENT_FROM_MS)
+            .map(|ms| format!("nothing heard for {}", amounts::clock(ms))),
         _ => None,
     };
     (words, theme::ACCENT)

@@ -64,6 +64,18 @@ fn what_is_special_is_said_in_the_rule() {
     assert!(screen(&mut state, 80, 24).ends_with("stop now? x stops, any other key goes on"));
 }
 
+#[test]
+fn a_silence_is_told_unless_a_tool_explains_it() {
+    let call = crate::fixture::calls(1, "a", "Bash", serde_json::json!({"command": "make"}));
+    for (kinds, told) in [(vec![run_started(), started(1)], true), (vec![run_started(), started(1), call], false)] {
+        let mut state = fold_kinds(kinds);
+        state.tick(state.now + 9_000);
+        assert!(!screen(&mut state, 80, 24).contains("nothing heard"));
+        state.tick(state.now + 66_000);
+        assert_eq!(screen(&mut state, 80, 24).contains("─ nothing heard for 1m 15s ─"), told);
+    }
+}
+
 /// The whole screen's styles that use red.
 fn reds(state: &State) -> usize {
     let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();

@@ -7,7 +7,8 @@ use testkit::World;
 
 fn with_agent(turns: Value, frontmatter: &str) -> World {
     let world = world(turns);
-    let folder = world.wd().join(".claude/agents");
+    // The user's own: a folder that nobody trusts names no hooks.
+    let folder = world.home().join(".claude/agents");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(
         folder.join("mason.md"),

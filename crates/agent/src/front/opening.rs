@@ -51,6 +51,7 @@ pub fn open(
         role: Role::Main,
         max_turns,
         cancel: Rc::clone(&shared.cancel),
+        hooks: None,
         memory,
     };
     let ear = &shared.live.ear;

@@ -34,7 +34,7 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
         let contexts = prompt_expands(shared, lane, &command).await?;
         let id = shared.emitter.ids().short('s');
         let mut files = Vec::new();
-        let text = match call_skill(shared, lane, skill, args, &id).await? {
+        let text = match Box::pin(call_skill(shared, lane, skill, args, &id)).await? {
             Called::Body(text) => {
                 if skill.kind == SkillKind::Command && shared.options.mentions {
                     files = mentions::attachments(shared, lane, &text).await;

@@ -118,7 +118,7 @@ mod tests {
             (HookEvent::Stop, r#"{"ok": false, "reason": "no disk", "impossible": true}"#, Ok(None)),
             (HookEvent::PreToolUse, r#"{"ok": false, "reason": "x", "impossible": true}"#, Ok(blocked("x"))),
             (HookEvent::Stop, r#"{"ok": "yes"}"#, Err(())),
-            (HookEvent::Stop, r"{}", Err(())),
+            (HookEvent::Stop, "{}", Err(())),
             (HookEvent::Stop, "yes", Err(())),
             (HookEvent::Stop, "} {", Err(())),
             (HookEvent::Stop, "", Err(())),

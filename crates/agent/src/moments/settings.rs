@@ -36,15 +36,14 @@ pub async fn look_at_settings(shared: &Shared, lane: &Lane) {
         let verdict = fire(shared, lane, HookEvent::ConfigChange, Some(source), fields, None).await;
         // An administrator's word stands, whatever a hook says.
         let refused = verdict.blocked.or(verdict.stop).filter(|_| source != "policy_settings");
-        let content = match refused {
-            Some(reason) => format!("{} has changed; a hook refused the change: {reason}", path.display()),
-            None => {
-                let rules = restrict(shared, &path, &anchor);
-                format!(
-                    "{} has changed: {rules} new deny and ask rules hold from now on, all else from the next start",
-                    path.display()
-                )
-            }
+        let content = if let Some(reason) = refused {
+            format!("{} has changed; a hook refused the change: {reason}", path.display())
+        } else {
+            let rules = restrict(shared, &path, &anchor);
+            format!(
+                "{} has changed: {rules} new deny and ask rules hold from now on, all else from the next start",
+                path.display()
+            )
         };
         shared.emitter.send(Event::System(System::Informational { content, level: "notice" })).await;
     }

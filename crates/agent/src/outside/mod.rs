@@ -16,6 +16,8 @@ pub use people::{call_prompt, prompts};
 pub use resources::SPECS;
 
 use crate::InputFormat;
+use crate::hearing;
+use crate::hooks::HookEvent;
 use crate::shared::Shared;
 use crate::toolset::Tool;
 use futures_util::FutureExt as _;
@@ -191,12 +193,13 @@ fn servers(shared: &Rc<Shared>) -> &Servers {
 fn deps(shared: &Rc<Shared>) -> Deps {
     let options = &shared.options;
     let access = options.access.client.clone();
+    let can_answer = options.input == InputFormat::StreamJson || hearing::wants(shared, HookEvent::Elicitation);
     Deps {
         cwd: options.cwd.clone(),
         env: options.outside.env.clone(),
         roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
         sdk: Some(Rc::new(Client(Rc::downgrade(shared)))),
-        user: (options.input == InputFormat::StreamJson).then(|| Rc::new(people::User(Rc::downgrade(shared))) as _),
+        user: can_answer.then(|| Rc::new(people::User(Rc::downgrade(shared))) as _),
         client: ("ralph".into(), env!("CARGO_PKG_VERSION").into()),
         start_timeout: options.outside.start_timeout,
         call_timeout: options.outside.call_timeout,

@@ -141,7 +141,6 @@ pub async fn prepare(
         model: model_for(shared, lane, errand),
         mode: mode_for(shared, lane, agent),
         effort: agent.effort.clone(),
-        hooks: own_hooks(agent),
         depth: lane.role.depth() + 1,
         rules,
     };
@@ -173,6 +172,7 @@ pub async fn prepare(
         role: Role::Sub(sub),
         max_turns: agent.max_turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)),
         cancel,
+        hooks: own_hooks(agent),
         memory,
     };
     let task = errand.task.to_owned();

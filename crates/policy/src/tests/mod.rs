@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -147,4 +148,20 @@ pub(crate) fn check(verdict: Verdict, commands: &[&str], world: &World) {
         })
         .collect();
     assert!(wrong.is_empty(), "should be {verdict:?}:\n{}", wrong.join("\n"));
+}
+
+/// What users wait for at most; unoptimised builds are an order slower.
+const QUICK: Duration = Duration::from_millis(if cfg!(debug_assertions) { 500 } else { 50 });
+/// Other tests run beside these: the best of some tries is what it takes.
+const TRIES: usize = 5;
+
+pub(crate) fn quick(what: &str, work: impl Fn()) {
+    let timed = |_| {
+        let before = Instant::now();
+        work();
+        before.elapsed()
+    };
+    let best = (0..TRIES).map(timed).scan(false, |done, took| (!std::mem::replace(done, took < QUICK)).then_some(took));
+    let best = best.min().unwrap_or_default();
+    assert!(best < QUICK, "{what} took {best:?}");
 }

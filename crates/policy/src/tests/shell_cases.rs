@@ -1,5 +1,8 @@
-//! Which simple commands are found in a command line.
+//! Which simple commands are found in a command line, and how soon.
 
+use super::{quick, world};
+use crate::PermissionMode::Default;
+use crate::Verdict::{Allow, Ask, Deny};
 use crate::shell::{SimpleCommand, Unparsable, analyse};
 
 #[test]
@@ -119,9 +122,8 @@ fn what_would_hurt_the_parser_is_refused_before_it_sees_it() {
     ];
     for command in &refused {
         let start: String = command.chars().take(40).collect();
-        let before = std::time::Instant::now();
         assert!(analyse(command).is_err(), "{start}");
-        assert!(before.elapsed().as_millis() < 2_000, "{start} took {:?}", before.elapsed());
+        quick(&start, || drop(analyse(command)));
     }
     assert_eq!(analyse("echo \u{2028}").err(), Some(Unparsable::Control('\u{2028}')));
 }
@@ -162,5 +164,31 @@ fn everyday_commands_are_understood() {
     ];
     for command in &everyday {
         assert!(analyse(command).is_ok(), "{command}: {:?}", analyse(command).err());
+    }
+}
+
+#[test]
+fn long_and_deep_commands_are_answered_at_once() {
+    let rules = ["allow Bash(echo:*)", "allow Bash(ls:*)", "allow Bash(find:*)", "deny Bash(curl:*)"];
+    let world = world(Default, &rules);
+    let chain = "echo a; ".repeat(10_000);
+    let cases = [
+        (chain.clone(), Ask),
+        (format!("{chain}curl x"), Deny),
+        ("echo a;".repeat(9_000), Ask),
+        ("echo a;".repeat(1_500), Allow),
+        (format!("{}curl x", "echo a;".repeat(1_500)), Deny),
+        (format!("cat > f <<'EOF'\n{}EOF\ncurl x", "a b c ; d\n".repeat(5_000)), Deny),
+        ("echo a | ls -la b && find . -name c > /dev/null; ".repeat(300), Allow),
+        (format!("{}curl x", "echo a;".repeat(9_000)), Deny),
+        (format!("echo {}", "a".repeat(1 << 20)), Ask),
+        (format!("echo {}; curl x", "a".repeat(1 << 20)), Deny),
+        (format!("{}curl x{}", "(".repeat(5_000), ")".repeat(5_000)), Deny),
+        (format!("{}curl x{}", "$(".repeat(5_000), ")".repeat(5_000)), Deny),
+    ];
+    for (command, verdict) in cases {
+        let start: String = command.chars().take(30).collect();
+        assert_eq!(world.bash(&command).verdict, verdict, "{start}");
+        quick(&start, || drop(world.bash(&command)));
     }
 }

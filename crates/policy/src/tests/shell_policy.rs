@@ -474,34 +474,3 @@ fn a_link_that_leads_out_is_not_inside() {
     world.fs = Links::new(&[("/w/l", "/outside"), ("/w/d/f", "/etc/passwd")]);
     check(Ask, &["touch l/x", "cat l/x", "cd l && ls", "cp f d", "echo x > d/f", "cd l && cat ../w/a"], &world);
 }
-
-#[test]
-fn long_and_deep_commands_are_answered_at_once() {
-    let world = world(Default, &RULES);
-    let chain = "echo a; ".repeat(10_000);
-    let cases = [
-        (chain.clone(), Ask),
-        (format!("{chain}curl x"), Deny),
-        ("echo a;".repeat(9_000), Ask),
-        ("echo a;".repeat(1_500), Allow),
-        (format!("{}curl x", "echo a;".repeat(1_500)), Deny),
-        (format!("cat > f <<'EOF'\n{}EOF\ncurl x", "a b c ; d\n".repeat(5_000)), Deny),
-        ("echo a | ls -la b && find . -name c > /dev/null; ".repeat(300), Allow),
-        (format!("{}curl x", "echo a;".repeat(9_000)), Deny),
-        (format!("echo {}", "a".repeat(1 << 20)), Ask),
-        (format!("echo {}; curl x", "a".repeat(1 << 20)), Deny),
-        (format!("{}curl x{}", "(".repeat(5_000), ")".repeat(5_000)), Deny),
-        (format!("{}curl x{}", "$(".repeat(5_000), ")".repeat(5_000)), Deny),
-    ];
-    for (command, verdict) in cases {
-        let before = std::time::Instant::now();
-        let start: String = command.chars().take(30).collect();
-        assert_eq!(world.bash(&command).verdict, verdict, "{start}");
-        eprintln!("TIMING {start:?} {} bytes {:?}", command.len(), before.elapsed());
-        let t = std::time::Instant::now();
-        let _ = crate::shell::analyse(&command);
-        eprintln!("   analyse {:?}", t.elapsed());
-        // Unoptimised builds are an order slower than the 50 ms that users get.
-        assert!(before.elapsed().as_millis() < 2_000, "{start} took {:?}", before.elapsed());
-    }
-}

@@ -10,12 +10,13 @@ pub fn yes(question: &str) -> bool {
         return false;
     }
     let Ok(before) = tcgetattr(stdin) else { return false };
-    say::out(&format!("{question} [Y/n] "));
     let mut raw = before.clone();
     raw.make_raw();
+    // What was typed before the question is no answer to it; what is typed after it must not be lost.
     if tcsetattr(stdin, OptionalActions::Flush, &raw).is_err() {
         return false;
     }
+    say::out(&format!("{question} [Y/n] "));
     let mut key = [0];
     let read = rustix::io::read(stdin, &mut key);
     // The terminal is as it was, whatever was typed.

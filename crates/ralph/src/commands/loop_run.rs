@@ -69,6 +69,8 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
     }
     match job(&wanted, environment, resume) {
         Ok(job) => go(job, &wanted, environment),
+        // Nothing is wrong: a person was shown what to do next.
+        Err(Refusal(line)) if line.is_empty() => ExitCode::Success,
         Err(Refusal(line)) => refuse(&line),
     }
 }

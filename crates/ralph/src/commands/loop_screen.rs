@@ -2,7 +2,7 @@
 //! the very end, which it holds until somebody has looked.
 
 use crate::say;
-use cycle::LoopEvent;
+use cycle::{EventKind, LoopEvent, Verbatim};
 use runner::{Command, Sink};
 use rustix::process::{Signal, getpid, kill_process};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,9 +37,20 @@ pub fn open(commands: mpsc::Sender<Command>) -> Screen {
         }
         let _ = gone.send(());
     });
-    // A screen that is gone needs no events.
-    let sink = move |event: &LoopEvent| drop(sender.send(event.clone()));
+    // The queue has no bound that could hold up the loop; the screen's fold takes an event in microseconds.
+    // A screen that is gone needs none.
+    let sink = move |event: &LoopEvent| drop(sender.send(for_screen(event)));
     Screen { sink: Box::new(sink), left }
+}
+
+/// The agent's own lines only say that it is alive: what is in them comes again in digests.
+fn for_screen(event: &LoopEvent) -> LoopEvent {
+    match &event.kind {
+        EventKind::Agent { iteration, .. } => {
+            EventKind::Agent { iteration: *iteration, line: Verbatim::new("null") }.at(event.at)
+        }
+        _ => event.clone(),
+    }
 }
 
 async fn count_continuations() {
