@@ -7,7 +7,7 @@ use crate::hooks::{HookEvent, Verdict};
 use crate::shared::{Lane, Role, Shared};
 use crate::turn::whisper;
 use crate::{Preparation, SessionPlan};
-use serde_json::{Value, json};
+use serde_json::json;
 use session::UserExtra;
 use std::time::Duration;
 

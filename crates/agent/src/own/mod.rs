@@ -63,7 +63,7 @@ pub fn run<'a>(shared: &'a Rc<Shared>, lane: &'a Lane, call: &'a ToolCall) -> Pi
     Box::pin(async move {
         match canonical(&call.name) {
             "Agent" => subagent::run(shared, lane, call).await,
-            "Skill" => skill::run(shared, lane, call).await,
+            "Skill" => Box::pin(skill::run(shared, lane, call)).await,
             "WebSearch" => search::run(shared, lane, call).await,
             "ExitPlanMode" => plan::run(shared, lane, call).await,
             ASK_USER => question::run(shared, lane, call).await,

@@ -28,13 +28,11 @@ impl ralph_mcp::Elicit for User {
         self.asked.borrow_mut().push(json!([server, question]));
         let (answer, withdrawn) = (self.answer.clone(), Withdrawn(self.withdrawn.clone()));
         async move {
-            match answer {
-                Some(answer) => answer,
-                None => {
-                    let _withdrawn = withdrawn;
-                    std::future::pending().await
-                }
+            if let Some(answer) = answer {
+                return answer;
             }
+            let _withdrawn = withdrawn;
+            std::future::pending().await
         }
         .boxed_local()
     }

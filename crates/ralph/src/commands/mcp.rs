@@ -147,9 +147,11 @@ fn add(places: &Places, scope: Option<Scope>, name: &str, entry: &Value) -> Resu
         let why = problems.first().map_or("it cannot be used", |problem| problem.message.as_str());
         return Err(format!("Error: the server {name} was not added: {why}."));
     }
-    match config::add_server(places, scope, name, entry).map_err(|error| format!("Error: {error}"))? {
-        true => Ok(format!("Added MCP server {name} ({} scope)\n", word(scope))),
-        false => Err(format!("Error: MCP server {name} already exists in {} scope; remove it first.", word(scope))),
+    let added = config::add_server(places, scope, name, entry).map_err(|error| format!("Error: {error}"))?;
+    if added {
+        Ok(format!("Added MCP server {name} ({} scope)\n", word(scope)))
+    } else {
+        Err(format!("Error: MCP server {name} already exists in {} scope; remove it first.", word(scope)))
     }
 }
 

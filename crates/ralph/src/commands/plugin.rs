@@ -123,9 +123,10 @@ impl<'a> Shop<'a> {
     }
 
     fn remove_marketplace(&self, name: &str) -> Result<String, String> {
-        match config::remove_marketplace(&self.places, name).map_err(told)? {
-            true => Ok(format!("Removed marketplace: {name}\n")),
-            false => Err(format!("Error: there is no marketplace '{name}'. {}", self.known_markets())),
+        if config::remove_marketplace(&self.places, name).map_err(told)? {
+            Ok(format!("Removed marketplace: {name}\n"))
+        } else {
+            Err(format!("Error: there is no marketplace '{name}'. {}", self.known_markets()))
         }
     }
 
@@ -166,7 +167,7 @@ impl<'a> Shop<'a> {
         let (name, market) = plugin.rsplit_once('@').map_or((plugin, None), |(name, market)| (name, Some(market)));
         let known = config::known_marketplaces(&self.places).into_iter();
         let known = known.filter(|(known, _)| market.is_none_or(|market| known.name == market));
-        let offers = known.flat_map(|(market, source)| {
+        let offers = known.filter_map(|(market, source)| {
             let offer = market.plugins.iter().find(|offer| offer.name == name).cloned();
             offer.map(|offer| (market, source, offer))
         });
