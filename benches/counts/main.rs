@@ -5,6 +5,7 @@
 //! that the tests have, unoptimised: what this finds is work that was added, not code generation.
 //! To renew the baseline: `RALPH_COUNTS=renew cargo test -p ralph --test counts`.
 #![expect(clippy::disallowed_methods, reason = "a test's own knob is read from the environment")]
+#![expect(clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 use mock::{Script, Turn};
 use serde_json::json;

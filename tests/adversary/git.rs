@@ -46,7 +46,9 @@ fn trapped(turns: Value) -> World {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     std::fs::write(world.wd().join("a.txt"), "changed\n").unwrap();
     // Setting the traps may have sprung one.
-    sprung(&world).iter().for_each(|name| std::fs::remove_file(world.home().join(name)).unwrap());
+    for name in sprung(&world) {
+        std::fs::remove_file(world.home().join(name)).unwrap();
+    }
     world
 }
 

@@ -9,6 +9,7 @@ mod git;
 mod kit;
 #[path = "loop.rs"]
 mod loop_cases;
+#[expect(dead_code, reason = "its proxy serves another suite")]
 #[path = "../contract/common/loopback.rs"]
 mod loopback;
 mod model;

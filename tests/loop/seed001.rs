@@ -3,6 +3,7 @@
 use crate::backends::{ON_A_TERMINAL, with_claude};
 use crate::world::{PROMISE, agent, folder, of, outcomes, ralph, told};
 use serde_json::Value;
+use testkit::Terminal;
 
 /// Writes down whether it is on a terminal, then is done.
 const PLACE: &str = "if [ -t 0 ] && [ -t 1 ]; then at=terminal; else at=pipe; fi; echo $at > \"$HOME/place\"; ";
@@ -119,41 +120,13 @@ fn seed_001_the_screen_shows_a_tool_call_while_it_runs() {
         printf '{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t1","content":"fine"}}]}}}}\n'; result '{PROMISE}'"#
     );
     let program = agent(&world, &script);
-    let spec = proc::Spec {
-        program: crate::common::binary().into(),
-        args: vec!["--backend".into(), program.into()],
-        cwd: world.wd().into(),
-        env: vec![
-            ("HOME".into(), world.home().into()),
-            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
-            ("TERM".into(), "xterm-256color".into()),
-        ],
-        stdin: proc::Stdin::Null,
-        output: proc::Output::Pipes,
-        arg0: Some("ralph".into()),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let (mut ralph, mut terminal) = proc::Piped::on_terminal(spec).unwrap();
-        let mut shown = Vec::new();
-        screen_shows(&mut terminal, &mut shown, "make-it-so").await;
-        let drawn = String::from_utf8_lossy(&shown).into_owned();
-        assert!(drawn.contains("◐") && drawn.contains("Bash"), "it runs: {drawn}");
-        std::fs::write(world.home().join("seen"), "").unwrap();
-        screen_shows(&mut terminal, &mut shown, "done").await;
-        ralph.stop(std::time::Duration::from_secs(5)).await;
-    });
-}
-
-/// Reads until the screen has drawn this. Spaces may have been skipped over, so it has to be one word.
-async fn screen_shows(terminal: &mut proc::Terminal, shown: &mut Vec<u8>, words: &str) {
-    let reading = async {
-        while !String::from_utf8_lossy(shown).contains(words) {
-            assert!(terminal.read(shown).await.unwrap() > 0, "it left: {}", String::from_utf8_lossy(shown));
-        }
-    };
-    let in_time = tokio::time::timeout(std::time::Duration::from_secs(30), reading).await;
-    assert!(in_time.is_ok(), "{words} is not on it: {}", String::from_utf8_lossy(shown));
+    let words = ["--backend", &program.display().to_string()];
+    let terminal = Terminal::start(&ralph(&world, &words).env("TERM", "xterm-256color"), 100, 30).unwrap();
+    let shown = terminal.wait_for("make-it-so").unwrap();
+    assert!(shown.shows("◐ Bash"), "it runs: {}", shown.text());
+    std::fs::write(world.home().join("seen"), "").unwrap();
+    let shown = terminal.wait(|screen| screen.shows("● Bash")).unwrap();
+    assert!(!shown.shows("◐ Bash"), "it has run: {}", shown.text());
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn bash(command: &str) -> Value {
     json!({"content": [{"type": "tool_use", "name": "Bash", "input": {"command": command}}]})
 }
 
-fn tool(name: &str, input: Value) -> Value {
+fn tool(name: &str, input: &Value) -> Value {
     json!({"content": [{"type": "tool_use", "name": name, "input": input}]})
 }
 
@@ -84,11 +84,11 @@ fn file_tools_keep_to_the_same_rules() {
     let file = place.path().join("file").display().to_string();
     let turns = |home: &str| {
         json!([
-            tool("Write", json!({"file_path": file, "content": "x"})),
-            tool("Write", json!({"file_path": "$WD/.claude/settings.json", "content": "{}"})),
-            tool("Read", json!({"file_path": format!("{home}/.ssh/key")})),
-            tool("Grep", json!({"pattern": "PRIV", "path": home, "output_mode": "content"})),
-            tool("Write", json!({"file_path": "$WD/fine.txt", "content": "x"})),
+            tool("Write", &json!({"file_path": file, "content": "x"})),
+            tool("Write", &json!({"file_path": "$WD/.claude/settings.json", "content": "{}"})),
+            tool("Read", &json!({"file_path": format!("{home}/.ssh/key")})),
+            tool("Grep", &json!({"pattern": "PRIV", "path": home, "output_mode": "content"})),
+            tool("Write", &json!({"file_path": "$WD/fine.txt", "content": "x"})),
             say("ok")
         ])
     };
@@ -137,6 +137,15 @@ fn settings_ask_for_it_too_and_commands_then_need_no_permission() {
     let settings = r#"{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": false}}"#;
     finish(agent(&asked, &["--settings", settings]));
     assert_eq!(asked.read("made"), None, "asked, and nobody is there");
+}
+
+/// As in the reference: the settings are about commands, rules and permissions about the other tools.
+#[test]
+fn settings_alone_do_not_fence_other_tools() {
+    let boxed = world(json!([tool("Write", &json!({"file_path": "$WD/.claude/notes.md", "content": "x"})), say("ok")]));
+    std::fs::create_dir(boxed.wd().join(".claude")).unwrap();
+    let outcome = finish(agent(&boxed, &[BYPASS, "--settings", r#"{"sandbox": {"enabled": true}}"#]));
+    assert_eq!(boxed.read(".claude/notes.md").as_deref(), Some("x"), "{}", results(&outcome));
 }
 
 #[test]
@@ -194,10 +203,14 @@ fn a_foreign_agent_is_not_held_and_that_is_said() {
     let backend = script.display().to_string();
     let warned = |outcome: &Outcome| {
         let events = outcome.events();
-        events.iter().any(|event| event["type"] == "warning" && event["text"].to_string().contains("not the agent"))
+        let start = events.iter().find(|event| event["type"] == "run_started").unwrap();
+        start["unconfined"].as_str().unwrap_or_default().to_owned()
     };
-    assert!(warned(&ralph(&world, &["1", "--json", "--backend", &backend])));
-    assert!(!warned(&ralph(&world, &["1", "--json", "--sandbox", "off", "--backend", &backend])));
+    let foreign = warned(&ralph(&world, &["1", "--json", "--backend", &backend]));
+    assert_eq!(foreign, format!("the sandbox holds checks, but not the commands of {backend}"));
+    assert_eq!(warned(&ralph(&world, &["1", "--json", "--sandbox", "off", "--backend", &backend])), "no sandbox");
+    let plain = ralph(&world, &["1", "--backend", &backend]);
+    assert!(plain.lines[0].contains(&foreign), "{:?}", plain.lines);
 }
 
 #[test]

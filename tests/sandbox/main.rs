@@ -2,6 +2,8 @@
 //! ordinary work succeeds. Drives `proc` with real commands; how agents and loops come to use it is
 //! tested where they are (`tests/contract`, `tests/loop`).
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world must fail loudly")]
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a part of this program runs as its own attempt")]
 
 mod bubblewrap;
 mod files;

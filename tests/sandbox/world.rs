@@ -14,7 +14,7 @@ const ABOUT: &str = "SANDBOX_ABOUT";
 
 /// Slow machines; nothing here takes a second.
 const LIMITS: Limits =
-    Limits { deadline: Duration::from_secs(60), max_output: 1024 * 1024, grace: Duration::from_millis(100) };
+    Limits { deadline: Duration::from_mins(1), max_output: 1024 * 1024, grace: Duration::from_millis(100) };
 
 pub struct World {
     _dir: tempfile::TempDir,

@@ -14,11 +14,11 @@ fn day(allowance: Allowance) -> Plan {
 }
 
 fn verdict(bench: &Bench) -> crate::Verdict {
-    let verdicts = bench.events.iter().filter_map(|event| match event {
+    let mut verdicts = bench.events.iter().filter_map(|event| match event {
         EventKind::Verdict(verdict) => Some(verdict.clone()),
         _ => None,
     });
-    verdicts.last().expect("a verdict")
+    verdicts.next_back().expect("a verdict")
 }
 
 #[test]

@@ -33,6 +33,7 @@ impl Bench {
             limits: Limits::default(),
             checks: Vec::new(),
             resumed: None,
+            unconfined: None,
         };
         state.remember(&EventKind::RunStarted(Box::new(started)).at(1_000));
         let mut bench = Self { state, now: 1_000, events: Vec::new(), last: Vec::new(), tree: 0 };

@@ -127,7 +127,8 @@ fn without_a_stream_the_message_comes_whole() {
 
 /// A request of one of two conversations, which differ in their first words.
 fn request_of(opening: &str, messages: usize) -> Recorded {
-    let message = |at: usize| json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": opening});
+    let message =
+        |at: usize| json!({"role": if at.is_multiple_of(2) { "user" } else { "assistant" }, "content": opening});
     let messages: Vec<Value> = (0..messages).map(message).collect();
     Recorded {
         method: "POST".into(),

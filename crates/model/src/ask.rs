@@ -295,7 +295,7 @@ impl Reading {
         loop {
             match self.decoder.next() {
                 Ok(Some(data)) => {
-                    if let Some(end) = self.digest(data, queue) {
+                    if let Some(end) = self.digest(&data, queue) {
                         return Some(end);
                     }
                 }
@@ -321,9 +321,9 @@ impl Reading {
         }
     }
 
-    fn digest(&mut self, data: Bytes, queue: &mut VecDeque<Event>) -> Option<End> {
+    fn digest(&mut self, data: &Bytes, queue: &mut VecDeque<Event>) -> Option<End> {
         // Bytes that are no text become replacement characters, as the format demands.
-        let text = std::str::from_utf8(&data).map_or_else(|_| String::from_utf8_lossy(&data), Cow::Borrowed);
+        let text = std::str::from_utf8(data).map_or_else(|_| String::from_utf8_lossy(data), Cow::Borrowed);
         let mut is_compact = false;
         let taken = match frame::parse(&text) {
             // A server that only ever pings keeps bytes flowing, so it is caught here.

@@ -1,6 +1,6 @@
 //! A repository's configuration names programs for every occasion; none of them runs when we call git.
 #![expect(clippy::disallowed_methods, reason = "tests make repositories with the caller's git")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, in its helpers too")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use ralph_proc::{Env, Git};
 use std::ffi::OsStr;

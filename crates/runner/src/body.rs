@@ -6,7 +6,9 @@ use crate::git::{Git, Snapshot};
 use crate::job::{Job, Sink};
 use crate::record::Recorder;
 use crate::transport::Need;
-use crate::{Lock, LockError, RunsError, answers, direnv, prompt, rehearsal, replay, resets, runs, summary};
+use crate::{
+    Lock, LockError, RunsError, SandboxWish, answers, direnv, prompt, rehearsal, replay, resets, runs, summary,
+};
 use cycle::{
     AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Report, Resumed,
     RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
@@ -103,6 +105,14 @@ async fn until(wake: Option<u64>) {
     }
 }
 
+/// An agent that is not ours starts its commands by itself.
+fn unconfined(job: &Job) -> Option<String> {
+    if job.settings.sandbox == SandboxWish::Off {
+        return Some("no sandbox".into());
+    }
+    (!job.backend.is_ours()).then(|| format!("the sandbox holds checks, but not the commands of {}", job.backend.name))
+}
+
 struct Body<'a> {
     job: Job,
     env: Env,
@@ -168,6 +178,7 @@ impl<'a> Body<'a> {
             limits: job.settings.limits(),
             checks: checks.iter().map(|check| check.command.clone()).collect(),
             resumed,
+            unconfined: unconfined(&job),
         };
         let doing = Doing::Nothing;
         let mut body = Self {

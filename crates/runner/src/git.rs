@@ -17,7 +17,7 @@ const COMMITS_MAX: &str = "--max-count=20";
 /// A repository to ask. `None` where there is none, or no git.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
-    git: proc::Git,
+    calls: proc::Git,
     folder: PathBuf,
     /// Where the folder is in its repository; git names some paths from the top.
     prefix: String,
@@ -37,20 +37,21 @@ pub(crate) struct Snapshot {
 impl Git {
     pub(crate) async fn open(folder: &Path, env: &Env) -> Option<Self> {
         let git = proc::Git::find(env)?.signing_as("ralph");
-        let mut git = Self { git, folder: folder.to_owned(), prefix: String::new() };
+        let mut git = Self { calls: git, folder: folder.to_owned(), prefix: String::new() };
         git.run(&["rev-parse", "--is-inside-work-tree"]).await.filter(|answer| answer.trim() == "true")?;
-        git.prefix = git.run(&["rev-parse", "--show-prefix"]).await?.trim_end_matches('\n').to_owned();
+        let prefix = git.run(&["rev-parse", "--show-prefix"]).await?;
+        prefix.trim_end_matches('\n').clone_into(&mut git.prefix);
         Some(git)
     }
 
     /// Anew each time: the agent that has just worked here may have added filters.
     async fn disarmed(&self) -> Self {
-        Self { git: self.git.clone().disarmed(&self.folder, DEADLINE).await, ..self.clone() }
+        Self { calls: self.calls.clone().disarmed(&self.folder, DEADLINE).await, ..self.clone() }
     }
 
     async fn run(&self, args: &[&str]) -> Option<String> {
         let words: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
-        self.git.run(&self.folder, &words, DEADLINE).await.ok()
+        self.calls.run(&self.folder, &words, DEADLINE).await.ok()
     }
 
     async fn head(&self) -> Option<String> {

@@ -56,7 +56,9 @@ impl Plain {
                 let again = start.resumed.as_ref().map_or(String::new(), |resumed| {
                     format!(", going on after {} iterations and {}", resumed.iterations, usd(resumed.cost_usd))
                 });
-                format!("ralph ▸ {} · run {} · {} {}{again}", start.title, start.run, start.backend, start.model)
+                let unconfined = start.unconfined.as_ref().map_or(String::new(), |words| format!(" · {words}"));
+                let agent = format!("{} {}{unconfined}", start.backend, start.model);
+                format!("ralph ▸ {} · run {} · {agent}{again}", start.title, start.run)
             }
             EventKind::IterationStarted(start) => {
                 self.open.clear();

@@ -12,7 +12,7 @@ use crate::input::parse;
 use crate::tasks::{Ending, NewTask, Running, Status, Tasks};
 use crate::workspace::Workspace;
 use crate::{Outcome, ToolSpec};
-use proc::sandbox::Sandbox;
+use proc::sandbox::{Rules, Sandbox};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,8 +54,10 @@ pub struct Shell {
     pub spill_dir: PathBuf,
     /// Used when that fails.
     pub fallback_dir: PathBuf,
-    /// Every command runs in it, or not at all; file tools keep to its rules.
+    /// Every command runs in it, or not at all.
     pub sandbox: Option<Arc<Sandbox>>,
+    /// File tools and fetches keep to its rules, too.
+    pub fenced: bool,
 }
 
 impl Shell {
@@ -80,7 +82,13 @@ impl Shell {
             spill_dir,
             fallback_dir,
             sandbox: None,
+            fenced: false,
         }
+    }
+
+    /// What other tools than this one have to keep to.
+    pub fn fence(&self) -> Option<&Rules> {
+        self.sandbox.as_deref().filter(|_| self.fenced).map(Sandbox::rules)
     }
 
     fn limit(&self, asked: Option<f64>) -> Duration {

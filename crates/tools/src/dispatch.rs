@@ -84,7 +84,7 @@ pub async fn run(call: Invocation<'_>, ctx: &Ctx) -> Outcome {
     };
     let name = spec(call.name).map_or(call.name, |spec| spec.name);
     let call = Invocation { name, input: &checked, ..call };
-    let outside = ctx.shell.sandbox.as_ref().and_then(|sandbox| fence::refuses(sandbox.rules(), &call));
+    let outside = ctx.shell.fence().and_then(|rules| fence::refuses(rules, &call));
     if let Some(why) = outside {
         return Outcome::error(why);
     }

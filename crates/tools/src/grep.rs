@@ -6,7 +6,7 @@ use crate::grep_search::{self, Hits, Style, Want};
 use crate::walk::{self, Found};
 use crate::worker::{self, Stop};
 use crate::workspace::Target;
-use crate::{Outcome, ToolSpec, file_error, grep_report, input};
+use crate::{Outcome, ToolSpec, file_error, grep_report, input, workspace_io};
 use grep_regex::RegexMatcher;
 use ignore::WalkBuilder;
 use ignore::overrides::OverrideBuilder;
@@ -235,7 +235,7 @@ impl Search<'_> {
                 }
                 let path = &batch[index].path;
                 // A file that vanished, or may not be read, has no lines to show; ripgrep only warns, too.
-                let Ok(file) = self.files.workspace.open_found(path) else { continue };
+                let Ok(file) = workspace_io::open_found(path) else { continue };
                 let hits = self.search(&mut searcher, path, &file).unwrap_or_default();
                 *done[index].lock().unwrap_or_else(PoisonError::into_inner) = hits;
             }

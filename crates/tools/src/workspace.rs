@@ -121,11 +121,6 @@ impl Workspace {
         workspace_io::open_read(&target.real)
     }
 
-    /// The same for a file that a walk has just found: it was regular then, so it is not looked at before.
-    pub(crate) fn open_found(&self, real: &Path) -> io::Result<File> {
-        workspace_io::open_found(real)
-    }
-
     /// Puts `bytes` in the file's place in one step. `was` is the file the new content was made from:
     /// `None` means the file must not exist yet. Refuses if anything else is found there.
     pub fn replace(&self, target: &Target, bytes: &[u8], was: Option<&Stamp>) -> io::Result<Stamp> {

@@ -17,7 +17,7 @@ pub(crate) fn open_read(real: &Path) -> io::Result<File> {
     open_found(real)
 }
 
-/// Without looking before: for files that were regular a moment ago.
+/// Without looking before: for files that a walk has just found, and that were regular then.
 pub(crate) fn open_found(real: &Path) -> io::Result<File> {
     // NONBLOCK: should the file have become a FIFO meanwhile, the open returns and the next line refuses it.
     let fd = open_no_links(real, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;

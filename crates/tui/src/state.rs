@@ -189,6 +189,9 @@ impl State {
             let text = format!("goes on after iteration {}", before.iterations);
             self.feed.push(self.iteration, Body::Note(text));
         }
+        if let Some(words) = &run.unconfined {
+            self.feed.push(self.iteration, Body::Note(line(words)));
+        }
     }
 
     fn iteration_started(&mut self, start: &IterationStarted) {

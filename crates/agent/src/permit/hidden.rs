@@ -26,12 +26,12 @@ pub fn denied(options: &Options, cwd: &Path, more: &[Rule]) -> tools::Denied {
         cwd: cwd.to_owned(),
         home: options.places.home.clone(),
     };
-    let sandbox = options.tools.shell.sandbox.clone();
-    if policy.rules.deny.is_empty() && sandbox.is_none() {
+    let fence = options.tools.shell.fence().cloned();
+    if policy.rules.deny.is_empty() && fence.is_none() {
         return Arc::new(|_| false);
     }
     let hidden = Hidden { policy, known: Mutex::default() };
-    let outside = move |path: &Path| sandbox.as_ref().is_some_and(|sandbox| sandbox.rules().may_read(path).is_err());
+    let outside = move |path: &Path| fence.as_ref().is_some_and(|rules| rules.may_read(path).is_err());
     Arc::new(move |path| outside(path) || hidden.holds(path))
 }
 

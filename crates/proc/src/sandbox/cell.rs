@@ -277,9 +277,9 @@ fn receive(from: RawFd) -> io::Result<Vec<OwnedFd>> {
         // length says; each is ours alone now.
         unsafe {
             let bytes = (*header).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
-            let data = libc::CMSG_DATA(header).cast::<RawFd>();
-            for index in 0..bytes / size_of::<RawFd>() {
-                handed.push(OwnedFd::from_raw_fd(data.add(index).read_unaligned()));
+            let data = libc::CMSG_DATA(header);
+            for at in (0..bytes).step_by(size_of::<RawFd>()) {
+                handed.push(OwnedFd::from_raw_fd(data.add(at).cast::<RawFd>().read_unaligned()));
             }
         }
     }

@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 
 /// What the child does on its way.
 pub(crate) enum Entry {
-    Shut(Shut),
+    Shut(Box<Shut>),
     /// Somebody else shuts it in, and needs this descriptor for it.
     Handed(RawFd),
 }

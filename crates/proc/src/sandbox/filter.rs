@@ -171,7 +171,7 @@ mod tests {
             other => {
                 let at = (other - 16) as usize;
                 let value = arguments[at / 8];
-                if at % 8 == 0 { value as u32 } else { (value >> 32) as u32 }
+                if at.is_multiple_of(8) { value as u32 } else { (value >> 32) as u32 }
             }
         };
         let (mut at, mut accumulator) = (0, 0);

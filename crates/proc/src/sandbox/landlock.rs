@@ -69,11 +69,8 @@ impl Grants {
             self.paths.push(folder.to_owned());
             return Ok(());
         }
-        let entries = match std::fs::read_dir(folder) {
-            Ok(entries) => entries,
-            // What we cannot list the command cannot either.
-            Err(_) => return Ok(()),
-        };
+        // What we cannot list the command cannot either.
+        let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
         for entry in entries.filter_map(Result::ok) {
             self.left = self.left.checked_sub(1).ok_or_else(|| too_many(folder))?;
             self.cover(&entry.path(), hidden)?;

@@ -118,7 +118,7 @@ impl Linux {
             filter: self.filter(),
             capabilities: if rustix::process::geteuid().is_root() { ROOT_KEEPS } else { 0 },
         };
-        Ok(Ready { entry: Entry::Shut(shut), _held: ruleset })
+        Ok(Ready { entry: Entry::Shut(Box::new(shut)), _held: ruleset })
     }
 
     fn hand_over(&self, to: &Bubblewrap, spec: &mut Spec, also: &[PathBuf]) -> io::Result<Ready> {

@@ -14,8 +14,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Which nobody gives a folder of their own.
-const MODE: u32 = 0o511;
+/// Which hardly anybody gives a folder of their own; empty ones of this mode are taken for ours.
+const MODE: u32 = 0o711;
 
 /// Of git's file, and its whole content.
 const COMMON_DIR: &str = "commondir";

@@ -178,7 +178,7 @@ fn split_address(target: &str) -> Option<(&str, String)> {
     (!authority.contains('@')).then_some((authority, path))
 }
 
-#[expect(clippy::option_option, reason = "no host, a host without a port, a host with one")]
+/// A port that is written but is none makes the whole no address.
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let after = authority.rfind(']').map_or(0, |at| at + 1);
     match authority[after..].rfind(':') {

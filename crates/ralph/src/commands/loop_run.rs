@@ -7,7 +7,7 @@ use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use proc::sandbox::Rules;
-use runner::{Auth, Backend, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
+use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -103,7 +103,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     let auth = auth(&settings, &backend.name, environment);
     let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
     let mut warnings = Vec::new();
-    let rules = confined(&settings, &backend, environment, &mut warnings)?;
+    let rules = confined(&settings, environment, &mut warnings)?;
     Ok(Job {
         folder,
         settings,
@@ -119,25 +119,16 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     })
 }
 
-/// What checks may do, and what people should know about it: an agent that is not ours starts its
-/// commands itself.
+/// What checks may do, and what people should know about it.
 fn confined(
     settings: &Settings,
-    backend: &Backend,
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Rules>, Refusal> {
     if settings.sandbox == SandboxWish::Off {
         return Ok(None);
     }
-    let rules = meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))?;
-    if !backend.is_ours() {
-        warnings.push(format!(
-            "the sandbox holds checks, but not the agent {}: it starts its commands by itself (--backend builtin is held)",
-            backend.name
-        ));
-    }
-    Ok(rules)
+    meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
 }
 
 /// The last run, unless it is done.

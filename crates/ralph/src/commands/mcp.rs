@@ -147,8 +147,7 @@ fn add(places: &Places, scope: Option<Scope>, name: &str, entry: &Value) -> Resu
         let why = problems.first().map_or("it cannot be used", |problem| problem.message.as_str());
         return Err(format!("Error: the server {name} was not added: {why}."));
     }
-    let added = config::add_server(places, scope, name, entry).map_err(|error| format!("Error: {error}"))?;
-    if added {
+    if config::add_server(places, scope, name, entry).map_err(|error| format!("Error: {error}"))? {
         Ok(format!("Added MCP server {name} ({} scope)\n", word(scope)))
     } else {
         Err(format!("Error: MCP server {name} already exists in {} scope; remove it first.", word(scope)))

@@ -23,6 +23,9 @@ pub struct Confined {
     pub sandbox: Arc<Sandbox>,
     /// As they were asked for.
     pub rules: Rules,
+    /// The other tools keep to its rules, too: the flag is about the whole agent, the settings (as in the
+    /// reference) about commands.
+    pub fenced: bool,
     /// Commands in it need no permission, unless a rule says otherwise.
     pub auto_allow: bool,
 }
@@ -101,7 +104,7 @@ fn built(
     }
     let auto_allow = sandbox.weaknesses().is_empty() && block["autoAllowBashIfSandboxed"] != Value::Bool(false);
     warnings.extend(sandbox.weaknesses().iter().map(|weakness| format!("warning: sandbox: {weakness}")));
-    Ok(Some(Confined { sandbox: Arc::new(sandbox), rules, auto_allow }))
+    Ok(Some(Confined { sandbox: Arc::new(sandbox), rules, fenced: wish != Wish::Settings, auto_allow }))
 }
 
 fn request(

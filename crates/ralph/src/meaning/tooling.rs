@@ -90,6 +90,7 @@ pub fn confine(tools: &mut ToolSetup, confined: Confined) {
     env.retain(|(name, _)| !proxy.iter().any(|(other, _)| other == name));
     env.extend(proxy);
     tools.auto_allow_bash = confined.auto_allow;
+    tools.shell.fenced = confined.fenced;
     tools.shell.sandbox = Some(confined.sandbox);
 }
 
