@@ -26,7 +26,7 @@ pub async fn if_needed(shared: &Shared, lane: &mut Lane) -> Result<(), End> {
     if lane.conversation.context_tokens < threshold(shared.options.asking.auto_compact, window) {
         return Ok(());
     }
-    compact(shared, lane, "auto").await
+    compact(shared, lane, "auto", None).await
 }
 
 fn threshold(setting: AutoCompact, window: u64) -> u64 {
@@ -38,14 +38,14 @@ fn threshold(setting: AutoCompact, window: u64) -> u64 {
 }
 
 /// Has the model write a summary and goes on from that alone.
-pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) -> Result<(), End> {
-    if !moments::may_compact(shared, lane, trigger).await {
+pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str, wish: Option<&str>) -> Result<(), End> {
+    if !moments::may_compact(shared, lane, trigger, wish).await {
         return Ok(());
     }
     let started = Instant::now();
     let before = lane.conversation.context_tokens;
     status(shared, lane, Some("compacting")).await;
-    let summary = match summarise(shared, lane).await {
+    let summary = match summarise(shared, lane, wish).await {
         Ok(summary) => summary,
         Err(end) => {
             done(shared, lane, "failed").await;
@@ -74,11 +74,11 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str) ->
     Ok(())
 }
 
-async fn summarise(shared: &Shared, lane: &Lane) -> Result<String, End> {
+async fn summarise(shared: &Shared, lane: &Lane, wish: Option<&str>) -> Result<String, End> {
     let model = shared.model(&lane.role);
     let mut end = End::GaveUp(GiveUp::Empty);
     for most in TEXT_MAX {
-        let messages = in_words(&lane.conversation.messages(), most);
+        let messages = in_words(&lane.conversation.messages(), most, wish);
         match ask::aside(shared, &model, words::SUMMARISER, messages).await {
             Ok(reply) => {
                 let text: Vec<&str> = reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect();
@@ -98,14 +98,16 @@ async fn summarise(shared: &Shared, lane: &Lane) -> Result<String, End> {
 
 /// The conversation as plain text, with the wish for a summary behind it: without tools on offer the API
 /// takes no calls and no results, and pictures cost much and tell a summary little. Roles alternate.
-fn in_words(messages: &[Value], most: usize) -> Vec<Value> {
+fn in_words(messages: &[Value], most: usize, wish: Option<&str>) -> Vec<Value> {
     let told = messages.iter().map(|message| {
         let blocks = blocks_of(message["content"].clone());
         let texts: Vec<String> = blocks.iter().filter_map(tell).map(|text| cut(text, most)).collect();
         (message["role"].as_str().unwrap_or("user"), texts.join("\n\n"))
     });
+    let wish = wish.map(|wish| format!("\nWhat the user wants of these notes: {wish}")).unwrap_or_default();
+    let asked = format!("{}{wish}", words::SUMMARISE);
     let mut joined: Vec<(&str, String)> = Vec::new();
-    for (role, text) in told.filter(|(_, text)| !text.is_empty()).chain([("user", words::SUMMARISE.to_owned())]) {
+    for (role, text) in told.filter(|(_, text)| !text.is_empty()).chain([("user", asked)]) {
         match joined.last_mut() {
             Some((last, so_far)) if *last == role => so_far.push_str(&format!("\n\n{text}")),
             _ => joined.push((role, text)),
@@ -187,7 +189,7 @@ mod tests {
             json!({"role":"assistant","content":[{"type":"redacted_thinking","data":"x"}]}),
         ];
         assert_eq!(
-            Value::Array(in_words(&messages, usize::MAX)),
+            Value::Array(in_words(&messages, usize::MAX, None)),
             json!([
                 {"role":"user","content":"list"},
                 {"role":"assistant","content":"[called Bash with {\"command\":\"ls\"}]"},

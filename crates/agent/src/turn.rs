@@ -174,7 +174,7 @@ async fn answer(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Result<Ans
             Err(NoReply::Cancelled) => return Err(End::Interrupted { streaming: true }),
             Err(NoReply::Failed(failure)) if may_shorten(lane, turn, &failure) => {
                 turn.nudged.overflow += 1;
-                compact::compact(shared, lane, "auto").await?;
+                compact::compact(shared, lane, "auto", None).await?;
             }
             Err(NoReply::Failed(failure)) => return Err(End::Api(failure)),
         }
@@ -209,7 +209,7 @@ async fn step(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, answer: Ans
             say(shared, lane, turn, nudge).await;
             None
         }
-        Next::Compact => compact::compact(shared, lane, "auto").await.err(),
+        Next::Compact => compact::compact(shared, lane, "auto", None).await.err(),
         Next::GiveUp(GiveUp::Schema) => Some(End::SchemaRetries(turn.schema_failures)),
         Next::GiveUp(why) => Some(End::GaveUp(why)),
     }

@@ -173,3 +173,18 @@ fn commands_of_ours_answer_without_the_model() {
     finish(streaming(&world, "/init in German"));
     assert!(said(&requests(&world)[0]).contains("write CLAUDE.md") && said(&requests(&world)[0]).contains("in German"));
 }
+
+#[test]
+fn a_wish_for_the_summary_reaches_whoever_writes_it() {
+    let world = project(json!([say("one")]));
+    let run = crate::common::claude(&world)
+        .args(["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"])
+        .prompt("hi")
+        .wait(json!({"type": "result"}))
+        .prompt("/compact keep the numbers")
+        .wait(json!({"type": "result"}));
+    let outcome = finish(run.close());
+    let asked: Vec<String> = world.mock().requests().iter().map(|request| request.body.to_string()).collect();
+    assert!(asked.iter().any(|body| body.contains("wants of these notes: keep the numbers")), "{asked:?}");
+    assert!(super::init(&outcome)["slash_commands"].as_array().unwrap().contains(&json!("compact")));
+}

@@ -66,7 +66,9 @@ pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Re
             Ok(String::new())
         }
         "compact" => {
-            compact::compact(shared, lane, "manual").await.map_err(|end| crate::result::reason(&end))?;
+            compact::compact(shared, lane, "manual", Some(args).filter(|args| !args.is_empty()))
+                .await
+                .map_err(|end| crate::result::reason(&end))?;
             Ok("The conversation was compacted.".into())
         }
         "context" => Ok(context(shared)),

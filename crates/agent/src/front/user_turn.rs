@@ -277,6 +277,7 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
     let options = &shared.options;
     let setup = shared.setup();
     let user_skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
+    let own = builtin::COMMANDS.iter().filter(|_| options.slash).map(|(name, _)| (*name).to_owned());
     let prompts = outside::prompts(shared).into_iter().map(|prompt| prompt.full_name);
     Init {
         cwd: options.cwd.display().to_string(),
@@ -285,7 +286,7 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         mcp_server_errors: outside::errors(shared),
         model: shared.model(&lane.role),
         permission_mode: shared.mode(&lane.role),
-        slash_commands: user_skills.chain(prompts).collect(),
+        slash_commands: user_skills.chain(prompts).chain(own).collect(),
         api_key_source: options
             .access
             .credentials

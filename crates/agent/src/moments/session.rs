@@ -7,7 +7,7 @@ use crate::hooks::{HookEvent, Verdict};
 use crate::shared::{Lane, Role, Shared};
 use crate::turn::whisper;
 use crate::{Preparation, SessionPlan};
-use serde_json::{Value, json};
+use serde_json::json;
 use session::UserExtra;
 use std::time::Duration;
 
@@ -70,8 +70,8 @@ pub async fn session_ends(shared: &Shared, lane: &Lane, reason: &str) {
 }
 
 /// False where a hook forbids the compaction.
-pub async fn may_compact(shared: &Shared, lane: &Lane, trigger: &str) -> bool {
-    let fields = fields([("trigger", json!(trigger)), ("custom_instructions", Value::Null)]);
+pub async fn may_compact(shared: &Shared, lane: &Lane, trigger: &str, wish: Option<&str>) -> bool {
+    let fields = fields([("trigger", json!(trigger)), ("custom_instructions", json!(wish))]);
     let verdict = fire(shared, lane, HookEvent::PreCompact, Some(trigger), fields, None).await;
     verdict.blocked.is_none()
 }
