@@ -12,7 +12,8 @@ const RIGHT: &str = "\u{1b}[C";
 
 /// To the end of the recording.
 fn at_end(recording: &str, columns: u16, rows: u16) -> Terminal {
-    let terminal = replayed(&folder(), recording, columns, rows);
+    let folder = folder();
+    let terminal = replayed(&folder, recording, columns, rows);
     terminal.wait_for("── replay ").unwrap();
     terminal.press(&"]".repeat(12)).unwrap();
     terminal.wait_for("end of the recording").unwrap();
@@ -109,7 +110,8 @@ fn position(screen: &Screen) -> Option<u64> {
 
 #[test]
 fn a_replay_pauses_seeks_and_changes_its_speed() {
-    let terminal = replayed(&folder(), "trouble.ndjson", 100, 30);
+    let folder = folder();
+    let terminal = replayed(&folder, "trouble.ndjson", 100, 30);
     terminal.wait_for("── replay ").unwrap();
     terminal.press(" ").unwrap();
     let paused = terminal.wait_for("── paused ").unwrap();

@@ -207,8 +207,9 @@ impl Settings {
         // Judged on its own first: a message about the file must not be about a flag.
         table.clone().try_into::<Self>().map_err(|error| wrong(error.to_string()))?;
         table.extend(flags);
-        let settings: Self =
-            table.try_into().map_err(|error: toml::de::Error| SettingsError::Flags(error.message().to_owned()))?;
+        // One line; the flag's name stands on one of its own.
+        let of_flags = |error: toml::de::Error| SettingsError::Flags(error.to_string().trim().replace('\n', ", "));
+        let settings: Self = table.try_into().map_err(of_flags)?;
         settings.sensible().map_err(SettingsError::Flags)
     }
 
@@ -335,6 +336,7 @@ mod tests {
             ("max = -1", "", "config.toml"),
             ("duration = \"soon\"", "", "is no span of time"),
             ("", "reasoning = \"much\"", "unknown variant `much`"),
+            ("", "reasoning = \"much\"", ", in `reasoning`"),
             ("", "max_cost = -1.0", "max_cost must be an amount"),
             ("permissions = \"all\"", "", "permissions must be"),
             ("= 5", "", "config.toml"),

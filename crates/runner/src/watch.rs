@@ -9,7 +9,7 @@ use crate::command::{capture, get, on_path};
 use proc::Env;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -59,17 +59,16 @@ pub async fn new_work(folder: &Folder, env: &Env) -> String {
 
 fn sources(folder: &Folder, env: &Env) -> Vec<Box<dyn Source>> {
     let mut sources: Vec<Box<dyn Source>> = vec![Box::new(TodoFile(folder.todo()))];
-    let beads = folder.root().join(".beads");
-    if !beads.is_dir() {
+    let Some(beads) = folder.root().ancestors().map(|above| above.join(".beads")).find(|beads| beads.is_dir()) else {
         return sources;
-    }
+    };
     let socket = beads.join("bd.sock");
     let path = get(env, "PATH").unwrap_or_default();
     let program = ["bd", "br"].into_iter().find_map(|name| on_path(name, path));
     let issues = beads.join("issues.jsonl");
     // One of them: they tell of the same issues.
     if socket.exists() {
-        sources.push(Box::new(Daemon(socket)));
+        sources.push(Box::new(Daemon { socket, since: jiff::Timestamp::now().as_millisecond() }));
     } else if let Some(program) = program {
         sources.push(Box::new(Tracker { program, folder: folder.root().to_owned(), env: env.clone() }));
     } else {
@@ -106,24 +105,46 @@ impl Source for IssuesFile {
     }
 }
 
-/// The daemon of older versions: a line of JSON in, a line out.
-struct Daemon(PathBuf);
+/// The daemon of older versions: a line of JSON in, a line out. It tells of what has happened since, which also
+/// holds work that is not ready yet, and of what is ready, which outlives its short memory.
+struct Daemon {
+    socket: PathBuf,
+    /// In milliseconds; what happened before is not new.
+    since: i64,
+}
 
 impl Source for Daemon {
     fn look(&self) -> Looking<'_> {
-        Box::pin(async { timeout(CALL, ready(&self.0)).await.ok().flatten() })
+        Box::pin(async { timeout(CALL, self.open()).await.ok().flatten() })
     }
 }
 
-async fn ready(socket: &Path) -> Option<Names> {
-    let mut stream = UnixStream::connect(socket).await.ok()?;
-    let request = json!({"operation": "ready", "args": {}});
-    stream.write_all(format!("{request}\n").as_bytes()).await.ok()?;
-    let mut line = String::new();
-    BufReader::new(stream.take(ANSWER_MAX as u64)).read_line(&mut line).await.ok()?;
-    let answer: Value = serde_json::from_str(&line).ok().filter(|answer: &Value| answer["success"] == true)?;
-    // No issues at all are a null there.
-    Some(names(answer["data"].as_array().cloned().unwrap_or_default()))
+impl Daemon {
+    async fn open(&self) -> Option<Names> {
+        let mut open = names(self.ask("ready", &json!({})).await?);
+        // Not every version knows this question; ready work is an answer all the same.
+        let happened = self.ask("get_mutations", &json!({"since": self.since})).await.unwrap_or_default();
+        open.extend(happened.iter().filter_map(appeared));
+        Some(open)
+    }
+
+    async fn ask(&self, operation: &str, args: &Value) -> Option<Vec<Value>> {
+        let mut stream = UnixStream::connect(&self.socket).await.ok()?;
+        let request = json!({"operation": operation, "args": args});
+        stream.write_all(format!("{request}\n").as_bytes()).await.ok()?;
+        let mut line = String::new();
+        BufReader::new(stream.take(ANSWER_MAX as u64)).read_line(&mut line).await.ok()?;
+        let answer: Value = serde_json::from_str(&line).ok().filter(|answer: &Value| answer["success"] == true)?;
+        // Nothing at all is a null there.
+        Some(answer["data"].as_array().cloned().unwrap_or_default())
+    }
+}
+
+/// The work that an event of the daemon brought: made, or opened again.
+fn appeared(event: &Value) -> Option<String> {
+    let opens = event["Type"] == "create" || (event["Type"] == "status" && event["new_status"] == "open");
+    let id = event["IssueID"].as_str().filter(|_| opens)?;
+    Some(format!("{id} {}", event["Title"].as_str().unwrap_or_default()))
 }
 
 /// `bd ready --json`, or `br`.

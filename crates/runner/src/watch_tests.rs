@@ -2,6 +2,7 @@
 
 use super::*;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 fn block<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
@@ -64,20 +65,43 @@ fn issues_are_read_from_the_file_the_program_and_the_daemon() {
 
     block(async {
         let listener = tokio::net::UnixListener::bind(beads.join("bd.sock")).unwrap();
-        let serving = tokio::spawn(async move {
-            for data in ["null", r#"[{"id":"bd-4","title":"daemon","status":"open"}]"#] {
-                let (stream, _) = listener.accept().await.unwrap();
-                let (reading, mut writing) = stream.into_split();
-                let mut line = String::new();
-                BufReader::new(reading).read_line(&mut line).await.unwrap();
-                assert_eq!(line, "{\"operation\":\"ready\",\"args\":{}}\n");
-                writing.write_all(format!("{{\"success\":true,\"data\":{data}}}\n").as_bytes()).await.unwrap();
-            }
-        });
+        let serving = tokio::spawn(serve(
+            listener,
+            vec![
+                ("ready", r#"{"success":true,"data":null}"#),
+                ("get_mutations", r#"{"success":true,"data":null}"#),
+                ("ready", r#"{"success":true,"data":[{"id":"bd-4","title":"daemon","status":"open"}]}"#),
+                ("get_mutations", r#"{"success":false,"error":"unknown operation"}"#),
+                ("ready", r#"{"success":true,"data":[]}"#),
+                ("get_mutations", HAPPENED),
+            ],
+        ));
         let sources = sources(&folder, &empty);
-        assert_eq!(sources[1].look().await, Some(Names::new()));
-        assert_eq!(sources[1].look().await, Some(Names::from(["bd-4 daemon".to_owned()])));
-        serving.await.unwrap();
+        let looks =
+            [Names::new(), Names::from(["bd-4 daemon".into()]), Names::from(["bd-5 New".into(), "bd-7 Again".into()])];
+        for expected in looks {
+            assert_eq!(sources[1].look().await, Some(expected));
+        }
+        let since: Vec<i64> = serving.await.unwrap();
+        assert!(since.iter().all(|at| *at > 1_600_000_000_000) && since[0] == since[2], "{since:?}");
         assert_eq!(sources[1].look().await, None, "a daemon that is gone says nothing");
     });
+}
+
+const HAPPENED: &str = r#"{"success":true,"data":[{"Type":"create","IssueID":"bd-5","Title":"New","Actor":"me"},{"Type":"comment","IssueID":"bd-6","Title":"Old"},{"Type":"status","IssueID":"bd-7","Title":"Again","old_status":"closed","new_status":"open"},{"Type":"status","IssueID":"bd-8","Title":"Gone","new_status":"closed"}]}"#;
+
+/// Answers each question once, in this order; the moments that were asked about come back.
+async fn serve(listener: tokio::net::UnixListener, answers: Vec<(&'static str, &'static str)>) -> Vec<i64> {
+    let mut since = Vec::new();
+    for (operation, answer) in answers {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (reading, mut writing) = stream.into_split();
+        let mut line = String::new();
+        BufReader::new(reading).read_line(&mut line).await.unwrap();
+        let request: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(request["operation"], operation);
+        since.extend(request["args"]["since"].as_i64());
+        writing.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+    }
+    since
 }
