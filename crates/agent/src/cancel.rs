@@ -37,17 +37,21 @@ impl Cancel {
         self.why.get() != Some(Why::Client)
     }
 
-    /// Runs `work` until it is done or the turn is cancelled; cancelled work is dropped, which kills
-    /// what it started.
+    /// Runs `work` until it is done or the turn is cancelled; cancelled work is dropped, and what it
+    /// started is gone when this returns.
     pub async fn guard<T>(&self, work: impl Future<Output = T>) -> Result<T, Cancelled> {
         let changed = self.changed.notified();
         if self.why.get().is_some() {
             return Err(Cancelled);
         }
-        tokio::select! {
+        let done = tokio::select! {
             biased;
             () = changed => Err(Cancelled),
             done = work => Ok(done),
+        };
+        if done.is_err() {
+            proc::killed_are_gone().await;
         }
+        done
     }
 }

@@ -1,5 +1,6 @@
 //! One running process with everything it started.
 
+use crate::killed::{self, KILLED_WAIT, remaining};
 use crate::launch::{Inside, launch};
 use crate::sandbox::Sandbox;
 use crate::spec::{Exit, SpawnError, Spec};
@@ -21,11 +22,8 @@ const LOOK_BLIND: Duration = Duration::from_millis(20);
 /// How often a stopping child's family is counted.
 const LOOK_STOPPING: Duration = Duration::from_millis(10);
 
-/// A killed process is gone in milliseconds; one stuck in the kernel is given up on.
-const KILLED_WAIT: Duration = Duration::from_secs(1);
-
-/// A process that leads its own session. Dropping it kills it and all it started, unless it ended by
-/// itself: then what it left running is left alone until [`crate::end_all`].
+/// A process that leads its own session. Dropping it kills it and all it started (see
+/// [`crate::killed_are_gone`]), unless it ended by itself: then what it left running is left alone until [`crate::end_all`].
 #[derive(Debug)]
 pub struct Child {
     leader: Pid,
@@ -90,16 +88,18 @@ impl Child {
         }
         // Not collected yet, so the leader's number still belongs to it and its group.
         tree::signal_each(&remaining(&asked), Signal::KILL);
-        self.kill();
+        let killed = self.kill();
         // Stuck in the kernel: `collect` then reports what we sent, and the process is reaped later.
         let _ = timeout(KILLED_WAIT, self.ended()).await;
+        killed::gone(killed).await;
         self.collect()
     }
 
-    fn kill(&self) {
+    fn kill(&self) -> Vec<Row> {
         let family = self.family();
         tree::signal_group(self.leader, Signal::KILL);
         tree::signal_each(&family, Signal::KILL);
+        family
     }
 
     fn family(&self) -> Vec<Row> {
@@ -135,11 +135,6 @@ impl Child {
     }
 }
 
-fn remaining(asked: &[Row]) -> Vec<Row> {
-    let now = table::snapshot();
-    now.into_iter().filter(|row| !row.zombie && asked.iter().any(|other| row.same_process(other))).collect()
-}
-
 async fn notice(notices: &mut Option<Signals>) {
     match notices {
         Some(signals) => {
@@ -152,7 +147,7 @@ async fn notice(notices: &mut Option<Signals>) {
 impl Drop for Child {
     fn drop(&mut self) {
         if self.exit.is_none() {
-            self.kill();
+            killed::remember(self.kill());
             // From here on it is reaped like an adopted one.
             tree::owned().remove(&self.leader.as_raw_nonzero().get());
         }

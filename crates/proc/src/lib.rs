@@ -11,6 +11,7 @@
 mod capture;
 mod child;
 mod git;
+mod killed;
 mod launch;
 mod piped;
 mod pty;
@@ -25,6 +26,7 @@ mod tree;
 pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;
 pub use git::Git;
+pub use killed::killed_are_gone;
 pub use piped::Piped;
 pub use pty::Terminal;
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};

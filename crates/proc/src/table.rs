@@ -1,4 +1,4 @@
-//! The process table: who descends from whom. Pure but for [`snapshot`].
+//! The process table: who descends from whom. Pure but for [`snapshot`] and [`row`].
 //!
 //! Only Linux has one here; elsewhere it is empty and process groups alone are signalled.
 
@@ -64,18 +64,26 @@ pub(crate) fn members(rows: &[Row], leader: i32) -> Vec<Row> {
 #[cfg(target_os = "linux")]
 pub(crate) fn snapshot() -> Vec<Row> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit))
-        // A process may end between listing and reading.
-        .filter_map(|entry| std::fs::read(entry.path().join("stat")).ok())
-        .filter_map(|stat| parse(&String::from_utf8_lossy(&stat)))
-        .collect()
+    let pid = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    // A process may end between listing and reading.
+    entries.filter_map(Result::ok).filter_map(pid).filter_map(row).collect()
+}
+
+/// One process, if there is one of that number.
+#[cfg(target_os = "linux")]
+pub(crate) fn row(pid: i32) -> Option<Row> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(&String::from_utf8_lossy(&stat))
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn snapshot() -> Vec<Row> {
     Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn row(_pid: i32) -> Option<Row> {
+    None
 }
 
 #[cfg(test)]

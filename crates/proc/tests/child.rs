@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-use ralph_proc::{Captured, Child, Exit, Limits, Output, Spec, Stdin, capture};
+use ralph_proc::{Captured, Child, Exit, Limits, Output, Spec, Stdin, capture, killed_are_gone};
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -145,7 +145,24 @@ async fn dropping_a_child_kills_its_family() {
     let folder = tempfile::tempdir().unwrap();
     let (child, family) = stubborn_family(folder.path()).await;
     drop(child);
-    until("the family is gone", || !family.iter().any(|pid| alive(pid))).await;
+    killed_are_gone().await;
+    assert_eq!(family.iter().filter(|pid| alive(pid)).count(), 0);
+}
+
+#[tokio::test]
+async fn calls_cut_off_at_once_each_wait_for_all_of_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut_off = |name: &str| {
+        let folder = folder.path().join(name);
+        async move {
+            std::fs::create_dir(&folder).unwrap();
+            let (child, family) = stubborn_family(&folder).await;
+            drop(child);
+            killed_are_gone().await;
+            family.into_iter().filter(|pid| alive(pid)).count()
+        }
+    };
+    assert_eq!(tokio::join!(cut_off("a"), cut_off("b"), cut_off("c")), (0, 0, 0));
 }
 
 #[tokio::test]
@@ -154,7 +171,7 @@ async fn stopping_asks_then_kills() {
     let (mut child, family) = stubborn_family(folder.path()).await;
     let exit = child.stop(Duration::from_millis(100)).await;
     assert_eq!(exit.signal, Some(9));
-    until("the family is gone", || !family.iter().any(|pid| alive(pid))).await;
+    assert_eq!(family.iter().filter(|pid| alive(pid)).count(), 0);
 
     let out = folder.path().join("polite");
     let mut polite =

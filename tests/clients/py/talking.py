@@ -102,14 +102,14 @@ async def overload_is_retried():
 
 async def interrupt():
     slow = say("never heard in full, because it stalls on its way", stall_after_events=4)
-    api = model(slow, call("Bash", command="echo $$ > pid; exec sleep 300"), say("still here"))
+    api = model(slow, call("Bash", command="echo $$ > pid.new; mv pid.new pid; exec sleep 300"), say("still here"))
     async with ClaudeSDKClient(options(api, include_partial_messages=True, permission_mode="bypassPermissions")) as client:
         await client.query("talk")
         await interrupted_after(client, lambda message: isinstance(message, StreamEvent))
         await client.query("work")
         during = await interrupted_after(client, lambda message: bool(tool_uses_of(message)))
         assert tool_results(during)[-1].is_error, during
-        pid = (HERE / "pid").read_text().strip()
+        pid = int((HERE / "pid").read_text())
         assert not runs(pid), "the command must be gone with the result"
         await client.query("are you there?")
         assert result([message async for message in client.receive_response()]).result == "still here"
@@ -128,7 +128,7 @@ def tool_uses_of(message):
 
 
 async def until_it_runs(messages):
-    """A command that was called writes its id; no event tells when it has."""
+    """A command that was called leaves a file with its id, whole from the start; no event tells when it has."""
     while any(tool_uses_of(message) for message in messages) and not (HERE / "pid").exists():
         await anyio.sleep(0.01)
 
