@@ -7,6 +7,7 @@
 mod access;
 mod after;
 mod ask;
+mod brought;
 mod calls;
 mod cancel;
 mod checkpoints;

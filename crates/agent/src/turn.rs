@@ -33,6 +33,8 @@ pub enum End {
     Deferred(Value),
     /// A call that was put off is for a tool that is not here any more.
     DeferredGone(String),
+    /// The tool that should answer permission questions is not there.
+    NoPrompter(String),
     /// The prompt was a command that does not exist or failed.
     BadCommand(String),
     /// A fault of ours: the turn panicked.
@@ -49,6 +51,8 @@ pub struct Turn {
     /// Messages to the model since the prompt; the reference counts turns by them.
     pub user_messages: u64,
     pub tool_uses: u64,
+    /// How many of the models to fall back on were taken; the rest of the turn goes on with the last.
+    pub fallen_back: usize,
     pub last_text: String,
     /// The next answer goes on where the last one was cut.
     continues: bool,
@@ -72,6 +76,7 @@ impl Turn {
             answers: 0,
             user_messages: 0,
             tool_uses: 0,
+            fallen_back: 0,
             last_text: String::new(),
             continues: false,
             stop_reason: None,

@@ -38,6 +38,8 @@ pub struct Plugin {
     pub hooks: Vec<Value>,
     /// By the name they have among all servers, `plugin_<plugin>_<server>`.
     pub mcp_servers: Map<String, Value>,
+    /// Whether they were wanted at all.
+    pub with_mcp: bool,
 }
 
 /// What kept a plugin, or a part of one, from being loaded.
@@ -106,6 +108,7 @@ fn load(places: &Places, dir: &PluginDir) -> Result<Plugin, Box<PluginProblem>> 
         styles: parts.styles(&reach),
         hooks,
         mcp_servers,
+        with_mcp: dir.with_mcp,
         version: manifest.version.clone(),
         name: manifest.name,
         folders,

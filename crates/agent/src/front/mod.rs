@@ -15,7 +15,8 @@ mod writer;
 
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use failed::failed_start;
-pub use opening::{mirror, plugin_hooks};
+pub use opening::{mark_effort, mirror};
+pub use user_turn::plugins;
 pub use writer::{PIPE_BUF, Writer, warn};
 
 use crate::cancel::Why;

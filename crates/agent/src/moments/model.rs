@@ -15,7 +15,7 @@ pub struct Switch {
     pub to: String,
     /// As it was asked for; nothing where the default was.
     pub requested: Option<String>,
-    /// `command` or `sdk`.
+    /// `command`, `sdk`, or `auto` where nobody asked.
     pub source: &'static str,
 }
 

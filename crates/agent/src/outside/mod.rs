@@ -9,7 +9,7 @@ mod hired;
 mod people;
 pub mod resources;
 
-pub use call::{call_for_text, call_named, is_outside, meta, run, wants_a_person};
+pub use call::{call_for_text, call_named, is_outside, meta, missing_prompter, run, wants_a_person};
 pub use control::{control, status};
 pub use hired::{Hired, hire, start_for_session};
 pub use people::{call_prompt, prompts};

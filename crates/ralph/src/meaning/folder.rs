@@ -35,7 +35,7 @@ pub fn read(
         agents.extend(plugin.agents.iter().cloned());
         skills.extend(plugin.skills.iter().cloned());
     }
-    override_skills(&mut skills, settings);
+    config::override_skills(&mut skills, settings);
     add_programs(&plugins, environment);
     Ok(Folder { agents, skills, plugins })
 }
@@ -50,23 +50,6 @@ fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
     let mut dirs = named("plugin-dir", true);
     dirs.extend(named("plugin-dir-no-mcp", false));
     dirs
-}
-
-/// What the settings say about single skills: `off`, `name-only`, `user-invocable-only`.
-fn override_skills(skills: &mut Vec<Skill>, settings: &Settings) {
-    let Some(wanted) = settings.merged["skillOverrides"].as_object() else { return };
-    let word = |skill: &Skill| wanted.get(&skill.name).and_then(|word| word.as_str()).map(str::to_owned);
-    skills.retain(|skill| word(skill).as_deref() != Some("off"));
-    for skill in skills {
-        match word(skill).as_deref() {
-            Some("user-invocable-only") => skill.model_invocable = false,
-            Some("name-only") => {
-                skill.description.clear();
-                skill.when_to_use = None;
-            }
-            _ => {}
-        }
-    }
 }
 
 /// The plugins' `bin` folders after everything on the search path: they add programs and replace none.
