@@ -12,6 +12,8 @@ mod seed;
 mod sessions;
 #[path = "lifecycle/signals.rs"]
 mod signals;
+#[path = "lifecycle/told.rs"]
+mod told;
 #[path = "lifecycle/transcripts.rs"]
 mod transcripts;
 #[path = "lifecycle/turns.rs"]

@@ -222,7 +222,7 @@ fn request(shared: &Shared, lane: &Lane, model: &str, has_fallback: bool) -> Req
         thinking,
         betas,
         metadata: Some(json!({"user_id": format!("session_{}", shared.emitter.session_id())})),
-        cache: if asking.cache { CachePolicy::FiveMinutes } else { CachePolicy::Off },
+        cache: asking.cache.policy(model),
         task_budget: asking.task_budget,
         overload_retries: has_fallback.then_some(OVERLOADS_BEFORE_FALLBACK),
         ..aside_request(shared)

@@ -62,6 +62,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str, wi
     let after = size(shared, &text);
     if lane.role.is_main() {
         shared.live.context_tokens.set(after);
+        shared.live.plan_told.set(false);
     }
     let metadata = CompactMetadata {
         trigger,

@@ -76,6 +76,8 @@ impl Kit {
 /// What a client may change between two steps of a running turn.
 pub struct Live {
     pub mode: Cell<PermissionMode>,
+    /// What the model was last told: that plan mode is on.
+    pub plan_told: Cell<bool>,
     pub model: RefCell<String>,
     pub setup: RefCell<Rc<Setup>>,
     /// Set up anew before the next turn.

@@ -7,6 +7,7 @@ use crate::conversation::text_of;
 use crate::judge::{self, GiveUp, Next, Nudge, Nudged, Seen};
 use crate::memory;
 use crate::moments;
+use crate::planning;
 use crate::shared::{Lane, Role, Shared};
 use model::{Failure, Reply};
 use serde_json::{Value, json};
@@ -140,6 +141,7 @@ pub async fn drive(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> End
         }
         if lane.role.is_main() {
             moments::look_at_settings(shared, lane).await;
+            planning::tell(shared, lane);
             for text in shared.live.ear.late.take() {
                 whisper(shared, lane, &text);
             }

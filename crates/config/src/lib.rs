@@ -5,6 +5,7 @@
 //! environment. Nothing is read before it is asked for; a missing file costs one system call.
 
 mod agents;
+mod archive;
 mod copying;
 mod credentials;
 mod documents;
@@ -34,6 +35,7 @@ mod sources;
 mod styles;
 mod text;
 mod trust;
+mod unpack;
 
 pub use agents::{AgentDef, agents, agents_from_json};
 pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, Secret, credentials};
@@ -57,6 +59,7 @@ pub use skills::{Skill, SkillKind, find_skill, load_skill, skills, skills_below}
 pub use sources::{SourceKind, Sourced, Sources};
 pub use styles::{OutputStyle, output_styles};
 pub use trust::{is_trusted, trust};
+pub use unpack::{ARCHIVE_MAX, unpack_plugin};
 
 #[cfg(test)]
 mod testbed;

@@ -11,7 +11,7 @@ fn ask(id: &str, request: &Value) -> Value {
 }
 
 /// Asks, and waits for the answer.
-fn asking(run: Run, id: &str, request: &Value) -> Run {
+pub fn asking(run: Run, id: &str, request: &Value) -> Run {
     run.send(ask(id, request)).wait(json!({"type": "control_response", "response": {"request_id": id}}))
 }
 
@@ -224,4 +224,17 @@ fn a_client_chooses_skills_by_their_whole_name_or_its_end() {
     let outcome = finish(run.prompt("go").wait(json!({"type": "result"})).close());
     let init = outcome.events().into_iter().find(|event| event["subtype"] == "init").unwrap();
     assert_eq!(init["skills"], json!(["lay", "yard:lay"]));
+}
+
+#[test]
+fn what_cannot_go_on_by_itself_is_told_so() {
+    let leave = json!({"subtype": "background_tasks", "tool_use_id": "nope"});
+    for (off, expected) in [(false, "success"), (true, "error")] {
+        let world = world(json!([]));
+        let run = if off { duplex(&world).env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1") } else { duplex(&world) };
+        let outcome = finish(asking(run, "b", &leave).close());
+        let answer = answered(&outcome, "b");
+        assert_eq!(answer["subtype"], expected);
+        assert_ne!(answer["response"]["backgrounded"], true);
+    }
 }

@@ -35,8 +35,14 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
         if let Some(append) = request["appendSystemPrompt"].as_str().filter(|text| !text.is_empty()) {
             setup.prompting.append = Some(append.to_owned());
         }
+        if let Some(plan) = request["planModeInstructions"].as_str().filter(|text| !text.trim().is_empty()) {
+            setup.prompting.plan = Some(plan.to_owned());
+        }
         if request["excludeDynamicSections"] == true {
             setup.prompting.static_system = true;
+        }
+        if request["promptSuggestions"] == true {
+            setup.suggestions = shared.options.may_suggest;
         }
         if request["forwardSubagentText"] == true {
             setup.subagent_text = true;

@@ -67,6 +67,7 @@ async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value, waiting: Va
         "get_context_usage" => Ok(usage::context(shared)),
         "mcp_status" => Ok(crate::outside::status(shared)),
         "stop_task" => stop_task(shared, request).await,
+        "background_tasks" => background(shared, request),
         "rewind_files" => crate::checkpoints::rewind(shared, request),
         "reload_skills" => Ok(reload::skills(shared)),
         "reload_plugins" => reload::plugins(shared, request),
@@ -162,6 +163,15 @@ fn rename(shared: &Shared, request: &Value) -> Result<Value, String> {
     }
     super::name_session(shared, title).ok_or("the title is empty")?;
     Ok(json!({}))
+}
+
+/// Commands that are waited for go on by themselves; agents are still waited for.
+fn background(shared: &Shared, request: &Value) -> Result<Value, String> {
+    if !shared.options.tools.shell.background_allowed {
+        return Err("background tasks are switched off for this session".into());
+    }
+    let left = shared.kit.tasks.leave_alone(request["tool_use_id"].as_str());
+    Ok(json!({"backgrounded": left}))
 }
 
 async fn stop_task(shared: &Shared, request: &Value) -> Result<Value, String> {

@@ -95,7 +95,7 @@ async fn clear(shared: &Shared, lane: &mut Lane) {
     shared.ledger.reset();
     Rc::make_mut(&mut shared.live.hooks.borrow_mut()).forget_brought();
     let session = &shared.options.session;
-    let (preamble, known) = memory::begin(shared, memory::Reader::Main, shared.live.mode.get());
+    let (preamble, known) = memory::begin(shared, memory::Reader::Main);
     lane.conversation = Conversation::new(Vec::new(), preamble);
     lane.memory = known;
     lane.tools.reads.forget_answers();
@@ -108,6 +108,7 @@ async fn clear(shared: &Shared, lane: &mut Lane) {
     } else {
         Transcript::disabled()
     };
+    shared.live.plan_told.set(false);
     shared.live.context_tokens.set(0);
     moments::session_starts(shared, lane, "clear").await;
     memory::tell(shared, lane).await;

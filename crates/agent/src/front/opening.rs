@@ -43,7 +43,7 @@ pub fn open(
     let transcript = transcript(&options, loaded.leaf, mirror(&options, &emitter)).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
-    let (preamble, memory) = memory::begin(&shared, Reader::Main, shared.live.mode.get());
+    let (preamble, memory) = memory::begin(&shared, Reader::Main);
     let lane = Lane {
         conversation: Conversation::new(loaded.messages, preamble),
         transcript,
@@ -61,6 +61,7 @@ pub fn open(
     let _ = (ear.me.set(Rc::downgrade(&shared)), ear.workspace.set(Arc::clone(&lane.tools.workspace)));
     let _ = ear.reads.set(lane.tools.reads.clone());
     moments::remember_settings(&shared);
+    shared.live.plan_told.set(crate::planning::was_told(&lane.conversation.messages()));
     shared.live.deferred.replace(loaded.deferred);
     Ok((shared, lane))
 }
@@ -233,6 +234,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
     Rc::new(Shared {
         live: Live {
             mode: Cell::new(options.permissions.mode),
+            plan_told: Cell::new(false),
             model: RefCell::new(options.asking.model.clone()),
             setup: RefCell::new(Rc::new(options.setup.clone())),
             stale: Cell::new(true),

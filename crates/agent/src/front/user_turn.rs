@@ -62,6 +62,12 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
     super::opening::equip(shared, lane);
     let is_first = !shared.live.started.replace(true);
     if is_first {
+        if shared.setup().prompting.static_system && !shared.options.setup.prompting.static_system {
+            // A client has just asked for it: what the system prompt leaves out stands before the conversation.
+            let (preamble, known) = memory::begin(shared, memory::Reader::Main);
+            lane.conversation.set_preamble(preamble);
+            lane.memory = known;
+        }
         moments::setup(shared, lane).await;
         moments::session_starts(shared, lane, moments::start_source(shared)).await;
         memory::tell(shared, lane).await;

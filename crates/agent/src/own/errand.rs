@@ -155,8 +155,7 @@ pub async fn prepare(
     }
     let (mut transcript, transcript_file) = transcript(shared, &sub, errand.description);
     let reads_memory = !agent.omit_memory && !matches!(agent.name.as_str(), "Explore" | "Plan");
-    let (preamble, memory) =
-        if reads_memory { memory::begin(shared, Reader::Agent, PermissionMode::Default) } else { Default::default() };
+    let (preamble, memory) = if reads_memory { memory::begin(shared, Reader::Agent) } else { Default::default() };
     let mut conversation = Conversation::new(Vec::new(), preamble);
     for text in skill::preloaded(shared, lane, &agent.skills).await {
         let content = json!([{"type": "text", "text": text}]);

@@ -4,7 +4,8 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
-use config::{AgentDef, MemoryOptions, Places, PluginDir, Plugins, Settings, Skill, Sources};
+use config::{AgentDef, MemoryOptions, Places, PluginDir, PluginProblem, Plugins, Settings, Skill, Sources};
+use model::ClientConfig;
 use std::path::PathBuf;
 
 pub struct Folder {
@@ -20,6 +21,7 @@ pub fn read(
     sources: Sources,
     roots: &[PathBuf],
     (settings, minimal): (&Settings, bool),
+    client: &ClientConfig,
     environment: &mut Environment,
 ) -> Result<Folder, Refusal> {
     let mut agents = config::agents(places, sources, typed.value("agents"))
@@ -28,9 +30,11 @@ pub fn read(
     let (installed, problems) = if minimal { Default::default() } else { config::enabled_plugins(places, settings) };
     // Those of the command line first: they take the place of installed ones of the same name.
     let mut dirs = plugin_dirs(typed, environment);
+    let (fetched, unfetched) = fetched(typed, places, client);
+    dirs.extend(fetched);
     dirs.extend(installed);
     let mut plugins = config::plugins(places, &dirs);
-    plugins.problems.extend(problems);
+    plugins.problems.extend(unfetched.into_iter().chain(problems));
     for plugin in &plugins.loaded {
         agents.extend(plugin.agents.iter().cloned());
         skills.extend(plugin.skills.iter().cloned());
@@ -50,6 +54,25 @@ fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
     let mut dirs = named("plugin-dir", true);
     dirs.extend(named("plugin-dir-no-mcp", false));
     dirs
+}
+
+/// Plugins by their address. One that does not come is a problem, and the run goes on without it.
+fn fetched(typed: &Typed, places: &Places, client: &ClientConfig) -> (Vec<PluginDir>, Vec<PluginProblem>) {
+    let (mut dirs, mut problems) = (Vec::new(), Vec::new());
+    for address in typed.values("plugin-url").iter().filter(|address| !address.is_empty()) {
+        let archive = crate::commands::runtime()
+            .map_err(|_| "the runtime cannot be started".to_owned())
+            .and_then(|runtime| runtime.block_on(agent::fetch(address, client, config::ARCHIVE_MAX)));
+        let called = address.rsplit('/').next().unwrap_or_default().trim_end_matches(".zip").to_owned();
+        match archive.and_then(|archive| config::unpack_plugin(places, &archive)) {
+            Ok(path) => dirs.push(PluginDir { path, with_mcp: true, called: Some(called) }),
+            Err(message) => {
+                let path = PathBuf::from(address);
+                problems.push(PluginProblem { plugin: called, kind: "fetch-failed", message, path });
+            }
+        }
+    }
+    (dirs, problems)
 }
 
 /// The plugins' `bin` folders after everything on the search path: they add programs and replace none.

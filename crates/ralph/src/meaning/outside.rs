@@ -40,10 +40,12 @@ pub fn resolve(
         let global = read(&places.global_file()).unwrap_or_default();
         let here = &global["projects"][environment.cwd.display().to_string()];
         found.take(here, "local", environment);
-        if let Some(project) =
-            read(&places.checkout_root().join(".mcp.json")).or_else(|| read(&places.project_dir().join(".mcp.json")))
-        {
-            found.take_project(&project, settings, environment);
+        let files = [places.checkout_root(), places.project_dir().to_owned()].map(|folder| folder.join(".mcp.json"));
+        if let Some(file) = files.iter().find(|file| file.is_file()) {
+            match read(file) {
+                Some(project) => found.take_project(&project, settings, environment),
+                None => found.problems.push(unreadable(file)),
+            }
             found.without_helpers(|| config::is_trusted(places));
         }
         found.take(&global, "user", environment);
@@ -187,6 +189,11 @@ fn read(path: &Path) -> Option<Value> {
     }
     let bytes = std::fs::read(path).ok()?;
     serde_json::from_slice(&bytes).ok()
+}
+
+fn unreadable(file: &Path) -> Problem {
+    let message = format!("{} is not JSON, so none of its servers is used; repair it or remove it", file.display());
+    Problem { name: ".mcp.json".to_owned(), kind: "invalid_config", message }
 }
 
 /// What a program needs to run at all.
