@@ -6,7 +6,7 @@ use reqwest::redirect::Policy;
 use std::time::Duration;
 
 /// For all of it; whoever starts a session waits.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const REDIRECTS: usize = 5;
 
 /// What is at an address. Only what nobody on the way can change is taken: https, or this machine.

@@ -1,8 +1,8 @@
 //! What a client sets up and switches reaches the model: plan mode, and what its prompt leaves out.
 
 use super::asked::asking;
-use super::{duplex, said_to_model};
-use crate::common::{finish, say, world};
+use super::{DUPLEX, duplex, said_to_model};
+use crate::common::{claude, finish, say, world};
 use serde_json::{Value, json};
 
 #[test]
@@ -65,7 +65,8 @@ fn what_the_user_may_say_next_is_guessed_where_it_is_wanted() {
         (&["--prompt-suggestions", "--permission-mode", "plan"], "1", vec![]),
     ] {
         let world = script();
-        let run = duplex(&world).args(words.iter().copied()).env("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", variable);
+        let run = claude(&world).args(DUPLEX).args(words.iter().copied());
+        let run = run.env("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", variable);
         let run = run.prompt("a").wait(json!({"type": "result"})).prompt("b").wait(json!({"type": "result"}));
         let run = if expected.is_empty() { run } else { run.wait(json!({"type": "prompt_suggestion"})) };
         let outcome = finish(run.prompt("c").wait(json!({"type": "result"})).close());
