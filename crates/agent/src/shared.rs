@@ -98,6 +98,7 @@ pub struct Live {
     pub hooks: RefCell<Rc<Hooks>>,
     pub thinking: RefCell<model::ThinkingAsk>,
     pub effort: RefCell<Option<String>>,
+    pub output_style: RefCell<Option<String>>,
     pub told: Told,
     /// SessionStart hooks have been heard.
     pub started: Cell<bool>,

@@ -2,7 +2,7 @@
 
 use super::asked::asking;
 use super::{DUPLEX, duplex, said_to_model};
-use crate::common::{claude, finish, say, world};
+use crate::common::{bash, claude, finish, say, world};
 use serde_json::{Value, json};
 
 #[test]
@@ -75,5 +75,58 @@ fn what_the_user_may_say_next_is_guessed_where_it_is_wanted() {
         let found = events.iter().filter(|event| event["type"] == "prompt_suggestion");
         let found: Vec<&str> = found.map(|event| event["suggestion"].as_str().unwrap()).collect();
         assert_eq!(found, expected, "{words:?} {variable}");
+    }
+}
+
+#[test]
+fn settings_that_a_client_applies_hold_until_it_takes_them_back() {
+    let world = world(json!([bash("touch one"), say("a"), bash("touch two"), say("b"), bash("touch three"), say("c")]));
+    let apply = |settings: Value| json!({"subtype": "apply_flag_settings", "settings": settings});
+    let run = claude(&world).args(DUPLEX);
+    let run = asking(
+        run,
+        "bad",
+        &apply(json!({"permissions": {"allow": ["Bash(touch:*)", "Bash("]}, "outputStyle": "Concise"})),
+    );
+    let run = asking(run, "bypass", &apply(json!({"permissions": {"defaultMode": "bypassPermissions"}})));
+    let run = run.prompt("1").wait(json!({"type": "result"}));
+    let run =
+        asking(run, "good", &apply(json!({"permissions": {"allow": ["Bash(touch:*)"]}, "outputStyle": "Concise"})));
+    let run = run.prompt("2").wait(json!({"type": "result"}));
+    let run = asking(run, "back", &apply(json!({"permissions": null, "outputStyle": null})));
+    let outcome = finish(run.prompt("3").wait(json!({"type": "result"})).close());
+    let made = ["one", "two", "three"].map(|name| world.read(name).is_some());
+    assert_eq!(made, [false, true, false], "{:?}", outcome.lines);
+    let events = outcome.events();
+    let answers = ["bad", "bypass", "good", "back"].map(|id| {
+        events.iter().find(|event| event["response"]["request_id"] == id).unwrap()["response"]["subtype"].clone()
+    });
+    assert_eq!(answers, ["error", "error", "success", "success"]);
+    let styles: Vec<&Value> =
+        events.iter().filter(|event| event["subtype"] == "init").map(|event| &event["output_style"]).collect();
+    assert_eq!(styles, ["default", "Concise", "default"]);
+}
+
+/// A client takes back what users and it itself have said, never what an administrator did.
+#[test]
+fn an_administrators_rule_is_not_a_clients_to_remove() {
+    for (layer, removed) in [("--managed-settings", false), ("--disallowedTools", true)] {
+        let world = world(json!([bash("mkdir made"), bash("touch x"), say("done")]));
+        let rule = json!({"permissions": {"deny": ["Bash(touch:*)"]}}).to_string();
+        let value = if removed { "Bash(touch:*)" } else { rule.as_str() };
+        let remove = |place: &str| {
+            json!({"type": "removeRules", "behavior": "deny", "destination": place,
+                "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}]})
+        };
+        let allow = json!({"behavior": "allow", "updatedInput": {"command": "mkdir made"}, "updatedPermissions": [
+            remove("session"), remove("cliArg"), remove("policySettings"),
+            {"type": "setMode", "mode": "acceptEdits", "destination": "session"}]});
+        let run = claude(&world).args(DUPLEX).args(["--permission-prompt-tool", "stdio", layer, value]).prompt("go");
+        let run = run.wait(json!({"type": "control_request", "request": {"subtype": "can_use_tool"}}));
+        let run = run.send(json!({"type": "control_response", "response": {
+            "subtype": "success", "request_id": "$REQ", "response": allow}}));
+        let outcome = finish(run.wait(json!({"type": "result"})).close());
+        assert!(world.wd().join("made").is_dir() && outcome.unmet.is_empty(), "{:?}", outcome.lines);
+        assert_eq!(world.read("x").is_some(), removed, "{layer}");
     }
 }

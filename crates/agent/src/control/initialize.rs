@@ -137,7 +137,7 @@ fn describe(shared: &Shared, hooks_applied: bool) -> Value {
     let mut payload = json!({
         "commands": lists["commands"].take(),
         "agents": lists["agents"].take(),
-        "output_style": options.settings.output_style.as_deref().unwrap_or("default"),
+        "output_style": shared.live.output_style.borrow().as_deref().unwrap_or("default"),
         "available_output_styles": crate::style::names(shared),
         "models": model::listing(&options.asking.model_env),
         "account": {"apiKeySource": source, "apiProvider": "firstParty"},

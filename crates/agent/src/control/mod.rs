@@ -4,6 +4,7 @@
 //! the client asks us. Deliberately absent: the order of lines on stdin, which `front::desk` keeps.
 
 mod files;
+mod flags;
 mod initialize;
 mod link;
 mod plugins;

@@ -1,6 +1,6 @@
 //! What the client asks of us.
 
-use super::{files, initialize, reload, roots, switch, usage};
+use super::{files, flags, initialize, reload, roots, switch, usage};
 use crate::cancel::Why;
 use crate::shared::Shared;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value, waiting: Va
         "register_repo_root" => roots::register(shared, request),
         "set_max_thinking_tokens" => set_thinking(shared, request),
         "set_model" => switch::set_model(shared, &request["model"]).await,
-        "apply_flag_settings" => apply_settings(shared, &request["settings"]).await,
+        "apply_flag_settings" => flags::apply(shared, &request["settings"]).await,
         "get_settings" => Ok(settings(shared)),
         "get_context_usage" => Ok(usage::context(shared)),
         "mcp_status" => Ok(crate::outside::status(shared)),
@@ -123,25 +123,6 @@ fn set_thinking(shared: &Shared, request: &Value) -> Result<Value, String> {
         Some(display) => {
             let known = display.as_str().filter(|display| ["summarized", "omitted"].contains(display));
             thinking.display = Some(known.ok_or("thinking_display must be summarized, omitted or null")?.to_owned());
-        }
-    }
-    Ok(json!({}))
-}
-
-/// The settings that make a difference while a session runs; a null takes a value back.
-async fn apply_settings(shared: &Shared, settings: &Value) -> Result<Value, String> {
-    let map = settings.as_object().ok_or("apply_flag_settings needs \"settings\", an object")?;
-    for (key, value) in map {
-        match key.as_str() {
-            "model" => drop(switch::set_model(shared, value).await?),
-            "effortLevel" => {
-                let own = shared.options.asking.effort.clone();
-                *shared.live.effort.borrow_mut() = value.as_str().map(str::to_owned).or(own);
-                shared.live.stale.set(true);
-            }
-            "alwaysThinkingEnabled" => shared.live.thinking.borrow_mut().always = value.as_bool().unwrap_or(false),
-            // Not ours to change in mid-session, and no reason to fail the client.
-            _ => {}
         }
     }
     Ok(json!({}))

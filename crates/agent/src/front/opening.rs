@@ -249,6 +249,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
             hooks: RefCell::new(Rc::new(hooks(&options))),
             thinking: RefCell::new(options.asking.thinking.clone()),
             effort: RefCell::new(options.asking.effort.clone()),
+            output_style: RefCell::new(options.settings.output_style.clone()),
             told: crate::state::Told::default(),
             started: Cell::new(false),
             ear: crate::hearing::Ear::default(),

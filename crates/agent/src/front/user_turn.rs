@@ -313,7 +313,7 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
             .as_ref()
             .map_or_else(|| "none".into(), |chosen| chosen.source.clone()),
         claude_code_version: options.version.into(),
-        output_style: options.settings.output_style.clone().unwrap_or_else(|| "default".into()),
+        output_style: shared.live.output_style.borrow().clone().unwrap_or_else(|| "default".into()),
         agents: setup.agents.iter().map(|agent| agent.name.clone()).collect(),
         skills: setup.skills.iter().map(|skill| skill.name.clone()).collect(),
         plugins: plugins(&setup.plugins),
