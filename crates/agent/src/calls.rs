@@ -92,6 +92,7 @@ impl From<Refused> for Done {
 /// Runs them all; `Some` where the turn ends here.
 pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, calls: Vec<ToolCall>) -> Option<End> {
     turn.tool_uses += calls.len() as u64;
+    let calls: Vec<ToolCall> = calls.into_iter().map(|call| meant(shared, call)).collect();
     let mut results = Vec::new();
     let mut follow_ups = Vec::new();
     let mut interrupted = false;
@@ -140,6 +141,14 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
     let unanswered = shared.live.no_prompter.borrow().clone();
     let stopped = unanswered.map(End::NoPrompter).or(stop.map(End::HookStopped)).or(batch_end);
     stopped.or_else(|| end_after(shared, turn, interrupted)).or(ends_turn.then_some(End::Done))
+}
+
+/// The client may have given a tool's name to another one; such a call is its, for rules and hooks too.
+fn meant(shared: &Shared, call: ToolCall) -> ToolCall {
+    match shared.setup().tool_aliases.get(&call.name) {
+        Some(name) => ToolCall { name: name.clone(), ..call },
+        None => call,
+    }
 }
 
 /// The run ends before the call: whoever resumes the session has the hooks asked about it again.

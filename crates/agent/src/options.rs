@@ -5,6 +5,7 @@ use config::{AgentDef, Places, Settings, Skill};
 use model::{CachePolicy, ClientConfig, ModelEnv, ThinkingAsk};
 use policy::RuleSet;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -241,6 +242,8 @@ pub struct Setup {
     pub listing_chars: Option<usize>,
     /// Show what sub-agents say, not only what they do.
     pub subagent_text: bool,
+    /// Calls of these tools mean others, in the client's words.
+    pub tool_aliases: BTreeMap<String, String>,
     /// Guess what the user will say next.
     pub suggestions: bool,
 }

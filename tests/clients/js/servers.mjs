@@ -1,7 +1,7 @@
 // Tools from outside, and the requests a client may make at any time.
 
 import { join } from 'node:path'
-import { ask, assert, blocks, call, load, model, of, options, prompts, result, say, sdk, until } from './world.mjs'
+import { ask, assert, blocks, call, load, model, of, options, prompts, result, say, sdk, until, write } from './world.mjs'
 
 const { z } = await load('zod/index.js')
 const calc = {
@@ -69,7 +69,17 @@ export async function requests() {
   const usage = await query.getContextUsage()
   assert.ok(usage.totalTokens > 0 && usage.rawMaxTokens > usage.totalTokens)
   assert.deepEqual(await query.mcpServerStatus(), [])
-  await assert.rejects(query.seedReadState('/nowhere', 0), /Unsupported control request subtype: seed_read_state/)
+  await assert.rejects(query.updateSettings('localSettings', {}), /Unsupported control request subtype: update_settings/)
+  write('notes.txt', 'hello')
+  assert.equal((await query.readFile('notes.txt')).contents, 'hello')
+  assert.equal(await query.readFile('/etc/shadow'), null)
+  await query.seedReadState('notes.txt', Date.now())
+  write('.claude/skills/late/SKILL.md', '---\ndescription: came late\n---\nWork.')
+  assert.deepEqual((await query.reloadSkills()).skills.map(({ name }) => name), ['late'])
+  const { plugins, agents, error_count } = await query.reloadPlugins()
+  assert.ok(agents.length && plugins.length === 0 && error_count === 0)
+  assert.ok((await query.reloadOutputStyles()).available_output_styles.includes('default'))
+  assert.equal(await query.backgroundTasks('nothing-like-it'), false)
   await assert.rejects(query.stopTask('nothing-like-it'), /nothing-like-it/)
   input.push('still there?')
   assert.equal((await until(query, (message) => message.type === 'result')).at(-1).result, 'two')

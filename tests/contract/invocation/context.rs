@@ -197,3 +197,15 @@ fn what_the_api_should_remember_and_for_how_long_is_the_callers_choice() {
         assert_eq!(last, *expected, "{variables:?}");
     }
 }
+
+#[test]
+fn who_wants_summaries_of_thoughts_gets_them() {
+    let world = plain();
+    for (words, expected) in [
+        (&[][..], "omitted"),
+        (&["--settings", r#"{"showThinkingSummaries":true}"#], "summarized"),
+        (&["--settings", r#"{"showThinkingSummaries":true}"#, "--thinking-display", "omitted"], "omitted"),
+    ] {
+        assert_eq!(stream(&world, words).body()["thinking"]["display"], expected, "{words:?}");
+    }
+}

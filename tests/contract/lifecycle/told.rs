@@ -130,3 +130,55 @@ fn an_administrators_rule_is_not_a_clients_to_remove() {
         assert_eq!(world.read("x").is_some(), removed, "{layer}");
     }
 }
+
+/// Every prompt that is taken is shown, also one that no model sees, and before anything else of its turn.
+#[test]
+fn a_prompt_is_replayed_first_whatever_becomes_of_it() {
+    let world = world(json!([say("one")]));
+    let run = duplex(&world).args(["--replay-user-messages"]);
+    let outcome = finish(["go", "/cost", "/nonsense", "  "].iter().fold(run, |run, text| run.prompt(text)).close());
+    let events = outcome.events();
+    let kinds: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match (event["type"].as_str()?, event["subtype"].as_str()) {
+            ("user", _) => Some("replay"),
+            ("system", Some("init")) => Some("init"),
+            ("result", _) => Some("result"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kinds, ["replay", "init", "result"].repeat(4));
+    let replayed: Vec<&Value> =
+        events.iter().filter(|event| event["isReplay"] == true).map(|event| &event["message"]["content"]).collect();
+    assert_eq!(replayed, ["go", "/cost", "/nonsense", "  "]);
+}
+
+#[test]
+fn a_tools_name_may_mean_another_tool() {
+    let world = world(
+        json!([{"content": [{"type": "tool_use", "name": "Run", "input": {"command": "echo hi"}}]}, say("done")]),
+    );
+    let aliases = json!({"subtype": "initialize", "toolAliases": {"Run": "Bash", "Bash": "Read"}});
+    let run = asking(duplex(&world), "i", &aliases).prompt("go").wait(json!({"type": "result"}));
+    let outcome = finish(run.close());
+    assert_eq!(crate::common::tool_results(&outcome), ["hi"], "one step, not two");
+}
+
+#[test]
+fn settings_can_be_typed_as_a_command() {
+    let world = world(json!([say("one")]));
+    let outcome = finish(
+        duplex(&world)
+            .prompt("/config effortLevel=low model=haiku")
+            .wait(json!({"type": "result"}))
+            .prompt("go")
+            .wait(json!({"type": "result"}))
+            .prompt("/config theme=dark")
+            .prompt("/config")
+            .close(),
+    );
+    let body = &world.mock().requests()[0].body;
+    assert_eq!((&body["output_config"]["effort"], &body["model"]), (&json!("low"), &json!("claude-haiku-5-5")));
+    let errors: Vec<bool> = crate::common::results(&outcome).iter().map(|result| result["is_error"] == true).collect();
+    assert_eq!(errors, [false, false, true, true]);
+}

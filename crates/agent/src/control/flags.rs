@@ -12,6 +12,9 @@ use wire::PermissionMode;
 /// Whose rules these are; the next ones take their place.
 const SOURCE: &str = "applied settings";
 
+/// What can be changed by a single value.
+pub const CHANGEABLE: [&str; 4] = ["model", "effortLevel", "alwaysThinkingEnabled", "outputStyle"];
+
 pub async fn apply(shared: &Shared, settings: &Value) -> Result<Value, String> {
     let map = settings.as_object().ok_or("apply_flag_settings needs \"settings\", an object")?;
     if let Some(permissions) = map.get("permissions") {

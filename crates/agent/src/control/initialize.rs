@@ -41,6 +41,10 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
         if request["excludeDynamicSections"] == true {
             setup.prompting.static_system = true;
         }
+        if let Some(aliases) = request["toolAliases"].as_object() {
+            let named = |(from, to): (&String, &Value)| Some((from.clone(), to.as_str()?.to_owned()));
+            setup.tool_aliases = aliases.iter().filter_map(named).collect();
+        }
         if request["promptSuggestions"] == true {
             setup.suggestions = shared.options.may_suggest;
         }

@@ -14,6 +14,7 @@ mod roots;
 mod switch;
 mod usage;
 
+pub use flags::{CHANGEABLE, apply as apply_settings};
 pub use link::{Link, LinkError};
 pub use requests::{change_mode, handle};
 pub use switch::switch_model;

@@ -12,6 +12,7 @@ use wire::Event;
 pub const COMMANDS: &[(&str, &str)] = &[
     ("clear", "forget the conversation and start a new one"),
     ("compact", "replace the conversation by a summary of it"),
+    ("config", "change settings for this session: key=value …"),
     ("context", "how full the context window is"),
     ("cost", "what this session has cost so far"),
     ("effort", "how hard the model thinks: low, medium, high, xhigh, max, or auto"),
@@ -24,10 +25,9 @@ pub const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// Commands of the reference that need a person at a terminal.
-const ELSEWHERE: [&str; 18] = [
+const ELSEWHERE: [&str; 17] = [
     "agents",
     "bug",
-    "config",
     "doctor",
     "exit",
     "export",
@@ -75,6 +75,7 @@ pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Re
                 .map_err(|end| crate::result::reason(&end))?;
             Ok("The conversation was compacted.".into())
         }
+        "config" => config(shared, args).await,
         "context" => Ok(context(shared)),
         "cost" | "usage" => Ok(cost(shared)),
         "effort" => effort(shared, args),
@@ -112,6 +113,25 @@ async fn clear(shared: &Shared, lane: &mut Lane) {
     shared.live.context_tokens.set(0);
     moments::session_starts(shared, lane, "clear").await;
     memory::tell(shared, lane).await;
+}
+
+/// `key=value` pairs: those that a client may apply to a running session.
+async fn config(shared: &Shared, args: &str) -> Result<String, String> {
+    let mut settings = serde_json::Map::new();
+    for pair in args.split_whitespace() {
+        let (key, value) = pair.split_once('=').ok_or("/config needs key=value, such as /config effortLevel=high")?;
+        if !crate::control::CHANGEABLE.contains(&key) {
+            let known = crate::control::CHANGEABLE.join(", ");
+            return Err(format!("{key} cannot be changed while a session runs. These can: {known}"));
+        }
+        let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+        settings.insert(key.to_owned(), value);
+    }
+    if settings.is_empty() {
+        return Err("/config needs key=value, such as /config effortLevel=high".into());
+    }
+    crate::control::apply_settings(shared, &settings.into()).await?;
+    Ok(format!("Changed for this session: {args}"))
 }
 
 fn context(shared: &Shared) -> String {

@@ -50,7 +50,10 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
     words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown".into())
 }
 
-async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -> End {
+async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, mut work: Work) -> End {
+    if let Work::Prompt(prompt) = &mut work {
+        replay(shared, prompt).await;
+    }
     if !shared.live.started.get()
         && let Some(agent) = super::opening::session_agent(&shared.setup())
     {
@@ -165,13 +168,27 @@ fn is_blank(content: &Value) -> bool {
     }
 }
 
+/// Shows the client that its prompt was taken, whatever becomes of it; its entry will have this id.
+async fn replay(shared: &Shared, prompt: &mut UserInput) {
+    if !shared.options.replay_user || shared.options.input != InputFormat::StreamJson {
+        return;
+    }
+    let entry = entry_of(shared, prompt);
+    let message = json!({"role": "user", "content": prompt.message.content});
+    let event = User { message, timestamp: clock::now_iso(), is_replay: Some(true), ..User::default() };
+    shared.emitter.send_as(Event::User(Box::new(event)), &entry).await;
+    prompt.uuid = Some(entry);
+}
+
+/// The client's own id where it is one.
+fn entry_of(shared: &Shared, prompt: &UserInput) -> String {
+    let given = prompt.uuid.clone().filter(|id| uuid::Uuid::parse_str(id).is_ok());
+    given.unwrap_or_else(|| shared.emitter.ids().next())
+}
+
 /// The prompt into transcript and conversation, with the files it mentions.
 async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, command: Option<Vec<Value>>) {
-    let entry = prompt
-        .uuid
-        .clone()
-        .filter(|id| uuid::Uuid::parse_str(id).is_ok())
-        .unwrap_or_else(|| shared.emitter.ids().next());
+    let entry = entry_of(shared, &prompt);
     shared.checkpoints.begin(&entry);
     let content = prompt.message.content;
     let message = json!({"role": "user", "content": content});
@@ -179,11 +196,6 @@ async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, comman
     lane.transcript.user(&entry, &message, UserExtra::default());
     lane.transcript.meta(&json!({"type": "last-prompt", "lastPrompt": text, "sessionId": shared.emitter.session_id()}));
     Shared::report_transcript(lane);
-    if shared.options.replay_user && shared.options.input == InputFormat::StreamJson {
-        let replay =
-            User { message: message.clone(), timestamp: clock::now_iso(), is_replay: Some(true), ..User::default() };
-        shared.emitter.send_as(Event::User(Box::new(replay)), &entry).await;
-    }
     if let Some(blocks) = command {
         let beside = without_last_text(content);
         if !beside.is_empty() {

@@ -94,8 +94,12 @@ fn thinking(typed: &Typed, settings: &Settings, environment: &Environment) -> Re
         always: settings.always_thinking == Some(true),
         disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_THINKING"),
         adaptive_disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"),
-        display: display(typed)?,
+        display: display(typed)?.or_else(|| summaries(settings)),
     })
+}
+
+fn summaries(settings: &Settings) -> Option<String> {
+    (settings.flag("showThinkingSummaries") == Some(true)).then(|| "summarized".to_owned())
 }
 
 fn display(typed: &Typed) -> Result<Option<String>, Refusal> {

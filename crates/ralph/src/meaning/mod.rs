@@ -20,6 +20,7 @@ use agent::{
 };
 use config::{FlagSettings, Places, Settings, Sources};
 use proc::sandbox::Rules;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -98,6 +99,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         only_skills: None,
         listing_chars: environment.number("SLASH_COMMAND_TOOL_CHAR_BUDGET").map(|chars| chars as usize),
         skills: if bare || safe || typed.has("disable-slash-commands") { Vec::new() } else { skills },
+        tool_aliases: BTreeMap::new(),
         suggestions: typed.has("prompt-suggestions") && may_suggest(&settings, environment),
         subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
     };
