@@ -128,6 +128,9 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
         }
     }
     lane.conversation.push_user(Value::Array(results));
+    if let Some((call, _)) = batch.last() {
+        own::progress(shared, lane, turn, &call.name).await;
+    }
     for text in follow_ups {
         crate::turn::synthetic(shared, lane, turn, &text).await;
     }

@@ -141,6 +141,8 @@ pub struct Sub {
     /// The call that started it.
     pub tool_use_id: String,
     pub agent_type: String,
+    /// What it was sent for, in a few words.
+    pub description: String,
     pub model: String,
     pub mode: Option<PermissionMode>,
     pub effort: Option<String>,

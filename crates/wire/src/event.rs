@@ -65,6 +65,7 @@ pub enum System {
     },
     CompactBoundary(CompactBoundary),
     TaskStarted(Box<TaskStarted>),
+    TaskProgress(Box<TaskProgress>),
     TaskUpdated {
         task_id: String,
         patch: Value,
@@ -266,6 +267,17 @@ pub struct TaskStarted {
     pub prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_backgrounded: Option<bool>,
+}
+
+/// How far an agent has come, after each of its steps.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskProgress {
+    pub task_id: String,
+    pub tool_use_id: String,
+    pub description: String,
+    pub subagent_type: String,
+    pub usage: Value,
+    pub last_tool_name: String,
 }
 
 #[derive(Debug, Clone, Serialize)]

@@ -13,7 +13,7 @@ mod visible;
 
 pub use event::{
     Assistant, CompactBoundary, CompactMetadata, Event, HookResponse, Init, Outcome, ResultUsage, Retry, System,
-    TaskNotification, TaskStarted, ToolDenied, User,
+    TaskNotification, TaskProgress, TaskStarted, ToolDenied, User,
 };
 pub use exit::{ExitCode, table as exit_table};
 pub use input::{Input, InputError, UserInput, UserMessage};

@@ -1,7 +1,7 @@
 //! What an agent's definition asks for: a checkout of its own, notes, servers, a first prompt, a limit.
 
 use super::{add, project, requests, said, streaming, system};
-use crate::common::{call, claude, finish, results, say, tool_results};
+use crate::common::{bash, call, claude, finish, results, say, tool_results};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use testkit::World;
@@ -185,4 +185,23 @@ fn an_agent_in_the_background_is_stopped_by_its_name() {
     let ended = events.iter().find(|event| event["subtype"] == "task_notification").expect("it ended on the wire");
     assert_eq!(ended["status"], "stopped");
     assert_eq!(results(&outcome).len(), 1, "nobody is told of what was stopped on purpose");
+}
+
+/// Clients show what an agent is at, and what it has cost.
+#[test]
+fn every_step_of_an_agent_is_told() {
+    let sent = call("Agent", &json!({"description": "look", "prompt": "look around"}));
+    let world = apart(json!([sent, bash("ls"), bash("pwd"), say("seen"), bash("ls"), say("done")]));
+    let outcome = finish(streaming(&world, "hi"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let events = outcome.events();
+    let started = events.iter().find(|event| event["subtype"] == "task_started").unwrap();
+    let steps: Vec<&Value> = events.iter().filter(|event| event["subtype"] == "task_progress").collect();
+    assert_eq!(steps.len(), 2, "the main conversation is no task");
+    for (at, step) in steps.iter().enumerate() {
+        let said = (&step["task_id"], &step["tool_use_id"], &step["description"], &step["last_tool_name"]);
+        assert_eq!(said, (&started["task_id"], &started["tool_use_id"], &json!("look"), &json!("Bash")));
+        assert_eq!(step["usage"]["tool_uses"], at + 1);
+        assert!(step["usage"]["total_tokens"].as_u64() > Some(0) && step["usage"]["duration_ms"].is_u64(), "{step}");
+    }
 }

@@ -22,7 +22,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 use tools::{Content, Outcome, Status};
-use wire::{Event, PermissionMode, System, TaskNotification, TaskStarted};
+use wire::{Event, PermissionMode, System, TaskNotification, TaskProgress, TaskStarted};
 
 /// A task for another agent.
 pub struct Errand<'a> {
@@ -142,6 +142,7 @@ pub async fn prepare(
         agent_id: agent_id.clone(),
         tool_use_id: errand.tool_use_id.to_owned(),
         agent_type: agent.name.clone(),
+        description: errand.description.to_owned(),
         model: model_for(shared, lane, errand),
         mode: mode_for(shared, lane, agent),
         effort: agent.effort.clone(),
@@ -204,8 +205,7 @@ pub async fn carry_out(shared: &Rc<Shared>, mut ready: Ready) -> Finished {
         End::Interrupted { .. } => Status::Stopped,
         _ => Status::Failed,
     };
-    let usage =
-        json!({"total_tokens": total_tokens(&turn), "tool_uses": turn.tool_uses, "duration_ms": turn.elapsed_ms()});
+    let usage = spent(&turn);
     let mut outcome = outcome(shared, &ready.agent_id, &ready.task, &turn, &end);
     if let Some(worktree) = ready.worktree.take()
         && let Some(note) = worktree.settle().await
@@ -272,6 +272,27 @@ fn metadata(meta: &Value) -> String {
         entry[key] = value.clone();
     }
     entry.to_string()
+}
+
+fn spent(turn: &Turn) -> Value {
+    json!({"total_tokens": total_tokens(turn), "tool_uses": turn.tool_uses, "duration_ms": turn.elapsed_ms()})
+}
+
+/// Tells the client how far an agent has come. One that only judges for a hook was never announced.
+pub async fn progress(shared: &Shared, lane: &Lane, turn: &Turn, last_tool: &str) {
+    let Role::Sub(sub) = &lane.role else { return };
+    if crate::helpers::answers_a_hook(lane) {
+        return;
+    }
+    let event = TaskProgress {
+        task_id: sub.agent_id.clone(),
+        tool_use_id: sub.tool_use_id.clone(),
+        description: sub.description.clone(),
+        subagent_type: sub.agent_type.clone(),
+        usage: spent(turn),
+        last_tool_name: last_tool.to_owned(),
+    };
+    shared.emitter.send(Event::System(System::TaskProgress(Box::new(event)))).await;
 }
 
 fn total_tokens(turn: &Turn) -> u64 {

@@ -23,6 +23,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use tools::ToolSpec;
 
+pub use errand::progress;
 pub use question::ASK_USER;
 pub use skill::{Called, call as call_skill};
 pub use structured::{STRUCTURED_OUTPUT, structured_tool};
