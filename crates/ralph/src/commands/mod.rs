@@ -16,6 +16,7 @@ mod loop_replay;
 mod loop_run;
 mod loop_runs;
 mod loop_screen;
+mod loop_signals;
 mod mcp;
 mod mock;
 mod mock_record;
