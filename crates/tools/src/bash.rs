@@ -130,7 +130,17 @@ async fn run_in(input: &Input, tool_use_id: &str, shell: &Shell, tasks: &Tasks, 
         };
     }
     let limit = shell.limit(input.timeout);
-    match command.finish_within(Some(limit)).await {
+    let end = match wait(&mut command, limit, shell, tasks, tool_use_id).await {
+        Some(end) => end,
+        None => match go_on(command, input, tool_use_id, tasks, None) {
+            Ok(outcome) => return outcome,
+            Err(back) => {
+                command = *back;
+                command.finish_within(Some(limit)).await
+            }
+        },
+    };
+    match end {
         End::Exited(exit) => {
             let notice = settle(&command, &cwd, shell, workspace);
             report(command, &input.command, exit.shell_code(), notice.as_deref(), shell.max_output)
@@ -150,6 +160,19 @@ async fn run_in(input: &Input, tool_use_id: &str, shell: &Shell, tasks: &Tasks, 
             let (output, kept_at) = take_output(command, shell.max_output);
             ended_by_us(exit.shell_code(), &bash_result::flooded(), &output, kept_at.as_deref())
         }
+    }
+}
+
+/// The end of a command, unless somebody wants it to go on by itself before that.
+async fn wait(command: &mut Command, limit: Duration, shell: &Shell, tasks: &Tasks, id: &str) -> Option<End> {
+    if !shell.background_allowed {
+        return Some(command.finish_within(Some(limit)).await);
+    }
+    let awaited = tasks.awaited(id);
+    tokio::select! {
+        biased;
+        end = command.finish_within(Some(limit)) => Some(end),
+        () = awaited.left_alone() => None,
     }
 }
 
