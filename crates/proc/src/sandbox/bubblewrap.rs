@@ -101,6 +101,16 @@ pub(super) fn arguments(rules: &Rules, also: &[PathBuf], cwd: &Path, is_root: bo
     for path in &here.protected {
         mount("--ro-bind", path, path);
     }
+    for folder in &here.checkouts {
+        mount("--bind", folder, folder);
+    }
+    let there: Vec<&Path> = here.guarded_there.iter().map(PathBuf::as_path).collect();
+    for pin in between(&here.checkouts, &there) {
+        mount("--bind", &pin, &pin);
+    }
+    for path in &there {
+        mount("--ro-bind", path, path);
+    }
     let (folders, files): (Vec<_>, Vec<_>) =
         rules.hidden.iter().filter(|path| path.exists()).partition(|path| path.is_dir());
     for path in files {

@@ -5,6 +5,7 @@
 
 use super::repository;
 use super::rules::{Level, Network, Rules};
+use super::whole::Whole;
 use std::path::{Path, PathBuf};
 
 /// Everything that decides the rules. Relative paths count from the first root, `~/` from home.
@@ -23,15 +24,20 @@ pub struct Request {
     pub allow_read: Vec<PathBuf>,
     pub network: Network,
     pub unix_sockets: bool,
+    /// Not for commands of an agent but for an agent.
+    pub whole: Option<Whole>,
 }
 
 /// In every root: what makes programs outside run something, or says what agents may do. Held even
 /// where it does not exist.
-const PROTECTED: [&str; 7] =
+pub(super) const PROTECTED: [&str; 7] =
     [".claude", ".mcp.json", ".ralph/config.toml", ".ralph/check", ".ralph/runs", ".vscode", ".idea"];
 
 /// The same, but only where it exists: a folder standing in for these would disturb other programs.
 const PROTECTED_IF_THERE: [&str; 4] = [".gitmodules", ".envrc", ".ripgreprc", ".devcontainer"];
+
+/// Where agents make checkouts for each other, in every root: below something protected, and theirs.
+const CHECKOUTS: &str = ".claude/worktrees";
 
 /// In the home folder, for those who work in it.
 const START_FILES: [&str; 17] = [
@@ -132,6 +138,11 @@ impl Request {
         rules.hidden = home(&CREDENTIALS);
         rules.hidden.extend(SYSTEM_SECRETS.iter().map(|path| real(Path::new(path))));
         rules.hidden.push(real(&self.config_dir.join(".credentials.json")));
+        if let Some(whole) = &self.whole {
+            whole.keep_credentials(self, &mut rules.hidden);
+            rules.write.extend(Whole::own_folders(self));
+            rules.keychain = true;
+        }
         rules.hidden.extend(self.deny_read.iter().map(|path| self.place(path)));
         rules.shown = self.allow_read.iter().map(|path| self.place(path)).collect();
         let mut protected = Vec::new();
@@ -153,12 +164,20 @@ impl Request {
         // wants folders standing in for them.
         let at_home = self.home.as_ref().is_some_and(|home| roots.iter().any(|root| real(home).starts_with(root)));
         protected.extend(home(&START_FILES).into_iter().filter(|path| at_home || path.exists()));
-        protected.push(real(&self.config_dir));
+        match &self.whole {
+            Some(_) => {
+                let own = real(&self.config_dir);
+                protected.retain(|path| real(path) != own);
+                protected.extend(Whole::protected(&own));
+            }
+            None => protected.push(real(&self.config_dir)),
+        }
         protected.extend(self.deny_write.iter().map(|path| self.place(path)));
         // A link is held by what it leads to.
         let targets: Vec<PathBuf> = protected.iter().map(|path| real(path)).collect();
         let inside = |path: &PathBuf| rules.write.iter().any(|tree| path.starts_with(tree));
-        rules.protected = protected.into_iter().chain(targets).filter(inside).collect();
+        rules.protected = protected.into_iter().chain(targets).filter(&inside).collect();
+        rules.checkouts = roots.iter().map(|root| root.join(CHECKOUTS)).filter(inside).collect();
         tidy(&mut rules.write);
         tidy(&mut rules.protected);
         tidy(&mut rules.hidden);
@@ -176,7 +195,7 @@ impl Request {
 }
 
 /// Links followed as far as the path exists; the rest as it is.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
             return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
@@ -207,6 +226,7 @@ mod tests {
             allow_read: Vec::new(),
             network: Network::Open,
             unix_sockets: false,
+            whole: None,
         }
     }
 
@@ -231,6 +251,7 @@ mod tests {
             ("w/.git/config", false),
             ("w/.mcp.json", false),
             ("w/.claude/settings.json", false),
+            ("w/.claude/worktrees/a/src/x", true),
             ("w/.ralph/config.toml", false),
             ("w/.ralph/todo.md", true),
             ("h/.cache/pip/x", true),

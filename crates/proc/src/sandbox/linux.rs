@@ -7,7 +7,7 @@ use super::enter::{Entry, Shut};
 use super::filter::{self, Families};
 use super::landlock::{self, ABI_SCOPES, ABI_TRUNCATE};
 use super::mounts::Mounts;
-use super::placeholder::Placeholder;
+use super::placeholder::{self, Placeholder};
 use super::proxy::Proxy;
 use super::rules::{Network, Rules, Weakness};
 use super::{Confine, Ready, Unavailable, sys};
@@ -195,7 +195,7 @@ fn put_placeholders(rules: &Rules) -> Result<Vec<Placeholder>, Unavailable> {
         if put.iter().any(|outer| path.starts_with(outer.path())) {
             continue;
         }
-        if path.symlink_metadata().is_ok() && !path.is_dir() && !path.ends_with("commondir") {
+        if path.symlink_metadata().is_ok() && !path.is_dir() && !placeholder::may_be_file(path) {
             continue;
         }
         let placeholder = Placeholder::put(tree, path).map_err(|error| {

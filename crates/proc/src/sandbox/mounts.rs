@@ -5,7 +5,9 @@
 //! one, and so does every folder between it and the writable tree: else the folder could be moved away
 //! and another put in its place. All memory is prepared before the fork.
 
-use super::rules::Rules;
+use super::layout::PROTECTED;
+use super::repository;
+use super::rules::{IN_CHECKOUTS, Rules};
 use super::sys;
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -17,12 +19,20 @@ use std::path::{Path, PathBuf};
 /// Writable trees of one command. They are kept in an array while nothing may be allocated.
 const TREES_MAX: usize = 128;
 
+/// Checkouts that agents have made for each other. Where there are more, none can be written: each costs mounts.
+const CHECKOUTS_MAX: usize = 64;
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mounts {
     trees: Vec<CString>,
     /// Folders on the way to protected paths, outer ones first.
     pins: Vec<CString>,
     protected: Vec<CString>,
+    /// Below protected paths, writable again.
+    checkouts: Vec<CString>,
+    /// Folders on the way to what is protected in checkouts, and that itself.
+    checkout_pins: Vec<CString>,
+    checkout_protected: Vec<CString>,
     hidden_folders: Vec<CString>,
     hidden_files: Vec<CString>,
     /// Single files that stay writable whatever is around them.
@@ -32,16 +42,20 @@ pub(super) struct Mounts {
 impl Mounts {
     /// Looks at what exists now; everything protected is expected to.
     pub(super) fn plan(rules: &Rules, also: &[PathBuf]) -> io::Result<Self> {
-        let Existing { trees, protected, hidden } = existing(rules);
-        if trees.len() + also.len() > TREES_MAX {
+        let Existing { trees, protected, checkouts, guarded_there, hidden } = existing(rules);
+        if trees.len() + checkouts.len() + also.len() > TREES_MAX {
             return Err(io::Error::other(format!("more than {TREES_MAX} folders are writable")));
         }
         let guarded: Vec<&Path> = protected.iter().chain(&hidden).map(PathBuf::as_path).collect();
+        let there: Vec<&Path> = guarded_there.iter().map(PathBuf::as_path).collect();
         let (folders, files): (Vec<_>, Vec<_>) = hidden.iter().partition(|path| path.is_dir());
         Ok(Self {
             pins: texts(between(&trees, &guarded).iter())?,
             trees: texts(trees.iter())?,
             protected: texts(protected.iter())?,
+            checkout_pins: texts(between(&checkouts, &there).iter())?,
+            checkouts: texts(checkouts.iter())?,
+            checkout_protected: texts(guarded_there.iter())?,
             hidden_folders: texts(folders.into_iter())?,
             hidden_files: texts(files.into_iter())?,
             files: texts(also.iter().filter(|path| path.exists()))?,
@@ -52,7 +66,7 @@ impl Mounts {
     pub(super) fn make(&self) -> io::Result<()> {
         sys::mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE, c"")?;
         let mut copies: [RawFd; TREES_MAX] = [-1; TREES_MAX];
-        for (copy, tree) in copies.iter_mut().zip(self.trees.iter().chain(&self.files)) {
+        for (copy, tree) in copies.iter_mut().zip(self.trees.iter().chain(&self.checkouts).chain(&self.files)) {
             *copy = sys::copy_tree(tree)?;
         }
         sys::make_read_only(c"/")?;
@@ -66,6 +80,17 @@ impl Mounts {
             sys::mount(path, path, c"", libc::MS_BIND | libc::MS_REC, c"")?;
             sys::make_read_only(path)?;
         }
+        let copies = &copies[self.trees.len()..];
+        for (copy, folder) in copies.iter().zip(&self.checkouts) {
+            sys::attach_tree(*copy, folder)?;
+        }
+        for pin in &self.checkout_pins {
+            sys::mount(pin, pin, c"", libc::MS_BIND | libc::MS_REC, c"")?;
+        }
+        for path in &self.checkout_protected {
+            sys::mount(path, path, c"", libc::MS_BIND | libc::MS_REC, c"")?;
+            sys::make_read_only(path)?;
+        }
         for path in &self.hidden_folders {
             let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
             sys::mount(c"none", path, c"tmpfs", flags, c"size=4k,mode=000")?;
@@ -73,7 +98,7 @@ impl Mounts {
         for path in &self.hidden_files {
             sys::mount(c"/dev/null", path, c"", libc::MS_BIND, c"")?;
         }
-        for (copy, file) in copies.iter().skip(self.trees.len()).zip(&self.files) {
+        for (copy, file) in copies.iter().skip(self.checkouts.len()).zip(&self.files) {
             sys::attach_tree(*copy, file)?;
         }
         Ok(())
@@ -85,6 +110,10 @@ pub(super) struct Existing {
     pub(super) trees: Vec<PathBuf>,
     /// Below `trees`.
     pub(super) protected: Vec<PathBuf>,
+    /// Below `protected`.
+    pub(super) checkouts: Vec<PathBuf>,
+    /// Below `checkouts`.
+    pub(super) guarded_there: Vec<PathBuf>,
     /// Below `trees`.
     pub(super) hidden: Vec<PathBuf>,
 }
@@ -93,9 +122,27 @@ pub(super) fn existing(rules: &Rules) -> Existing {
     let wanted: Vec<PathBuf> = rules.write.iter().filter(|path| path.exists()).cloned().collect();
     let trees = outermost(&wanted);
     let below = |path: &&PathBuf| trees.iter().any(|tree| path.starts_with(tree)) && path.exists();
-    let protected = rules.protected.iter().filter(below).cloned().collect();
+    let mut protected: Vec<PathBuf> = rules.protected.iter().filter(below).cloned().collect();
     let hidden = rules.hidden.iter().filter(below).cloned().collect();
-    Existing { trees, protected, hidden }
+    let (mut checkouts, mut guarded_there) = (Vec::new(), Vec::new());
+    for folder in rules.checkouts.iter().filter(below).filter(|folder| is_own_folder(folder)) {
+        let Some(made) = repository::entries(folder, CHECKOUTS_MAX) else { continue };
+        checkouts.push(folder.clone());
+        let names = || IN_CHECKOUTS.iter().chain(&PROTECTED);
+        let there = made.iter().flat_map(|checkout| names().map(|name| checkout.join(name)));
+        guarded_there.extend(there.filter(|path| path.symlink_metadata().is_ok_and(|data| !data.is_symlink())));
+        // What ties them to their repository came with them, after the rules.
+        let ties = made.iter().filter_map(|checkout| repository::find(checkout)).flat_map(|found| found.protected);
+        protected.extend(ties.filter(|path| below(&path) && !path.starts_with(folder)));
+    }
+    protected.sort();
+    protected.dedup();
+    Existing { trees, protected, checkouts, guarded_there, hidden }
+}
+
+/// A link would open what it leads to.
+fn is_own_folder(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| real == path) && path.is_dir()
 }
 
 /// Paths of the list that are not below another one of it.
