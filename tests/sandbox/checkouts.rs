@@ -26,6 +26,7 @@ fn an_isolated_agent_can_work_and_the_rest_stays_protected() {
     let checkout = checkout.unwrap_or_else(|| panic!("no checkout: {}", results(&outcome)));
     let text = |path: &str| std::fs::read_to_string(checkout.join(path)).unwrap_or_default();
     assert_eq!(text("made"), "x\n", "{}", results(&outcome));
+    assert_eq!(text("by-tool"), "x", "{}", results(&outcome));
     assert!(text(".git").starts_with("gitdir:"), "{}", text(".git"));
     assert!(!world.wd().join(".claude/settings.json").exists());
     assert!(!world.wd().join(".git/hooks/pre-commit").exists());

@@ -22,8 +22,9 @@ try its-hook 'echo x > "$HOME/.claude/scripts/stop.sh"'
 try its-plugins 'mkdir -p "$HOME/.claude/plugins" && echo x > "$HOME/.claude/plugins/p"'
 try trust 'echo x >> "$HOME/.claude.json"'
 try token 'test -n "$GH_TOKEN"'
-try work 'echo x > made && git add made && git commit -qm made'
+try work 'echo x > made && git add made && git -c user.name=a -c user.email=a@localhost commit -qm made'
 try temp 'echo x > "$TMPDIR/x"'
+try checkout 'git worktree add -q .claude/worktrees/w && echo x > .claude/worktrees/w/made && git worktree remove --force .claude/worktrees/w'
 try key 'test -n "$ANTHROPIC_API_KEY"'
 try kept 'test -n "$OTHER_TOKEN"'
 try login 'cat "$HOME/.claude/.credentials.json" && echo y > "$HOME/.claude/.credentials.json"'
@@ -110,7 +111,7 @@ fn it_gets_at_nothing_that_commands_of_our_own_agent_do_not() {
             let outcome = finish(ralph(&world, &script, place.path(), &words));
             assert_eq!(outcome.code, Some(0), "{transport} {held}: {} {:#?}", outcome.stderr, outcome.lines);
             let tried = world.read("tried").unwrap();
-            assert_eq!(tried.lines().count(), 19, "{tried}");
+            assert_eq!(tried.lines().count(), 20, "{tried}");
             for line in tried.lines() {
                 let (name, worked) = line.split_once(' ').unwrap();
                 let expected = if held && HELD.contains(&name) { "no" } else { "yes" };

@@ -129,59 +129,85 @@ const SYSTEM_SECRETS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/run/secrets"
 
 impl Request {
     pub fn rules(&self) -> Rules {
-        let home = |names: &[&str]| -> Vec<PathBuf> {
-            self.home.iter().flat_map(|home| names.iter().map(|name| real(&home.join(name)))).collect()
-        };
         let roots: Vec<PathBuf> = self.roots.iter().map(|root| real(root)).collect();
-        let mut rules = Rules { network: self.network.clone(), unix_sockets: self.unix_sockets, ..Rules::default() };
-        rules.write = self.temp.iter().map(|path| real(path)).filter(|path| path.exists()).collect();
-        rules.hidden = home(&CREDENTIALS);
-        rules.hidden.extend(SYSTEM_SECRETS.iter().map(|path| real(Path::new(path))));
-        rules.hidden.push(real(&self.config_dir.join(".credentials.json")));
-        if let Some(whole) = &self.whole {
-            whole.keep_credentials(self, &mut rules.hidden);
-            rules.write.extend(Whole::own_folders(self));
-            rules.keychain = true;
-        }
-        rules.hidden.extend(self.deny_read.iter().map(|path| self.place(path)));
-        rules.shown = self.allow_read.iter().map(|path| self.place(path)).collect();
-        let mut protected = Vec::new();
-        if self.level == Level::Workspace {
-            rules.write.extend(roots.iter().cloned());
-            rules.write.extend(home(&CACHES).into_iter().filter(|path| path.exists()));
-            rules.write.extend(self.allow_write.iter().map(|path| self.place(path)));
-            for root in &roots {
-                let repository = repository::find(root).unwrap_or_default();
-                rules.write.extend(repository.write);
-                protected.extend(repository.protected);
-            }
-        }
-        for root in &roots {
-            protected.extend(PROTECTED.iter().map(|name| root.join(name)));
-            protected.extend(PROTECTED_IF_THERE.iter().map(|name| root.join(name)).filter(|path| path.exists()));
-        }
-        // Where somebody works at home, even start files that do not exist are held; elsewhere nobody
-        // wants folders standing in for them.
-        let at_home = self.home.as_ref().is_some_and(|home| roots.iter().any(|root| real(home).starts_with(root)));
-        protected.extend(home(&START_FILES).into_iter().filter(|path| at_home || path.exists()));
-        match &self.whole {
-            Some(_) => {
-                let own = real(&self.config_dir);
-                protected.retain(|path| real(path) != own);
-                protected.extend(Whole::protected(&own));
-            }
-            None => protected.push(real(&self.config_dir)),
-        }
-        protected.extend(self.deny_write.iter().map(|path| self.place(path)));
+        let (write, ties) = self.writable(&roots);
+        let mut protected = self.guarded(&roots);
+        protected.extend(ties);
         // A link is held by what it leads to.
         let targets: Vec<PathBuf> = protected.iter().map(|path| real(path)).collect();
-        let inside = |path: &PathBuf| rules.write.iter().any(|tree| path.starts_with(tree));
-        rules.protected = protected.into_iter().chain(targets).filter(&inside).collect();
-        rules.checkouts = roots.iter().map(|root| root.join(CHECKOUTS)).filter(inside).collect();
+        let inside = |path: &PathBuf| write.iter().any(|tree| path.starts_with(tree));
+        let mut rules = Rules {
+            protected: protected.into_iter().chain(targets).filter(&inside).collect(),
+            checkouts: roots.iter().map(|root| root.join(CHECKOUTS)).filter(&inside).collect(),
+            hidden: self.hidden(),
+            shown: self.allow_read.iter().map(|path| self.place(path)).collect(),
+            network: self.network.clone(),
+            unix_sockets: self.unix_sockets,
+            agent: self.whole.as_ref().map(|_| Whole::agent(self)),
+            write,
+        };
         tidy(&mut rules.write);
         tidy(&mut rules.protected);
         tidy(&mut rules.hidden);
         rules
+    }
+
+    fn at_home(&self, names: &[&str]) -> Vec<PathBuf> {
+        self.home.iter().flat_map(|home| names.iter().map(|name| real(&home.join(name)))).collect()
+    }
+
+    /// What may be written, and what must not be of the repositories in it.
+    fn writable(&self, roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let mut write: Vec<PathBuf> = self.temp.iter().map(|path| real(path)).filter(|path| path.exists()).collect();
+        let mut ties = Vec::new();
+        if self.whole.is_some() {
+            write.extend(Whole::own_folders(self));
+        }
+        if self.level == Level::Workspace {
+            write.extend(roots.iter().cloned());
+            write.extend(self.at_home(&CACHES).into_iter().filter(|path| path.exists()));
+            write.extend(self.allow_write.iter().map(|path| self.place(path)));
+            for root in roots {
+                let repository = repository::find(root).unwrap_or_default();
+                write.extend(repository.write);
+                ties.extend(repository.protected);
+            }
+        }
+        (write, ties)
+    }
+
+    fn hidden(&self) -> Vec<PathBuf> {
+        let mut hidden = self.at_home(&CREDENTIALS);
+        hidden.extend(SYSTEM_SECRETS.iter().map(|path| real(Path::new(path))));
+        hidden.push(real(&self.config_dir.join(".credentials.json")));
+        if let Some(whole) = &self.whole {
+            whole.keep_credentials(self, &mut hidden);
+        }
+        hidden.extend(self.deny_read.iter().map(|path| self.place(path)));
+        hidden
+    }
+
+    /// What must stay as it is where it lies in something writable.
+    fn guarded(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
+        let mut guarded = Vec::new();
+        for root in roots {
+            guarded.extend(PROTECTED.iter().map(|name| root.join(name)));
+            guarded.extend(PROTECTED_IF_THERE.iter().map(|name| root.join(name)).filter(|path| path.exists()));
+        }
+        // Where somebody works at home, even start files that do not exist are held; elsewhere nobody
+        // wants folders standing in for them.
+        let works_there = self.home.as_ref().is_some_and(|home| roots.iter().any(|root| real(home).starts_with(root)));
+        guarded.extend(self.at_home(&START_FILES).into_iter().filter(|path| works_there || path.exists()));
+        let own = real(&self.config_dir);
+        if self.whole.is_some() {
+            let opened: Vec<PathBuf> = self.allow_write.iter().map(|path| self.place(path)).collect();
+            guarded.retain(|path| real(path) != own);
+            guarded.extend(Whole::protected(&own).into_iter().filter(|path| !opened.contains(path)));
+        } else {
+            guarded.push(own);
+        }
+        guarded.extend(self.deny_write.iter().map(|path| self.place(path)));
+        guarded
     }
 
     fn place(&self, path: &Path) -> PathBuf {

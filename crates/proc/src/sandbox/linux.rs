@@ -86,7 +86,8 @@ impl Linux {
         }
         let placeholders = if walls.mounts() { put_placeholders(&rules)? } else { Vec::new() };
         // A folder that stands in for several protected paths is protected itself.
-        rules.protected.extend(placeholders.iter().map(|placeholder| placeholder.path().to_owned()));
+        let kept = placeholders.iter().map(|placeholder| placeholder.path().to_owned());
+        rules.protected.extend(kept.filter(|path| !rules.checkouts.contains(path)));
         rules.protected.sort();
         rules.protected.dedup();
         let listener = match &mut walls {
@@ -203,7 +204,21 @@ fn put_placeholders(rules: &Rules) -> Result<Vec<Placeholder>, Unavailable> {
         })?;
         put.extend(placeholder);
     }
+    if rules.agent.is_some() {
+        put_checkouts(rules, &mut put);
+    }
     Ok(put)
+}
+
+/// An agent makes checkouts by itself, inside, where it cannot make the folder for them. Those that cannot be
+/// made are not there.
+fn put_checkouts(rules: &Rules, put: &mut Vec<Placeholder>) {
+    for folder in &rules.checkouts {
+        let above = folder.parent().filter(|above| above.is_dir());
+        let made = above.and_then(|above| Placeholder::put(above, folder).ok().flatten());
+        // Before what it lies in, as they are removed in this order.
+        put.splice(..0, made);
+    }
 }
 
 #[cfg(test)]

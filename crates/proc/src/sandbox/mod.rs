@@ -52,7 +52,7 @@ use linux::Linux as Native;
 use macos::Mac as Native;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use nowhere::Nowhere as Native;
-pub use rules::{Level, Network, OutOfReach, Rules, Weakness};
+pub use rules::{Agent, Level, Network, OutOfReach, Rules, Weakness};
 pub use whole::Whole;
 
 use crate::spec::{Env, Spec};

@@ -61,8 +61,16 @@ pub struct Rules {
     /// Whether sockets of this machine (`AF_UNIX`) may be used: behind some of them are programs that
     /// run commands for whoever asks.
     pub unix_sockets: bool,
-    /// Whether the system's own store of credentials may be asked: an agent's login may be there.
-    pub keychain: bool,
+    /// Where these are the rules of an agent and not only of its commands.
+    pub agent: Option<Agent>,
+}
+
+/// What agents need that commands do not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agent {
+    /// Files that it replaces, with what it makes beside them for that: names that begin with theirs and a dot.
+    /// Only where paths are judged by their names (macOS); elsewhere the whole folder would be open.
+    pub replaces: Vec<PathBuf>,
 }
 
 /// Why a path is out of reach.

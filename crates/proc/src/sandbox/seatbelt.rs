@@ -31,6 +31,8 @@ pub(super) fn profile(rules: &Rules, also: &[PathBuf], proxy: Option<u16>) -> St
     say("allow", "file-write*", &["(regex #\"^/dev/(ttys[0-9]+|fd/.*)$\")".to_owned()]);
     say("allow", "file-write*", &trees(&rules.write));
     say("allow", "file-write*", &trees(also));
+    let replaced = rules.agent.iter().flat_map(|agent| &agent.replaces).map(|file| replaced(file));
+    say("allow", "file-write*", &replaced.collect::<Vec<_>>());
     say("deny", "file-write*", &trees(&rules.protected));
     say("allow", "file-write*", &trees(&rules.checkouts));
     say("deny", "file-write*", &rules.checkouts.iter().map(|folder| guarded(folder)).collect::<Vec<_>>());
@@ -42,7 +44,7 @@ pub(super) fn profile(rules: &Rules, also: &[PathBuf], proxy: Option<u16>) -> St
     say("deny", "signal", &others);
     say("deny", "process-info*", &others);
     text.push_str("(deny appleevent-send)\n(deny job-creation)\n");
-    let keychain = KEYCHAIN.iter().filter(|_| !rules.keychain);
+    let keychain = KEYCHAIN.iter().filter(|_| rules.agent.is_none());
     for service in keychain.chain(&CLOSED_SERVICES) {
         text.push_str(&format!("(deny mach-lookup (global-name \"{service}\"))\n"));
     }
@@ -72,14 +74,28 @@ fn ancestors(protected: &[PathBuf]) -> Vec<String> {
 
 /// What is protected in each checkout below a folder.
 fn guarded(folder: &Path) -> String {
-    let escaped = |text: &str| -> String {
-        let special = |c: char| !(c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | ' '));
-        text.chars().map(|c| if special(c) { format!("[{c}]") } else { c.to_string() }).collect()
+    let names: Vec<String> = IN_CHECKOUTS.iter().chain(&PROTECTED).map(|name| expression(Path::new(name))).collect();
+    format!("(regex #\"^{}/[^/]+/({})(/|$)\")", expression(folder), names.join("|"))
+}
+
+/// A file, and what is made beside it to replace it.
+fn replaced(file: &Path) -> String {
+    format!("(regex #\"^{}([.][^/]*)?$\")", expression(file))
+}
+
+/// A path as a regular expression. A letter that would mean something there, or end it, stands for any one.
+fn expression(path: &Path) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | ' ');
+    let letter = |c: char| {
+        if plain(c) {
+            c.to_string()
+        } else if c == '.' {
+            "[.]".to_owned()
+        } else {
+            ".".to_owned()
+        }
     };
-    let names: Vec<String> = IN_CHECKOUTS.iter().chain(&PROTECTED).map(|name| escaped(name)).collect();
-    // No class can hold these, and a quote would end the text.
-    let folder = escaped(&folder.to_string_lossy()).replace("[^]", ".").replace("[\\]", ".").replace("[\"]", ".");
-    format!("(regex #\"^{folder}/[^/]+/({})(/|$)\")", names.join("|"))
+    path.to_string_lossy().chars().map(letter).collect()
 }
 
 fn filter(kind: &str, path: &Path) -> String {
@@ -101,7 +117,7 @@ mod tests {
             shown: vec!["/Users/me/.ssh/known_hosts".into()],
             network: Network::Only(Hosts::default()),
             unix_sockets: false,
-            keychain: false,
+            agent: None,
         }
     }
 
@@ -143,6 +159,14 @@ mod tests {
 (deny network-outbound (remote unix-socket))
 "#;
         assert_eq!(profile(&rules(), &["/note".into()], Some(4711)), expected);
+    }
+
+    #[test]
+    fn an_agent_replaces_its_state_and_asks_the_keychain() {
+        let agent = super::super::Agent { replaces: vec!["/Users/me/.claude.json".into()] };
+        let text = profile(&Rules { agent: Some(agent), ..rules() }, &[], None);
+        assert!(text.contains(r#"(allow file-write* (regex #"^/Users/me/[.]claude[.]json([.][^/]*)?$"))"#), "{text}");
+        assert!(!text.contains("SecurityServer") && text.contains("pasteboard"), "{text}");
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //!
 //! Its own folder may be written (conversations, credentials that it renews), but not what decides there what
 //! runs outside, later: settings, hooks, plugins, agents, and whatever the settings name. Everything it starts
-//! is in the same box: commands, hooks, tool servers. Deliberately absent: a state file beside its folder
-//! (`~/.claude.json`). To replace a file, its whole folder must be writable, and that is the home folder.
+//! is in the same box: commands, hooks, tool servers. Deliberately absent, on Linux: its state file beside the
+//! folder (`~/.claude.json`). To replace a file, the folder around it must be writable, and that is the home folder.
 
 use super::layout::{Request, real};
+use super::rules::Agent;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -15,15 +16,18 @@ pub struct Whole {
     pub keeps: Vec<PathBuf>,
 }
 
+/// Its state, in the home folder: logins, trust, servers.
+const STATE: &str = ".claude.json";
+
 /// Its own, in the home folder.
-const OWN_CREDENTIALS: [&str; 2] = [".claude.json", ".config/anthropic"];
+const OWN_CREDENTIALS: [&str; 2] = [STATE, ".config/anthropic"];
 
 /// Where it keeps locks and logs, in the home folder.
 const OWN_FOLDERS: [&str; 3] = [".local/state/claude", ".cache/claude", ".cache/claude-cli-nodejs"];
 
 /// In its own folder: what is obeyed or run by the next session, which may be outside. Held even where it does
 /// not exist.
-const PROTECTED: [&str; 12] = [
+const PROTECTED: [&str; 11] = [
     "settings.json",
     "settings.local.json",
     "CLAUDE.md",
@@ -35,8 +39,10 @@ const PROTECTED: [&str; 12] = [
     "output-styles",
     "rules",
     "workflows",
-    "local",
 ];
+
+/// The same, but only where it is there: the program itself, as some install it. An empty folder would look like it.
+const PROTECTED_IF_THERE: [&str; 1] = ["local"];
 
 /// Longer than anybody's settings.
 const SETTINGS_MAX: u64 = 1024 * 1024;
@@ -54,6 +60,11 @@ impl Whole {
         hidden.retain(|path| !own.iter().any(|own| path.starts_with(own)));
     }
 
+    pub(super) fn agent(request: &Request) -> Agent {
+        let state = request.home.iter().map(|home| real(&home.join(STATE)));
+        Agent { replaces: state.filter(|_| cfg!(target_os = "macos")).collect() }
+    }
+
     pub(super) fn own_folders(request: &Request) -> Vec<PathBuf> {
         let home = request.home.iter().flat_map(|home| OWN_FOLDERS.iter().map(|name| home.join(name)));
         let folders = home.chain([request.config_dir.clone()]).map(|path| real(&path));
@@ -63,6 +74,7 @@ impl Whole {
     /// What must stay as it is in its own folder.
     pub(super) fn protected(own: &Path) -> Vec<PathBuf> {
         let mut protected: Vec<PathBuf> = PROTECTED.iter().map(|name| own.join(name)).collect();
+        protected.extend(PROTECTED_IF_THERE.iter().map(|name| own.join(name)).filter(|path| path.exists()));
         let settings: String = PROTECTED[..2].iter().map(|name| small_text(&own.join(name))).collect();
         let entries = std::fs::read_dir(own).into_iter().flatten().filter_map(Result::ok).take(ENTRIES_MAX);
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -148,6 +160,14 @@ mod tests {
                 assert_eq!(rules.may_read(&root.join(path)).is_ok(), fine, "{level:?} {path}");
             }
         }
+    }
+
+    #[test]
+    fn who_wants_it_opens_a_protected_file() {
+        let (_dir, root) = scratch();
+        let rules = Request { allow_write: vec!["~/.claude/settings.json".into()], ..request(&root) }.rules();
+        assert!(rules.may_write(&root.join("h/.claude/settings.json")).is_ok());
+        assert!(rules.may_write(&root.join("h/.claude/settings.local.json")).is_err());
     }
 
     #[test]

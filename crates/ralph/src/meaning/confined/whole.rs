@@ -3,7 +3,7 @@
 //! The same rules as for commands, and what such an agent needs: its folder, its login, the way to its model.
 
 use super::{Refusal, Settings, built, network, request};
-use crate::environment::Environment;
+use crate::environment::{Environment, temp_dir};
 use config::Places;
 use proc::Env;
 use proc::sandbox::{Level, Network, Sandbox, Whole};
@@ -55,7 +55,14 @@ pub fn held(
     }
     let mut sets: Env = Vec::new();
     let mut state = None;
-    if !places.config_dir_is_custom {
+    if get(foreign.env, "CLAUDE_CODE_TMPDIR").is_none() {
+        // Its temporary files are in `/tmp` whatever TMPDIR says.
+        sets.push(("CLAUDE_CODE_TMPDIR".into(), temp_dir().into()));
+    }
+    // As root it works on its own only where it is told of a sandbox.
+    sets.push(("IS_SANDBOX".into(), "1".into()));
+    // Where paths are judged by name its state can stay where it is.
+    if !places.config_dir_is_custom && !cfg!(target_os = "macos") {
         sets.push(("CLAUDE_CONFIG_DIR".into(), places.config_dir.clone().into()));
         state = Some(State { from: places.global_file(), to: places.config_dir.join(".claude.json") });
     }
