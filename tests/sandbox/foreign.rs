@@ -149,6 +149,30 @@ fn the_run_says_what_holds_it() {
     assert!(text.contains("not ours; the sandbox holds all of it"), "{text}");
 }
 
+/// Who only sums up writes nothing.
+#[test]
+fn a_summary_is_made_read_only() {
+    for (words, wrote) in [(&["--sandbox", "off"][..], "yes\n"), (&[], "no\n")] {
+        let world = furnished(json!([]));
+        let place = outside();
+        let summary = json!({"type": "result", "subtype": "success", "is_error": false, "result": "x",
+            "structured_output": {"summary": "so far"}, "session_id": "s"});
+        let try_it = "if (echo x > by-summary) 2>/dev/null; then echo yes; else echo no; fi > \"$HOME/.claude/wrote\"";
+        let again =
+            json!({"type": "result", "subtype": "success", "is_error": false, "result": "more", "session_id": "s"});
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in *haiku*) {try_it}; printf '%s\\n' '{summary}'; exit;; esac\n\
+             n=$(cat n 2>/dev/null)x; echo $n > n; [ $n = xx ] || {{ printf '%s\\n' '{again}'; exit; }}\n{}",
+            done()
+        );
+        let words = [&["--max", "3", "--summarise-every", "1"], words].concat();
+        let outcome = finish(ralph(&world, &script, place.path(), &words));
+        assert_eq!(outcome.code, Some(0), "{} {:#?}", outcome.stderr, outcome.lines);
+        let found = std::fs::read_to_string(world.home().join(".claude/wrote")).unwrap_or_default();
+        assert_eq!(found, wrote, "{words:?} {:#?}", outcome.lines);
+    }
+}
+
 /// What it leaves running is still inside, and still finds protected files missing.
 #[test]
 fn what_it_leaves_behind_is_held_to_the_end() {

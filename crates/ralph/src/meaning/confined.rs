@@ -51,9 +51,13 @@ const KNOWN: [&str; 7] = [
     "filesystem",
     "network",
 ];
-const KNOWN_FILES: [&str; 4] = ["allowWrite", "denyWrite", "denyRead", "allowRead"];
-const KNOWN_NETWORK: [&str; 5] =
-    ["allowedDomains", "deniedDomains", "allowAllUnixSockets", "allowLocalBinding", "strictAllowlist"];
+const KNOWN_FILES: [&str; 5] = ["allowWrite", "denyWrite", "denyRead", "allowRead", READS_ONLY];
+const KNOWN_NETWORK: [&str; 6] =
+    ["allowedDomains", "deniedDomains", "allowAllUnixSockets", "allowLocalBinding", "strictAllowlist", DOMAINS_ONLY];
+
+/// Of an administrator: nobody else's list counts.
+const DOMAINS_ONLY: &str = "allowManagedDomainsOnly";
+const READS_ONLY: &str = "allowManagedReadPathsOnly";
 
 pub fn resolve(
     typed: &Typed,
@@ -63,7 +67,7 @@ pub fn resolve(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Confined>, Refusal> {
-    let block = &settings.merged["sandbox"];
+    let block = &block(settings);
     let wish = wish(typed, settings)?;
     let level = match wish {
         Wish::Nobody => return Ok(None),
@@ -76,6 +80,19 @@ pub fn resolve(
     let confined = built(&request, block, wish, warnings)?;
     let exits = exits::find(settings, wish != Wish::Settings);
     Ok(confined.map(|confined| Confined { exits, ..confined }))
+}
+
+/// What the settings say of it, with the lists that are the administrator's alone.
+fn block(settings: &Settings) -> Value {
+    let mut block = settings.merged["sandbox"].clone();
+    let managed = &settings.managed["sandbox"];
+    for (part, only, list) in [("network", DOMAINS_ONLY, "allowedDomains"), ("filesystem", READS_ONLY, "allowRead")] {
+        if managed[part][only] == Value::Bool(true) {
+            let theirs = managed[part].get(list).cloned().unwrap_or(Value::Array(Vec::new()));
+            block[part][list] = theirs;
+        }
+    }
+    block
 }
 
 /// Whether the administrator wants commands confined, whatever anybody else says.
@@ -243,6 +260,18 @@ mod tests {
         assert_eq!(of(&json!({"network": {"allowedDomains": []}}), flag), nothing);
         let Network::Only(hosts) = of(&json!({"network": {"deniedDomains": ["a.test"]}}), flag) else { panic!() };
         assert!(hosts.allows("b.test") && !hosts.allows("a.test"));
+    }
+
+    #[test]
+    fn an_administrators_list_can_be_the_only_one() {
+        let with = |managed: Value| {
+            let merged = json!({"sandbox": {"network": {"allowedDomains": ["a.test", "b.test"]}}});
+            let managed = json!({"sandbox": {"network": managed}});
+            block(&Settings { merged, managed, ..Settings::default() })["network"]["allowedDomains"].clone()
+        };
+        assert_eq!(with(json!({"allowedDomains": ["b.test"]})), json!(["a.test", "b.test"]));
+        assert_eq!(with(json!({"allowedDomains": ["b.test"], DOMAINS_ONLY: true})), json!(["b.test"]));
+        assert_eq!(with(json!({DOMAINS_ONLY: true})), json!([]));
     }
 
     #[test]

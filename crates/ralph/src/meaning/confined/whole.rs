@@ -81,7 +81,7 @@ fn sandbox(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Arc<Sandbox>, Refusal> {
-    let block = &settings.merged["sandbox"];
+    let block = &super::block(settings);
     let wish = super::Wish::Flag(level);
     let network = network(block, super::lists_only(wish, settings), &api_hosts(foreign.env), warnings);
     let mut request = request(level, network, block, places, &[], environment, warnings);
