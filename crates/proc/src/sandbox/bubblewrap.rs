@@ -104,12 +104,11 @@ pub(super) fn arguments(rules: &Rules, also: &[PathBuf], cwd: &Path, is_root: bo
     for folder in &here.checkouts {
         mount("--bind", folder, folder);
     }
-    let there: Vec<&Path> = here.guarded_there.iter().map(PathBuf::as_path).collect();
-    for pin in between(&here.checkouts, &there) {
-        mount("--bind", &pin, &pin);
+    for pin in here.fleeting_pins() {
+        mount("--bind-try", &pin, &pin);
     }
-    for path in &there {
-        mount("--ro-bind", path, path);
+    for path in &here.fleeting {
+        mount("--ro-bind-try", path, path);
     }
     let (folders, files): (Vec<_>, Vec<_>) =
         rules.hidden.iter().filter(|path| path.exists()).partition(|path| path.is_dir());

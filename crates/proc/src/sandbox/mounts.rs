@@ -30,9 +30,10 @@ pub(super) struct Mounts {
     protected: Vec<CString>,
     /// Below protected paths, writable again.
     checkouts: Vec<CString>,
-    /// Folders on the way to what is protected in checkouts, and that itself.
-    checkout_pins: Vec<CString>,
-    checkout_protected: Vec<CString>,
+    /// What checkouts bring with them, and the folders on the way to it. They come and go while commands are
+    /// started: what is gone by now needs no protection.
+    fleeting_pins: Vec<CString>,
+    fleeting: Vec<CString>,
     hidden_folders: Vec<CString>,
     hidden_files: Vec<CString>,
     /// Single files that stay writable whatever is around them.
@@ -42,20 +43,21 @@ pub(super) struct Mounts {
 impl Mounts {
     /// Looks at what exists now; everything protected is expected to.
     pub(super) fn plan(rules: &Rules, also: &[PathBuf]) -> io::Result<Self> {
-        let Existing { trees, protected, checkouts, guarded_there, hidden } = existing(rules);
+        let here = existing(rules);
+        let fleeting_pins = here.fleeting_pins();
+        let Existing { trees, protected, checkouts, fleeting, hidden } = here;
         if trees.len() + checkouts.len() + also.len() > TREES_MAX {
             return Err(io::Error::other(format!("more than {TREES_MAX} folders are writable")));
         }
         let guarded: Vec<&Path> = protected.iter().chain(&hidden).map(PathBuf::as_path).collect();
-        let there: Vec<&Path> = guarded_there.iter().map(PathBuf::as_path).collect();
         let (folders, files): (Vec<_>, Vec<_>) = hidden.iter().partition(|path| path.is_dir());
         Ok(Self {
             pins: texts(between(&trees, &guarded).iter())?,
             trees: texts(trees.iter())?,
             protected: texts(protected.iter())?,
-            checkout_pins: texts(between(&checkouts, &there).iter())?,
             checkouts: texts(checkouts.iter())?,
-            checkout_protected: texts(guarded_there.iter())?,
+            fleeting_pins: texts(fleeting_pins.iter())?,
+            fleeting: texts(fleeting.iter())?,
             hidden_folders: texts(folders.into_iter())?,
             hidden_files: texts(files.into_iter())?,
             files: texts(also.iter().filter(|path| path.exists()))?,
@@ -84,12 +86,12 @@ impl Mounts {
         for (copy, folder) in copies.iter().zip(&self.checkouts) {
             sys::attach_tree(*copy, folder)?;
         }
-        for pin in &self.checkout_pins {
-            sys::mount(pin, pin, c"", libc::MS_BIND | libc::MS_REC, c"")?;
+        for pin in &self.fleeting_pins {
+            if_there(sys::mount(pin, pin, c"", libc::MS_BIND | libc::MS_REC, c""))?;
         }
-        for path in &self.checkout_protected {
-            sys::mount(path, path, c"", libc::MS_BIND | libc::MS_REC, c"")?;
-            sys::make_read_only(path)?;
+        for path in &self.fleeting {
+            let bound = sys::mount(path, path, c"", libc::MS_BIND | libc::MS_REC, c"");
+            if_there(bound.and_then(|()| sys::make_read_only(path)))?;
         }
         for path in &self.hidden_folders {
             let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
@@ -105,6 +107,14 @@ impl Mounts {
     }
 }
 
+/// In the child: nothing is allocated.
+fn if_there(step: io::Result<()>) -> io::Result<()> {
+    match step {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => Ok(()),
+        other => other,
+    }
+}
+
 /// What of the rules there is to mount.
 pub(super) struct Existing {
     pub(super) trees: Vec<PathBuf>,
@@ -112,32 +122,59 @@ pub(super) struct Existing {
     pub(super) protected: Vec<PathBuf>,
     /// Below `protected`.
     pub(super) checkouts: Vec<PathBuf>,
-    /// Below `checkouts`.
-    pub(super) guarded_there: Vec<PathBuf>,
+    /// To be protected because of checkouts: what is guarded in each, and what ties it to its repository.
+    pub(super) fleeting: Vec<PathBuf>,
     /// Below `trees`.
     pub(super) hidden: Vec<PathBuf>,
+}
+
+impl Existing {
+    /// Folders on the way to what is fleeting, but for those that are pinned anyway.
+    pub(super) fn fleeting_pins(&self) -> BTreeSet<PathBuf> {
+        let paths = |list: &[PathBuf]| -> Vec<PathBuf> { list.to_vec() };
+        let (trees, fleeting) = ([paths(&self.checkouts), paths(&self.trees)].concat(), paths(&self.fleeting));
+        let lasting: Vec<&Path> = self.protected.iter().chain(&self.hidden).map(PathBuf::as_path).collect();
+        let lasting = between(&self.trees, &lasting);
+        let mut pins = between(&trees, &fleeting.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+        pins.retain(|pin| !lasting.contains(pin));
+        pins
+    }
 }
 
 pub(super) fn existing(rules: &Rules) -> Existing {
     let wanted: Vec<PathBuf> = rules.write.iter().filter(|path| path.exists()).cloned().collect();
     let trees = outermost(&wanted);
     let below = |path: &&PathBuf| trees.iter().any(|tree| path.starts_with(tree)) && path.exists();
-    let mut protected: Vec<PathBuf> = rules.protected.iter().filter(below).cloned().collect();
+    let protected: Vec<PathBuf> = rules.protected.iter().filter(below).cloned().collect();
     let hidden = rules.hidden.iter().filter(below).cloned().collect();
-    let (mut checkouts, mut guarded_there) = (Vec::new(), Vec::new());
+    let (mut checkouts, mut fleeting) = (Vec::new(), Vec::new());
     for folder in rules.checkouts.iter().filter(below).filter(|folder| is_own_folder(folder)) {
         let Some(made) = repository::entries(folder, CHECKOUTS_MAX) else { continue };
         checkouts.push(folder.clone());
-        let names = || IN_CHECKOUTS.iter().chain(&PROTECTED);
-        let there = made.iter().flat_map(|checkout| names().map(|name| checkout.join(name)));
-        guarded_there.extend(there.filter(|path| path.symlink_metadata().is_ok_and(|data| !data.is_symlink())));
-        // What ties them to their repository came with them, after the rules.
-        let ties = made.iter().filter_map(|checkout| repository::find(checkout)).flat_map(|found| found.protected);
-        protected.extend(ties.filter(|path| below(&path) && !path.starts_with(folder)));
+        for checkout in made {
+            fleeting.extend(PROTECTED.iter().map(|name| checkout.join(name)).filter(|path| is_no_link(path)));
+            // A file; a folder would be a repository that somebody has made there.
+            fleeting.extend(IN_CHECKOUTS.iter().map(|name| checkout.join(name)).filter(|path| is_plain_file(path)));
+            let ties = repository::find(&checkout).unwrap_or_default().protected;
+            fleeting.extend(ties.into_iter().filter(|path| below(&path) && !path.starts_with(folder)));
+        }
     }
-    protected.sort();
-    protected.dedup();
-    Existing { trees, protected, checkouts, guarded_there, hidden }
+    fleeting.retain(|path| !protected.iter().any(|lasting| path.starts_with(lasting) && !is_below(&checkouts, path)));
+    fleeting.sort();
+    fleeting.dedup();
+    Existing { trees, protected, checkouts, fleeting, hidden }
+}
+
+fn is_below(folders: &[PathBuf], path: &Path) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+fn is_no_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|data| !data.is_symlink())
+}
+
+fn is_plain_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|data| data.is_file())
 }
 
 /// A link would open what it leads to.

@@ -97,10 +97,11 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
     listed.take(PARTS_MAX).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-/// The folders in a folder, unless there are more than `most`.
+/// The folders in a folder, links not counted, unless there are more than `most`.
 pub(super) fn entries(folder: &Path, most: usize) -> Option<Vec<PathBuf>> {
-    let listed = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path());
-    let folders: Vec<PathBuf> = listed.filter(|path| path.is_dir()).take(most + 1).collect();
+    let listed = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let folders = listed.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let folders: Vec<PathBuf> = folders.take(most + 1).map(|entry| entry.path()).collect();
     (folders.len() <= most).then_some(folders)
 }
 
