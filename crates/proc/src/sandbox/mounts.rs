@@ -250,6 +250,40 @@ mod tests {
     }
 
     #[test]
+    fn what_checkouts_bring_may_be_gone_again() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let at = |path: &str| root.join(path);
+        for folder in ["w/.git/objects", "w/.git/hooks", "w/.git/worktrees/a", "w/.claude/worktrees/a/.vscode"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        for (file, text) in [
+            ("w/.git/HEAD", String::new()),
+            ("w/.git/worktrees/a/commondir", "../..".into()),
+            ("w/.git/worktrees/a/gitdir", at("w/.claude/worktrees/a/.git").display().to_string()),
+            ("w/.claude/worktrees/a/.git", format!("gitdir: {}", at("w/.git/worktrees/a").display())),
+        ] {
+            std::fs::write(at(file), text).unwrap();
+        }
+        let rules = Rules {
+            write: vec![at("w")],
+            protected: vec![at("w/.git/hooks"), at("w/.claude")],
+            checkouts: vec![at("w/.claude/worktrees")],
+            ..Rules::default()
+        };
+        let here = existing(&rules);
+        assert_eq!((here.protected, here.checkouts), (rules.protected.clone(), rules.checkouts.clone()));
+        let fleeting = ["w/.claude/worktrees/a/.git", "w/.claude/worktrees/a/.vscode", "w/.git/worktrees/a/commondir"];
+        assert_eq!(here.fleeting, [fleeting.map(at).to_vec(), vec![at("w/.git/worktrees/a/gitdir")]].concat());
+        let pins = existing(&rules).fleeting_pins();
+        let expected = ["w/.claude/worktrees/a", "w/.git/worktrees", "w/.git/worktrees/a"].map(at);
+        assert_eq!(pins.into_iter().collect::<Vec<_>>(), expected);
+        for (code, fine) in [(libc::ENOENT, true), (libc::ENOTDIR, true), (libc::EPERM, false)] {
+            assert_eq!(if_there(Err(io::Error::from_raw_os_error(code))).is_ok(), fine, "{code}");
+        }
+    }
+
+    #[test]
     fn only_the_outermost_count() {
         let paths: Vec<PathBuf> = ["/tmp/w", "/tmp", "/tmpx", "/tmp"].iter().map(PathBuf::from).collect();
         assert_eq!(outermost(&paths), [Path::new("/tmp"), Path::new("/tmpx")]);
