@@ -33,6 +33,7 @@ impl Bench {
             limits: Limits::default(),
             checks: Vec::new(),
             resumed: None,
+            sandbox: None,
             unconfined: None,
         };
         state.remember(&EventKind::RunStarted(Box::new(started)).at(1_000));

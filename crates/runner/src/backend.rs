@@ -20,6 +20,8 @@ pub struct Backend {
     pub leading: Vec<OsString>,
     /// Known for not working without a terminal.
     pub needs_terminal: bool,
+    /// It is this program, called as an agent, and knows our flags.
+    ours: bool,
 }
 
 const BUILTIN: &str = "builtin";
@@ -35,13 +37,14 @@ pub enum BackendError {
 
 /// `auto` takes `claude` on PATH first and the built-in agent where there is none.
 pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
-    let other =
-        |name: &str, program| Backend { name: name.into(), program, leading: Vec::new(), needs_terminal: false };
-    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned()) };
+    let other = |name: &str, program: PathBuf| {
+        let ours = is_us(&program, exe) && program.file_name() == Some(OsStr::new(CLAUDE));
+        Backend { name: name.into(), program, leading: Vec::new(), needs_terminal: false, ours }
+    };
+    let builtin = || Backend { leading: vec!["agent".into()], ours: true, ..other(BUILTIN, exe.to_owned()) };
     let claude = || {
-        let program = on_path(CLAUDE, path)?;
-        let needs_terminal = !is_us(&program, exe);
-        Some(Backend { needs_terminal, ..other(CLAUDE, program) })
+        let found = other(CLAUDE, on_path(CLAUDE, path)?);
+        Some(Backend { needs_terminal: !found.ours, ..found })
     };
     match wish {
         "auto" => Ok(claude().unwrap_or_else(builtin)),
@@ -95,9 +98,9 @@ pub(crate) fn needs_file(format: OutputFormat, transport: Transport, prompt: &st
 const TERM: &str = "xterm-256color";
 
 impl Backend {
-    /// Only our own agent knows our flags: built in, or as the `claude` that links to it.
+    /// Only our own agent knows our flags: built in, or under a name that links to it.
     pub fn is_ours(&self) -> bool {
-        self.name == BUILTIN || self.name == CLAUDE && !self.needs_terminal
+        self.ours
     }
 
     /// For an iteration. `prompt` is used where it has to be an argument.

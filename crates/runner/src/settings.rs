@@ -41,6 +41,8 @@ pub struct Settings {
     pub permissions: String,
     pub sandbox: SandboxWish,
     pub tools: Option<String>,
+    /// Credentials in the environment that an agent of somebody else's needs itself.
+    pub keep_env: Vec<String>,
     pub check: Vec<String>,
     #[serde(deserialize_with = "a_span")]
     pub check_time: Duration,
@@ -168,6 +170,7 @@ impl Default for Settings {
             permissions: "bypass".into(),
             sandbox: SandboxWish::Workspace,
             tools: None,
+            keep_env: Vec::new(),
             check: Vec::new(),
             check_time: Duration::from_mins(10),
             commit: false,

@@ -6,6 +6,7 @@ use crate::OutputFormat;
 use crate::agent::Bounds;
 use crate::backend::{Call, needs_file};
 use crate::transport::{Attempt, Need, Transport};
+use proc::sandbox::Sandbox;
 
 /// A prompt in a file: what is said instead of it.
 fn by_file(path: &std::path::Path) -> String {
@@ -52,7 +53,7 @@ impl Body<'_> {
         let filed = needs_file(settings.output_format, transport, text);
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
         let call = self.job.backend.call(settings, transport, start, &text, &self.job.auth, &self.env);
-        self.run_call(call, &text)
+        self.run_call(call, &text, self.job.held.as_ref().map(|held| &*held.work))
     }
 
     pub(super) fn launch_summariser(
@@ -64,12 +65,16 @@ impl Body<'_> {
         let filed = needs_file(OutputFormat::StreamJson, transport, prompt);
         let text = if filed { self.file(&format!("summary_{through}.md"), prompt)? } else { prompt.to_owned() };
         let call = self.job.backend.summary_call(transport, &text, &self.job.auth, &self.env);
-        self.run_call(call, &text)
+        self.run_call(call, &text, self.job.held.as_ref().map(|held| &*held.look))
     }
 
-    fn run_call(&self, call: Call, text: &str) -> Result<Running, String> {
+    fn run_call(&self, mut call: Call, text: &str, sandbox: Option<&Sandbox>) -> Result<Running, String> {
         let bounds = Bounds::with_idle(self.job.settings.idle);
-        Running::start(&self.job.backend.program, call, self.job.folder.root(), text, bounds)
+        if let (Some(held), Some(sandbox)) = (&self.job.held, sandbox) {
+            held.bring_state()?;
+            held.dress(sandbox, &mut call.env);
+        }
+        Running::start(&self.job.backend.program, call, self.job.folder.root(), text, bounds, sandbox)
     }
 
     /// Puts a prompt into a file; what is said instead of it.

@@ -191,6 +191,7 @@ impl Maker {
                 limits: cycle::Limits::default(),
                 checks: Vec::new(),
                 resumed: None,
+                sandbox: None,
                 unconfined: None,
             };
             self.recording.events.push(EventKind::RunStarted(Box::new(run)).at(raw.at));
