@@ -29,6 +29,8 @@ const SLEPT: Duration = Duration::from_millis(250);
 pub(crate) struct Bounds {
     /// Silence.
     pub idle: Duration,
+    /// Until the first byte, of an agent that would speak at once; there is another way to start it.
+    pub first_word: Option<Duration>,
     /// After its last result and the end of its input an agent has nothing left to do.
     pub leave: Duration,
     /// Between asking an agent to end and killing it and all it started.
@@ -43,6 +45,7 @@ impl Bounds {
     pub(crate) fn with_idle(idle: Duration) -> Self {
         Self {
             idle,
+            first_word: None,
             leave: Duration::from_secs(10),
             grace: Duration::from_secs(5),
             bytes: 256 * 1024 * 1024,
@@ -73,6 +76,8 @@ pub(crate) struct Running {
     noise: u64,
     bounds: Bounds,
     silent_at: Instant,
+    /// Nothing was heard of it yet, and there is another way to start it.
+    on_trial: bool,
     leave_by: Option<Instant>,
     /// Decided; the process only has to be stopped.
     ending: Option<AgentEnd>,
@@ -133,6 +138,7 @@ impl Running {
             noise: 0,
             bounds,
             silent_at: Instant::now() + bounds.idle,
+            on_trial: false,
             leave_by: None,
             ending: None,
             closed: false,
@@ -142,6 +148,10 @@ impl Running {
             tokio::spawn(feed(stdin, receiver));
             running.messages = Some(sender);
             running.say(prompt);
+        }
+        if let Some(first) = bounds.first_word.filter(|first| *first < bounds.idle) {
+            running.on_trial = true;
+            running.silent_at = Instant::now() + first;
         }
         Ok(running)
     }
@@ -222,6 +232,7 @@ impl Running {
         match read {
             Ok(Ok(count @ 1..)) => {
                 self.total += count as u64;
+                self.on_trial = false;
                 self.silent_at = Instant::now() + self.bounds.idle;
                 self.keep(&chunk);
             }
@@ -233,10 +244,14 @@ impl Running {
     /// Nothing came until the deadline.
     fn late(&mut self, deadline: Instant, now: Instant) {
         if now > deadline + SLEPT {
-            self.silent_at = now + self.bounds.idle;
+            let patience = self.bounds.first_word.filter(|_| self.on_trial).unwrap_or(self.bounds.idle);
+            self.silent_at = now + patience;
             self.leave_by = self.leave_by.map(|_| now + self.bounds.leave);
         } else if self.leave_by.is_some_and(|leave| leave <= now) {
             self.ending = Some(AgentEnd::Lingered);
+        } else if std::mem::take(&mut self.on_trial) && !self.last_words().trim().is_empty() {
+            // It complains, or tells of its start: that is not nothing.
+            self.silent_at = now + self.bounds.idle;
         } else {
             self.ending = Some(AgentEnd::Silent);
         }

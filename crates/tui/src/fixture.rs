@@ -27,6 +27,7 @@ pub fn run_started() -> EventKind {
         checks: vec!["cargo test".into()],
         resumed: None,
         unconfined: None,
+        flags: serde_json::Map::new(),
     }))
 }
 
@@ -102,6 +103,7 @@ fn usage(iteration: u32) -> EventKind {
         iteration,
         tokens: Tokens { input: 61_000, output: 4_400, ..Tokens::default() },
         cost_usd: Some(0.44),
+        estimated: false,
         context_tokens: 74_000,
         context_window: 200_000,
     })

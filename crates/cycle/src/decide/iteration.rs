@@ -2,6 +2,7 @@
 
 use super::ending::{end, end_with, wait, wait_until};
 use super::{Effect, emit, is_formless, next, wake_at_the_end};
+use crate::receipt::PASSED;
 use crate::state::{Cut, Phase, State, Working};
 use crate::stuck::{Sign, Standing};
 use crate::text::{bounded, ending, fingerprint};
@@ -176,7 +177,7 @@ pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut
     let Phase::Checking(report) = std::mem::replace(&mut state.phase, Phase::New) else { return };
     let evidence: Vec<String> = checks
         .iter()
-        .map(|check| format!("{} {}", if check.passed { "passed:" } else { "failed:" }, check.command))
+        .map(|check| format!("{} {}", if check.passed { PASSED } else { "failed:" }, check.command))
         .collect();
     let broken: Vec<&CheckFinished> = checks.iter().filter(|check| !check.passed).collect();
     // Empty is never "all passed".
@@ -255,7 +256,9 @@ fn finish(
 ) {
     let iteration = state.iteration();
     evidence.extend(report.changed.commits.iter().map(|commit| format!("commit {commit}")));
-    if report.heard.cost_doubtful && report.heard.answer.is_some() {
+    if report.heard.is_estimate() {
+        evidence.push("the agent did not say what it cost; the cost is an estimate".into());
+    } else if report.heard.cost_doubtful && report.heard.answer.is_some() {
         evidence.push("the agent did not say what it cost; the cost is a lower bound".into());
     }
     let deferred = matches!(outcome, Outcome::Deferred);

@@ -86,6 +86,8 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         zone: jiff::tz::TimeZone::system(),
         resume: None,
         attended: false,
+        flags: serde_json::Map::new(),
+        price: super::loop_prices::usd,
         rehearsal: None,
     })
 }

@@ -1,13 +1,13 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
-use super::{loop_ask, loop_flags, loop_init, loop_rehearse, loop_replay, loop_screen, runtime};
+use super::{loop_ask, loop_flags, loop_init, loop_prices, loop_rehearse, loop_replay, loop_screen, runtime};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use proc::sandbox::Rules;
-use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
+use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -42,7 +42,9 @@ pub fn resume(words: &[String], environment: &Environment) -> ExitCode {
         Some((first, rest)) if !first.starts_with('-') => (Some(first.as_str()), rest),
         _ => (None, words),
     };
+    let help = words.iter().any(|word| matches!(word.as_str(), "-h" | "--help"));
     match runner::find(&Folder::new(&environment.cwd), name) {
+        _ if help => started(&["--help".to_owned()], environment, None),
         Ok(id) => started(flags, environment, Some(id)),
         Err(error) => refuse(&format!("error: {error}")),
     }
@@ -91,17 +93,19 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
     let folder = Folder::new(&environment.cwd);
-    let settings = Settings::load(&folder.config(), wanted.settings.clone())?;
-    vouched(environment)?;
+    let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
+    let flags = flags(wanted, &folder, resume.as_deref());
+    let settings = Settings::load(&folder.config(), flags.clone()).map_err(|error| mistaken(&error))?;
+    // Before the question of trust: whoever sets a loop up here answers that, too.
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
         found_nothing(&settings, environment)?;
     }
+    vouched(environment)?;
     let path = environment.raw("PATH").unwrap_or_default();
     // A rehearsal is with our own agent, unless another one is named.
     let wish = if wanted.rehearse.is_some() && settings.backend == "auto" { "builtin" } else { &settings.backend };
     let backend = runner::choose(wish, &environment.exe, &environment.cwd, path.as_ref())?;
     let auth = auth(&settings, &backend.name, environment);
-    let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
     let mut warnings = Vec::new();
     let rules = confined(&settings, environment, &mut warnings)?;
     Ok(Job {
@@ -115,8 +119,48 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         zone: jiff::tz::TimeZone::system(),
         resume,
         attended: false,
+        flags: recorded(&flags),
+        price: loop_prices::usd,
         rehearsal: None,
     })
+}
+
+fn mistaken(error: &SettingsError) -> Refusal {
+    let near = match error {
+        SettingsError::UnknownKey { key, known, .. } => crate::argv::nearest(key, known.iter().map(String::as_str)),
+        _ => None,
+    };
+    let hint = near.map_or(String::new(), |near| format!(". Did you mean '{near}'?"));
+    Refusal(format!("error: {error}{hint}"))
+}
+
+/// What was typed, over what was typed when the run began. Used-up iterations are not taken over: whoever goes
+/// on wants more of them. Money, time and tokens are: nobody wants a limit to go away by itself.
+fn flags(wanted: &loop_flags::Wanted, folder: &Folder, resume: Option<&str>) -> toml::Table {
+    let before = resume.and_then(|id| runner::load(folder, id).ok());
+    let mut flags = before.map(|info| (inherited(info.start), info.memory.iterations)).map_or_else(
+        toml::Table::new,
+        |(mut flags, done)| {
+            if flags.get("max").and_then(toml::Value::as_integer).is_some_and(|max| i64::from(done) >= max) {
+                flags.remove("max");
+            }
+            flags
+        },
+    );
+    flags.extend(wanted.settings.clone());
+    flags
+}
+
+fn inherited(start: Option<cycle::RunStarted>) -> toml::Table {
+    // Flags that cannot be read were none of ours.
+    start.and_then(|start| serde_json::from_value(start.flags.into()).ok()).unwrap_or_default()
+}
+
+fn recorded(flags: &toml::Table) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(flags) {
+        Ok(serde_json::Value::Object(flags)) => flags,
+        _ => serde_json::Map::new(),
+    }
 }
 
 /// What checks may do, and what people should know about it.
@@ -262,8 +306,10 @@ async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::R
             sink.event(&event);
         }
     };
+    let mut watch = runner::Watch::begin(&job.folder, &job.settings, &job.env).await;
+    // Said when everything that is open is known: what comes after it is new.
     say("watching for new work; Ctrl-C ends it".into());
-    let work = runner::new_work(&job.folder, &job.env);
+    let work = watch.next();
     tokio::pin!(work);
     loop {
         tokio::select! {
