@@ -130,7 +130,9 @@ fn adversary_32_33_credentials_are_neither_in_the_environment_nor_in_the_parents
     let free = world(json!([bash(look), say("ok")]));
     let outcome = finish(agent(&free, &[BYPASS]).env("GH_TOKEN", "ghp_secret"));
     let said = results(&outcome);
-    assert!(said.contains("TOK=ghp_secret") && said.contains("GH_TOKEN=ghp_secret"), "{said}");
+    // Without the sandbox, only root reads the agent's own environment: for others the kernel alone refuses.
+    let of_the_agent = said.contains("GH_TOKEN=ghp_secret") || said.contains("Permission denied");
+    assert!(said.contains("TOK=ghp_secret") && of_the_agent, "{said}");
     let boxed = world(json!([bash(look), say("ok")]));
     let outcome =
         finish(agent(&boxed, &[BYPASS, "--sandbox"]).env("GH_TOKEN", "ghp_secret").env("LD_PRELOAD", "/x.so"));
