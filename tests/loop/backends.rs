@@ -86,6 +86,22 @@ fn an_agent_that_hangs_without_a_terminal_gets_one() {
 }
 
 #[test]
+fn an_agent_that_reads_all_of_its_input_first_is_given_an_end_of_it() {
+    let world = folder();
+    let script = format!(
+        "cat >> \"$HOME/heard\"; work; say hi; if [ $n = 1 ]; then result 'a step'; else result '{PROMISE}'; fi"
+    );
+    let (outcome, events) = told(looped(&world, &script, &["--idle", "3s"]));
+    let expected = vec!["progress".to_owned(), "done".into()];
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), expected), "{:?}", outcome.lines);
+    assert!(warnings(&events).is_empty() && of(&events, "transport").is_empty(), "{:?}", warnings(&events));
+    let heard = testkit::looping::heard(&world);
+    assert!(heard.len() == 2 && heard.iter().all(|line| line.contains("# Build it")), "{heard:?}");
+    let took = |at: usize| of(&events, "iteration_ended")[at]["receipt"]["duration_ms"].as_u64().unwrap();
+    assert!(took(0) >= 3000 && took(1) < took(0), "the second time it is known: {} {}", took(0), took(1));
+}
+
+#[test]
 fn a_terminal_that_does_not_help_is_not_tried_again() {
     let world = folder();
     let script = "echo 'this is no terminal for me' >&2; exit 1";

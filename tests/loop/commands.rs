@@ -182,6 +182,9 @@ fn mistakes_are_one_line_and_change_nothing() {
         (&["1", "--watch=maybe"], "error: option '--watch' needs true or false, not 'maybe'."),
         (&["init", "--force"], "error: 'ralph init' takes no arguments, and '--force' is one."),
         (&["trust", "elsewhere"], "error: 'ralph trust' takes no arguments, and 'elsewhere' is one."),
+        (&["answer", "yes"], "error: there are no runs here yet; start one with 'ralph'"),
+        (&["--replay"], "error: there are no runs here yet; start one with 'ralph'"),
+        (&["resume"], "error: there are no runs here yet; start one with 'ralph'"),
         (&["runns"], "error: unknown command 'runns'. Did you mean 'runs'? 'ralph help' lists the commands."),
     ] {
         let (outcome, _) = told(ralph(&world, words));

@@ -255,6 +255,10 @@ impl Listener {
                 self.limited(None, &answer.text);
             }
         }
+        // Agents that say something say it again here; for those that do not, these are their words.
+        if !answer.is_error && self.heard.last_text.is_empty() && !answer.text.trim().is_empty() {
+            events.push(speak::text(self.iteration, &answer.text, None));
+        }
         self.heard.answer = Some(answer);
         self.heard.turns += 1;
         let known = self.heard.count_cost(event["total_cost_usd"].as_f64());

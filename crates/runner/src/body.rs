@@ -127,6 +127,8 @@ struct Body<'a> {
     before: Option<Snapshot>,
     /// How the agent is spoken with.
     footing: Footing,
+    /// It says nothing before the end of its input, so that comes at once.
+    reads_all: bool,
     _lock: Lock,
 }
 
@@ -198,6 +200,7 @@ impl<'a> Body<'a> {
             run,
             before: None,
             footing,
+            reads_all: false,
             _lock: lock,
         };
         body.tell(EventKind::RunStarted(Box::new(started)));

@@ -17,18 +17,21 @@ pub fn run(recording: &Recording, show: Show, environment: &Environment) -> Exit
         Recording::Newest => match runner::find(&folder, None) {
             Ok(id) => folder.events(&id),
             // Where another loop left its log.
-            Err(_) => folder.ralph().join("events.log"),
+            Err(_) if folder.ralph().join("events.log").is_file() => folder.ralph().join("events.log"),
+            Err(error) => return failed(&error.to_string()),
         },
     };
     let here = &environment.cwd;
     let played = if show == Show::Screen { on_screen(&file, here) } else { as_lines(&file, here, show) };
     match played {
         Ok(()) => ExitCode::Success,
-        Err(why) => {
-            say::err(&format!("error: {why}"));
-            ExitCode::Failure
-        }
+        Err(why) => failed(&why),
     }
+}
+
+fn failed(why: &str) -> ExitCode {
+    say::err(&format!("error: {why}"));
+    ExitCode::Failure
 }
 
 fn on_screen(file: &Path, folder: &Path) -> Result<(), String> {

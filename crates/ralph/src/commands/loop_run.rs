@@ -1,6 +1,8 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
-use super::{loop_ask, loop_flags, loop_init, loop_prices, loop_rehearse, loop_replay, loop_screen, runtime};
+use super::{
+    loop_ask, loop_flags, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, runtime,
+};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
@@ -93,8 +95,8 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
     let folder = Folder::new(&environment.cwd);
-    let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
-    let flags = flags(wanted, &folder, resume.as_deref());
+    let resume = resume.or_else(|| wanted.go_on.then(|| loop_resume::unfinished(&folder)).flatten());
+    let flags = loop_resume::flags(wanted, &folder, resume.as_deref()).map_err(Refusal)?;
     let settings = Settings::load(&folder.config(), flags.clone()).map_err(|error| mistaken(&error))?;
     // Before the question of trust: whoever sets a loop up here answers that, too.
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
@@ -119,7 +121,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         zone: jiff::tz::TimeZone::system(),
         resume,
         attended: false,
-        flags: recorded(&flags),
+        flags: loop_resume::recorded(flags, wanted.rehearse.as_deref()),
         price: loop_prices::usd,
         rehearsal: None,
     })
@@ -134,35 +136,6 @@ fn mistaken(error: &SettingsError) -> Refusal {
     Refusal(format!("error: {error}{hint}"))
 }
 
-/// What was typed, over what was typed when the run began. Used-up iterations are not taken over: whoever goes
-/// on wants more of them. Money, time and tokens are: nobody wants a limit to go away by itself.
-fn flags(wanted: &loop_flags::Wanted, folder: &Folder, resume: Option<&str>) -> toml::Table {
-    let before = resume.and_then(|id| runner::load(folder, id).ok());
-    let mut flags = before.map(|info| (inherited(info.start), info.memory.iterations)).map_or_else(
-        toml::Table::new,
-        |(mut flags, done)| {
-            if flags.get("max").and_then(toml::Value::as_integer).is_some_and(|max| i64::from(done) >= max) {
-                flags.remove("max");
-            }
-            flags
-        },
-    );
-    flags.extend(wanted.settings.clone());
-    flags
-}
-
-fn inherited(start: Option<cycle::RunStarted>) -> toml::Table {
-    // Flags that cannot be read were none of ours.
-    start.and_then(|start| serde_json::from_value(start.flags.into()).ok()).unwrap_or_default()
-}
-
-fn recorded(flags: &toml::Table) -> serde_json::Map<String, serde_json::Value> {
-    match serde_json::to_value(flags) {
-        Ok(serde_json::Value::Object(flags)) => flags,
-        _ => serde_json::Map::new(),
-    }
-}
-
 /// What checks may do, and what people should know about it.
 fn confined(
     settings: &Settings,
@@ -175,13 +148,6 @@ fn confined(
     meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
 }
 
-/// The last run, unless it is done.
-fn unfinished(folder: &Folder) -> Option<String> {
-    let info = runner::load(folder, &runner::find(folder, None).ok()?).ok()?;
-    let done = info.memory.verdict.is_some_and(|verdict| verdict.verdict == VerdictKind::Done);
-    (!done).then_some(info.id)
-}
-
 /// An agent works here unattended, so somebody has to have vouched for the folder.
 fn vouched(environment: &Environment) -> Result<(), Refusal> {
     let places = meaning::places(environment);
@@ -189,7 +155,7 @@ fn vouched(environment: &Environment) -> Result<(), Refusal> {
         return Ok(());
     }
     let here = environment.cwd.display();
-    if loop_ask::yes(&format!("{here} is not trusted. Agents will work in it on their own. Trust it?")) {
+    if loop_ask::yes(&format!("{here} is not trusted.\nAgents will work in it on their own. Trust it?")) {
         config::trust(&places)?;
         return Ok(());
     }
@@ -203,7 +169,9 @@ fn found_nothing(settings: &Settings, environment: &Environment) -> Result<(), R
         return Err(Refusal(format!("error: the prompt {} is not there.", prompt.display())));
     }
     let missing = "there is no .ralph/prompt.md (or docs/PROMPT.md) here";
-    if loop_ask::yes(&format!("{missing}. Run 'ralph init' now?")) && loop_init::run(environment) == ExitCode::Success {
+    if loop_ask::yes("No .ralph/prompt.md or docs/PROMPT.md here. Run 'ralph init' now?")
+        && loop_init::run(environment) == ExitCode::Success
+    {
         // It has said what to do next.
         return Err(Refusal(String::new()));
     }

@@ -75,6 +75,10 @@ pub fn answer(words: &[String], environment: &Environment) -> ExitCode {
         return ExitCode::Failure;
     }
     let folder = Folder::new(&environment.cwd);
+    // Where nothing ran, nothing asks, and nothing is made.
+    if let Err(error) = runner::find(&folder, None) {
+        return refuse(&error);
+    }
     // Whoever holds the lock is a run at work, and takes the answer itself.
     let answered = match Lock::take(&folder, "'ralph answer'") {
         Ok(_lock) => {

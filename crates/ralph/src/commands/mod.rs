@@ -14,6 +14,7 @@ mod loop_init;
 mod loop_prices;
 mod loop_rehearse;
 mod loop_replay;
+mod loop_resume;
 mod loop_run;
 mod loop_runs;
 mod loop_screen;

@@ -80,7 +80,11 @@ impl Body<'_> {
 
     fn run_call(&self, call: Call, text: &str, first_word: Option<Duration>) -> Result<Running, String> {
         let bounds = Bounds { first_word, ..Bounds::with_idle(self.job.settings.idle) };
-        Running::start(&self.job.backend.program, call, self.job.folder.root(), text, bounds)
+        let mut running = Running::start(&self.job.backend.program, call, self.job.folder.root(), text, bounds)?;
+        if self.reads_all {
+            running.end_messages();
+        }
+        Ok(running)
     }
 
     /// Puts a prompt into a file; what is said instead of it.
@@ -97,6 +101,7 @@ impl Body<'_> {
         let next = self.footing.after(&attempt);
         let before = std::mem::replace(&mut self.footing, next);
         let transport = next.transport();
+        self.reads_all |= work.running.was_hushed() && next == Footing::Settled(Transport::Pipe);
         if before.transport() == transport {
             return None;
         }
