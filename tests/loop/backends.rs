@@ -80,7 +80,7 @@ fn an_agent_that_refuses_a_pipe_is_started_again_on_a_terminal_once_and_kept_the
 fn an_agent_that_hangs_without_a_terminal_gets_one() {
     let world = folder();
     let script = format!("[ -t 0 ] || sleep 60; work; say hi; result '{PROMISE}'");
-    let (outcome, events) = told(looped(&world, &script, &["--idle", "700ms"]));
+    let (outcome, events) = told(looped(&world, &script, &["--idle", "3s"]));
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{:?}", outcome.lines);
     assert_eq!(warnings(&events).len(), 1);
 }
@@ -91,14 +91,14 @@ fn an_agent_that_reads_all_of_its_input_first_is_given_an_end_of_it() {
     let script = format!(
         "cat >> \"$HOME/heard\"; work; say hi; if [ $n = 1 ]; then result 'a step'; else result '{PROMISE}'; fi"
     );
-    let (outcome, events) = told(looped(&world, &script, &["--idle", "3s"]));
+    let (outcome, events) = told(looped(&world, &script, &["--idle", "5s"]));
     let expected = vec!["progress".to_owned(), "done".into()];
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), expected), "{:?}", outcome.lines);
     assert!(warnings(&events).is_empty() && of(&events, "transport").is_empty(), "{:?}", warnings(&events));
     let heard = testkit::looping::heard(&world);
     assert!(heard.len() == 2 && heard.iter().all(|line| line.contains("# Build it")), "{heard:?}");
     let took = |at: usize| of(&events, "iteration_ended")[at]["receipt"]["duration_ms"].as_u64().unwrap();
-    assert!(took(0) >= 3000 && took(1) < took(0), "the second time it is known: {} {}", took(0), took(1));
+    assert!(took(0) >= 5000 && took(1) < took(0), "the second time it is known: {} {}", took(0), took(1));
 }
 
 #[test]

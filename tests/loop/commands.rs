@@ -49,6 +49,12 @@ fn docs_prompt_is_found_too_and_the_config_counts() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert!(outcome.lines[0].contains("From the docs"), "{:?}", outcome.lines);
     assert!(outcome.lines.last().unwrap().starts_with("limit: limit of the run: 2 iterations"), "{:?}", outcome.lines);
+    std::fs::write(world.wd().join(".ralph/config.toml"), format!("max = 1\njson = true\nbackend = \"{agent}\""))
+        .unwrap();
+    let shown = finish(ralph(&world, &[]).close());
+    assert!(shown.lines[0].starts_with("{\"at\":"), "{:?}", shown.lines);
+    let shown = finish(ralph(&world, &["--json=false"]).close());
+    assert!(shown.lines[0].starts_with("ralph ▸ "), "flags win: {:?}", shown.lines);
     std::fs::write(world.wd().join(".ralph/config.toml"), "max_cots = 2").unwrap();
     let wrong = finish(ralph(&world, &["1"]).close());
     assert_eq!(wrong.code, Some(1));
@@ -76,22 +82,6 @@ fn seed_004_watch_starts_again_when_there_is_new_work() {
     let script = format!("hear; sed -i 's/\\[ \\]/[x]/' .ralph/todo.md; result '{PROMISE}'");
     let todo = world.wd().join(".ralph/todo.md");
     std::fs::write(&todo, "- [ ] one\n").unwrap();
-    let runs = world.wd().join(".ralph/runs");
-    let begun = move || std::fs::read_dir(&runs).map_or(0, |runs| runs.flatten().count());
-    let adding = std::thread::spawn(move || {
-        // More and more work, until some of it was new to the watch.
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(40);
-        for count in 2.. {
-            if begun() > 1 || std::time::Instant::now() > until {
-                return;
-            }
-            let text = std::fs::read_to_string(&todo).unwrap();
-            if text.contains("[x]") {
-                std::fs::write(&todo, format!("{text}- [ ] number {count}\n")).unwrap();
-            }
-            std::thread::sleep(std::time::Duration::from_millis(300));
-        }
-    });
     let run = looped(&world, &script, &["--watch"])
         .wait(json!({"type": "verdict"}))
         .wait(json!({"type": "warning", "text": "watching for new work; Ctrl-C ends it"}))
@@ -99,8 +89,27 @@ fn seed_004_watch_starts_again_when_there_is_new_work() {
         .wait(json!({"type": "verdict", "verdict": "done"}))
         .wait(json!({"type": "warning", "text": "watching for new work; Ctrl-C ends it"}))
         .signal(2);
-    let (outcome, events) = told(run);
-    adding.join().unwrap();
+    let (outcome, events) = std::thread::scope(|scope| {
+        let running = scope.spawn(|| told(run));
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(40);
+        let pause = || {
+            assert!(std::time::Instant::now() < until, "it takes too long");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        };
+        while !world.read(".ralph/lock").is_some_and(|owner| owner.contains("watching")) {
+            pause();
+        }
+        let (second, _) = told(ralph(&world, &["1"]));
+        assert!(second.code == Some(1) && second.stderr.contains("watching for new work"), "{}", second.stderr);
+        // More and more work, until some of it is new to the watch.
+        let begun = || std::fs::read_dir(world.wd().join(".ralph/runs")).unwrap().flatten().count();
+        while begun() < 2 {
+            let text = std::fs::read_to_string(&todo).unwrap();
+            std::fs::write(&todo, format!("{text}- [ ] number {}\n", text.lines().count())).unwrap();
+            pause();
+        }
+        running.join().unwrap()
+    });
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let said: Vec<&str> = of(&events, "warning").iter().filter_map(|event| event["text"].as_str()).collect();
     assert!(said.iter().any(|text| text.starts_with("new work: number ")), "{said:?}");
@@ -116,6 +125,9 @@ fn a_commit_per_iteration_where_it_is_asked_for() {
     let log = finish(world.run(std::path::Path::new("/usr/bin/git")).named("git").args(["log", "--format=%s"]));
     assert_eq!(log.lines.len(), 3, "{:?}", log.lines);
     assert_eq!(log.lines[1], "ralph 1: first step");
+    std::fs::remove_dir_all(world.wd().join(".git")).unwrap();
+    let (_, events) = told(looped(&world, &script, &["1", "--commit"]));
+    assert_eq!(of(&events, "warning")[0]["text"], "nothing is committed: this folder is no git repository");
 }
 
 /// Without what differs each time: the run's name and how long things took.

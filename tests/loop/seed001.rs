@@ -78,7 +78,7 @@ fn seed_001_a_found_claude_that_needs_a_terminal_gets_one_and_keeps_it_over_a_re
 fn seed_001_a_named_claude_that_is_dumb_on_a_terminal_is_tried_on_pipes() {
     let world = folder();
     let script = format!("[ -t 0 ] && sleep 60; hear; work; result '{PROMISE}'");
-    let (outcome, events) = told(named_claude(&world, &script, &["--idle", "1s"]));
+    let (outcome, events) = told(named_claude(&world, &script, &["--idle", "4s"]));
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{:?}", outcome.lines);
     assert_eq!(of(&events, "transport")[0]["transport"], "pipe");
     assert!(heard(&world)[0].contains("# Build it"));

@@ -204,7 +204,9 @@ impl<'a> Body<'a> {
             _lock: lock,
         };
         body.tell(EventKind::RunStarted(Box::new(started)));
-        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning) {
+        let uncommitted = body.job.settings.commit && body.git.is_none();
+        let uncommitted = uncommitted.then(|| "nothing is committed: this folder is no git repository".to_owned());
+        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning).chain(uncommitted) {
             body.tell(EventKind::Warning { iteration: None, text });
         }
         Ok((body, torn.map_or(Input::Start, Input::Recovered)))

@@ -59,6 +59,10 @@ pub struct Settings {
     pub on_question: QuestionWish,
     pub stuck: bool,
     pub summarise_every: u32,
+    /// When done, wait for new work and start again.
+    pub watch: bool,
+    pub json: bool,
+    pub no_tui: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -182,6 +186,9 @@ impl Default for Settings {
             on_question: QuestionWish::Stop,
             stuck: true,
             summarise_every: plan.summarise_every,
+            watch: false,
+            json: false,
+            no_tui: false,
         }
     }
 }

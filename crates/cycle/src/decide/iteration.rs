@@ -104,7 +104,10 @@ fn failed(state: &mut State, report: &Report, failure: Failure, why: Option<Stri
         return end(state, VerdictKind::Failed, &blocking, effects);
     }
     if state.failures >= state.plan.failures_max.max(1) {
-        let reason = format!("{} iterations failed in a row; the last: {blocking}", state.failures);
+        let reason = match state.failures {
+            1 => blocking,
+            failures => format!("{failures} iterations failed in a row; the last: {blocking}"),
+        };
         return end(state, VerdictKind::Failed, &reason, effects);
     }
     let pause = state.plan.failure_pause_ms.saturating_mul(1 << state.failures.saturating_sub(1).min(16));

@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 39] = [
+const FLAGS: [(&str, &str, Kind, &str); 42] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -57,15 +57,15 @@ const FLAGS: [(&str, &str, Kind, &str); 39] = [
     ("on-question", "on_question", Text, "stop, or wait for 'ralph answer'"),
     ("stuck", "stuck", Switch, "--stuck=false: never mind when nothing changes"),
     ("summarise-every", "summarise_every", Whole, "iterations between summaries (10); 0 is never"),
+    ("watch", "watch", Switch, "when done, wait for new work and start again"),
+    ("json", "json", Switch, "print every event as a line of JSON"),
+    ("no-tui", "no_tui", Switch, "plain lines, no screen"),
 ];
 
 /// Flags about this run alone.
-const OWN: [(&str, &str); 9] = [
+const OWN: [(&str, &str); 6] = [
     ("rehearse", "run against a script or a recording (--rehearse FILE), without a token"),
     ("fault", "what goes wrong in a rehearsal: limit, crash, malformed, slow; --fault crash@2, slow@3=30s"),
-    ("watch", "when done, wait for new work and start again"),
-    ("json", "print every event as a line of JSON"),
-    ("no-tui", "plain lines, no screen"),
     ("continue", "go on with the last run where it is not done"),
     ("replay", "play a recording instead of running (--replay [FILE])"),
     ("help", "this text"),
@@ -82,10 +82,7 @@ pub enum Recording {
 #[derive(Debug, Default, PartialEq)]
 pub struct Wanted {
     pub settings: toml::Table,
-    pub json: bool,
-    pub plain: bool,
     pub go_on: bool,
-    pub watch: bool,
     pub replay: Option<Recording>,
     /// A script for the model.
     pub rehearse: Option<PathBuf>,
@@ -154,6 +151,11 @@ fn unknown(word: &str, name: &str) -> String {
 }
 
 impl Wanted {
+    /// Whether a switch was given, whatever the config says.
+    pub fn is_on(&self, key: &str) -> bool {
+        self.settings.get(key).and_then(toml::Value::as_bool).unwrap_or(false)
+    }
+
     fn own<'a>(
         &mut self,
         name: &str,
@@ -161,10 +163,7 @@ impl Wanted {
         words: &mut std::iter::Peekable<impl Iterator<Item = &'a String>>,
     ) -> Result<bool, String> {
         match name {
-            "json" => self.json = switch(name, inline)?,
-            "no-tui" => self.plain = switch(name, inline)?,
             "continue" => self.go_on = switch(name, inline)?,
-            "watch" => self.watch = switch(name, inline)?,
             "help" | "h" => self.help = switch(name, inline)?,
             "rehearse" => self.rehearse = Some(own_value(name, inline, words)?.into()),
             "fault" => self.faults.push(Fault::parse(&own_value(name, inline, words)?)?),
@@ -240,7 +239,8 @@ mod tests {
         assert_eq!(parsed("--max-iterations=3").unwrap(), parsed("3").unwrap());
         assert_eq!(parsed("--check make --check=lint").unwrap().settings["check"].as_array().unwrap().len(), 2);
         assert_eq!(parsed("--commit").unwrap(), parsed("--commit=true").unwrap());
-        assert_eq!(parsed("--json=false").unwrap(), Wanted::default());
+        assert_eq!(parsed("--continue=false").unwrap(), Wanted::default());
+        assert!(parsed("--json").unwrap().is_on("json") && !parsed("--json=false").unwrap().is_on("json"));
     }
 
     #[test]

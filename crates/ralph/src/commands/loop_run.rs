@@ -9,7 +9,7 @@ use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use proc::sandbox::Rules;
-use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, SettingsError, Sink};
+use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -69,7 +69,8 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         return ExitCode::Success;
     }
     if let Some(file) = &wanted.replay {
-        return loop_replay::run(file, Show::choose(&wanted, environment), environment);
+        let show = Show::choose(wanted.is_on("json"), wanted.is_on("no_tui"), environment);
+        return loop_replay::run(file, show, environment);
     }
     match job(&wanted, environment, resume) {
         Ok(job) => go(job, &wanted, environment),
@@ -80,7 +81,7 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
 }
 
 fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> ExitCode {
-    let show = Show::choose(wanted, environment);
+    let show = Show::choose(job.settings.json, job.settings.no_tui, environment);
     job.attended = show == Show::Screen;
     // Words appear on a screen as they come.
     job.settings.live |= show == Show::Screen;
@@ -90,7 +91,8 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
         Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
     };
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch, director)))
+    let watch = job.settings.watch;
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, director)))
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
@@ -203,10 +205,10 @@ pub enum Show {
 
 impl Show {
     /// A screen where somebody sits in front of one.
-    pub fn choose(wanted: &loop_flags::Wanted, environment: &Environment) -> Self {
+    pub fn choose(json: bool, plain: bool, environment: &Environment) -> Self {
         let can_draw = environment.stdout_is_terminal && environment.get("TERM") != Some("dumb");
         let somebody = can_draw && stdin_kind(false) == StdinKind::Terminal;
-        match (wanted.json, wanted.plain || !somebody) {
+        match (json, plain || !somebody) {
             (true, _) => Self::Json,
             (false, true) => Self::Plain,
             (false, false) => Self::Screen,
@@ -272,6 +274,15 @@ async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::R
         let event = EventKind::Warning { iteration: None, text }.at(now);
         for sink in sinks.iter_mut() {
             sink.event(&event);
+        }
+    };
+    // Whoever waits for work here is still the one loop of this folder.
+    let owner = format!("process {}, watching for new work", std::process::id());
+    let _lock = match Lock::take(&job.folder, &owner) {
+        Ok(lock) => lock,
+        Err(error) => {
+            say(error.to_string());
+            return false;
         }
     };
     let mut watch = runner::Watch::begin(&job.folder, &job.settings, &job.env).await;
