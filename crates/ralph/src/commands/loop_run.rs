@@ -1,9 +1,10 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
 use super::{
-    loop_ask, loop_flags, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, runtime,
+    loop_ask, loop_flags, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, loop_signals,
+    runtime,
 };
-use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
+use crate::environment::{Environment, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
@@ -232,7 +233,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
         }
         other => (other.sink(), None),
     };
-    let listening = tokio::spawn(listen(sender));
+    loop_signals::listen(sender);
     let suspending = tokio::spawn(proc::follow_suspensions());
     let last = Rc::new(RefCell::new(None));
     let kept = Rc::clone(&last);
@@ -250,14 +251,16 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
         job.resume = None;
     };
     drop(sinks);
-    listening.abort();
     suspending.abort();
     proc::end_all(GRACE).await;
     if let Some(left) = left {
         let leaves = matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
-        let closed = looked_at(left, leaves).await;
+        if !looked_at(left, leaves).await {
+            // Whatever is said now would wait for ever in a terminal that takes no bytes.
+            return verdict.map_or(ExitCode::Failure, VerdictKind::exit);
+        }
         // The screen is gone with all it showed; its last line stays.
-        if let Some(event) = last.take().filter(|_| closed) {
+        if let Some(event) = last.take() {
             Show::Plain.sink().event(&event);
         }
     }
@@ -319,27 +322,10 @@ async fn looked_at(left: oneshot::Receiver<()>, leaves: bool) -> bool {
         }
     };
     tokio::select! {
-        _ = left => true,
-        () = told => tui::restore(),
+        _ = left => {}
+        () = told => {}
     }
-}
-
-/// Ctrl-C once finishes the iteration, twice stops it; the others end everything.
-async fn listen(commands: mpsc::Sender<Command>) {
-    // Asked first: from the moment we listen for it, it is not ignored any more.
-    let stays = hangup_is_ignored();
-    let heard = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = heard else { return };
-    loop {
-        let command = tokio::select! {
-            _ = interrupt.recv() => Command::Stop,
-            _ = terminate.recv() => Command::Terminate,
-            _ = hangup.recv(), if !stays => Command::Terminate,
-        };
-        if commands.send(command).await.is_err() {
-            return;
-        }
-    }
+    tui::restore()
 }
 
 /// The commands' one way to stdout, for sinks. A reader that left is no error.

@@ -18,6 +18,7 @@ mod loop_resume;
 mod loop_run;
 mod loop_runs;
 mod loop_screen;
+mod loop_signals;
 mod mcp;
 mod mock;
 mod mock_record;
