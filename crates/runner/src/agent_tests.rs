@@ -182,3 +182,25 @@ fn a_program_that_is_not_there_says_so() {
         assert!(error.contains("/no/such"), "{error}");
     });
 }
+
+#[test]
+fn the_first_word_is_waited_for_as_long_as_somebody_says_it_is_worth() {
+    let bounds = Bounds { first_word: Some(Duration::from_secs(3)), ..bounds() };
+    // A word, on whichever side, and it has all the time that agents have.
+    let cases = [
+        ("sleep 60", AgentEnd::Silent),
+        ("echo hi; sleep 4", AgentEnd::Exited(0)),
+        ("echo loading >&2; sleep 4", AgentEnd::Exited(0)),
+    ];
+    std::thread::scope(|scope| {
+        for (script, end) in &cases {
+            for transport in BOTH {
+                scope.spawn(move || {
+                    let began = std::time::Instant::now();
+                    assert_eq!(run(script, transport, bounds).1, *end, "{transport:?} {script}");
+                    assert!(began.elapsed() < LONG, "{transport:?} {script}");
+                });
+            }
+        }
+    });
+}

@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::{Folder, Held, Rehearsal, Settings};
-use cycle::LoopEvent;
+use cycle::{LoopEvent, Price};
 use jiff::tz::TimeZone;
 use proc::Env;
 use proc::sandbox::Rules;
@@ -48,6 +48,10 @@ pub struct Job {
     pub resume: Option<String>,
     /// Somebody is there to answer questions.
     pub attended: bool,
+    /// What was given as flags, by key, for whoever goes on with this run.
+    pub flags: serde_json::Map<String, serde_json::Value>,
+    /// What messages cost before an agent says so.
+    pub price: Price,
     /// What is to go wrong, where this is only a rehearsal.
     pub rehearsal: Option<Rehearsal>,
 }

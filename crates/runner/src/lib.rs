@@ -34,7 +34,7 @@ mod thinking;
 mod transport;
 mod watch;
 
-pub use answers::answer_live;
+pub use answers::{answer_live, live_run};
 pub use backend::{Backend, BackendError, choose};
 pub use body::{Command, RunError, run};
 pub use folder::Folder;
@@ -48,4 +48,5 @@ pub use replay::{ReplayError, replay};
 pub use runs::{RunInfo, RunsError, answer, find, list, load};
 pub use settings::{OutputFormat, Reasoning, SandboxWish, Settings, SettingsError};
 pub use span::span;
-pub use watch::new_work;
+pub use transport::Known;
+pub use watch::Watch;

@@ -1,13 +1,16 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
-use super::{loop_ask, loop_flags, loop_init, loop_rehearse, loop_replay, loop_screen, loop_signals, runtime};
+use super::{
+    loop_ask, loop_flags, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, loop_signals,
+    runtime,
+};
 use crate::environment::{Environment, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use proc::sandbox::{Level, Rules};
-use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
+use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -42,7 +45,9 @@ pub fn resume(words: &[String], environment: &Environment) -> ExitCode {
         Some((first, rest)) if !first.starts_with('-') => (Some(first.as_str()), rest),
         _ => (None, words),
     };
+    let help = words.iter().any(|word| matches!(word.as_str(), "-h" | "--help"));
     match runner::find(&Folder::new(&environment.cwd), name) {
+        _ if help => started(&["--help".to_owned()], environment, None),
         Ok(id) => started(flags, environment, Some(id)),
         Err(error) => refuse(&format!("error: {error}")),
     }
@@ -65,7 +70,8 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         return ExitCode::Success;
     }
     if let Some(file) = &wanted.replay {
-        return loop_replay::run(file, Show::choose(&wanted, environment), environment);
+        let show = Show::choose(wanted.is_on("json"), wanted.is_on("no_tui"), environment);
+        return loop_replay::run(file, show, environment);
     }
     match job(&wanted, environment, resume) {
         Ok(job) => go(job, &wanted, environment),
@@ -76,7 +82,7 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
 }
 
 fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> ExitCode {
-    let show = Show::choose(wanted, environment);
+    let show = Show::choose(job.settings.json, job.settings.no_tui, environment);
     job.attended = show == Show::Screen;
     // Words appear on a screen as they come.
     job.settings.live |= show == Show::Screen;
@@ -89,22 +95,25 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
     if let Err(Refusal(line)) = hold(&mut job, environment) {
         return refuse(&line);
     }
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch, director)))
+    let watch = job.settings.watch;
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, director)))
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
     let folder = Folder::new(&environment.cwd);
-    let settings = Settings::load(&folder.config(), wanted.settings.clone())?;
-    vouched(environment)?;
+    let resume = resume.or_else(|| wanted.go_on.then(|| loop_resume::unfinished(&folder)).flatten());
+    let flags = loop_resume::flags(wanted, &folder, resume.as_deref()).map_err(Refusal)?;
+    let settings = Settings::load(&folder.config(), flags.clone()).map_err(|error| mistaken(&error))?;
+    // Before the question of trust: whoever sets a loop up here answers that, too.
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
         found_nothing(&settings, environment)?;
     }
+    vouched(environment)?;
     let path = environment.raw("PATH").unwrap_or_default();
     // A rehearsal is with our own agent, unless another one is named.
     let wish = if wanted.rehearse.is_some() && settings.backend == "auto" { "builtin" } else { &settings.backend };
     let backend = runner::choose(wish, &environment.exe, &environment.cwd, path.as_ref())?;
     let auth = auth(&settings, &backend.name, environment);
-    let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
     let mut warnings = Vec::new();
     let rules = confined(&settings, environment, &mut warnings)?;
     Ok(Job {
@@ -119,8 +128,19 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         zone: jiff::tz::TimeZone::system(),
         resume,
         attended: false,
+        flags: loop_resume::recorded(flags, wanted.rehearse.as_deref()),
+        price: loop_prices::usd,
         rehearsal: None,
     })
+}
+
+fn mistaken(error: &SettingsError) -> Refusal {
+    let near = match error {
+        SettingsError::UnknownKey { key, known, .. } => crate::argv::nearest(key, known.iter().map(String::as_str)),
+        _ => None,
+    };
+    let hint = near.map_or(String::new(), |near| format!(". Did you mean '{near}'?"));
+    Refusal(format!("error: {error}{hint}"))
 }
 
 /// What checks may do, and what people should know about it.
@@ -152,13 +172,6 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The last run, unless it is done.
-fn unfinished(folder: &Folder) -> Option<String> {
-    let info = runner::load(folder, &runner::find(folder, None).ok()?).ok()?;
-    let done = info.memory.verdict.is_some_and(|verdict| verdict.verdict == VerdictKind::Done);
-    (!done).then_some(info.id)
-}
-
 /// An agent works here unattended, so somebody has to have vouched for the folder.
 fn vouched(environment: &Environment) -> Result<(), Refusal> {
     let places = meaning::places(environment);
@@ -166,7 +179,7 @@ fn vouched(environment: &Environment) -> Result<(), Refusal> {
         return Ok(());
     }
     let here = environment.cwd.display();
-    if loop_ask::yes(&format!("{here} is not trusted. Agents will work in it on their own. Trust it?")) {
+    if loop_ask::yes(&format!("{here} is not trusted.\nAgents will work in it on their own. Trust it?")) {
         config::trust(&places)?;
         return Ok(());
     }
@@ -180,7 +193,9 @@ fn found_nothing(settings: &Settings, environment: &Environment) -> Result<(), R
         return Err(Refusal(format!("error: the prompt {} is not there.", prompt.display())));
     }
     let missing = "there is no .ralph/prompt.md (or docs/PROMPT.md) here";
-    if loop_ask::yes(&format!("{missing}. Run 'ralph init' now?")) && loop_init::run(environment) == ExitCode::Success {
+    if loop_ask::yes("No .ralph/prompt.md or docs/PROMPT.md here. Run 'ralph init' now?")
+        && loop_init::run(environment) == ExitCode::Success
+    {
         // It has said what to do next.
         return Err(Refusal(String::new()));
     }
@@ -212,10 +227,10 @@ pub enum Show {
 
 impl Show {
     /// A screen where somebody sits in front of one.
-    pub fn choose(wanted: &loop_flags::Wanted, environment: &Environment) -> Self {
+    pub fn choose(json: bool, plain: bool, environment: &Environment) -> Self {
         let can_draw = environment.stdout_is_terminal && environment.get("TERM") != Some("dumb");
         let somebody = can_draw && stdin_kind(false) == StdinKind::Terminal;
-        match (wanted.json, wanted.plain || !somebody) {
+        match (json, plain || !somebody) {
             (true, _) => Self::Json,
             (false, true) => Self::Plain,
             (false, false) => Self::Screen,
@@ -285,8 +300,19 @@ async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::R
             sink.event(&event);
         }
     };
+    // Whoever waits for work here is still the one loop of this folder.
+    let owner = format!("process {}, watching for new work", std::process::id());
+    let _lock = match Lock::take(&job.folder, &owner) {
+        Ok(lock) => lock,
+        Err(error) => {
+            say(error.to_string());
+            return false;
+        }
+    };
+    let mut watch = runner::Watch::begin(&job.folder, &job.settings, &job.env).await;
+    // Said when everything that is open is known: what comes after it is new.
     say("watching for new work; Ctrl-C ends it".into());
-    let work = runner::new_work(&job.folder, &job.env);
+    let work = watch.next();
     tokio::pin!(work);
     loop {
         tokio::select! {
