@@ -12,5 +12,5 @@ pub fn load(bytes: &[u8]) {
     let counted = info.receipts.iter().map(|(iteration, _)| *iteration).max().unwrap_or(0);
     assert!(info.memory.iterations <= counted, "{} of {counted}", info.memory.iterations);
     // Only a file without events has nothing to play.
-    let _ = runner::replay(&file, |_| ());
+    let _ = runner::replay(&file, |_, _| 0.0, |_| ());
 }

@@ -242,7 +242,8 @@ fn l47_kill_9_leaves_no_agent_alive_and_the_next_start_recovers_the_lock() {
     assert_eq!(of(&events, "iteration_started")[0]["iteration"], 2);
     let last = of(&events, "verdict")[0];
     assert_eq!(last["iterations"], 2);
-    assert!((last["cost_usd"].as_f64().unwrap() - 0.02).abs() < 1e-6, "{last}");
+    let spent = last["cost_usd"].as_f64().unwrap();
+    assert!(spent > 0.02 && spent < 0.021, "with what was heard of the one that was cut off: {last}");
     let (again, _) = told(ralph(&world, &["resume", "--backend", &backend(&world)]));
     assert!(again.code == Some(1) && again.stderr.contains("is done"), "{}", again.stderr);
 }

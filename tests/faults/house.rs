@@ -98,11 +98,13 @@ impl Drop for House {
 
 fn keeper(home: &Path, kind: Home) -> Child {
     let home = home.display();
-    let fill = match kind {
-        Home::Full(left) => format!("head -c {}k /dev/zero > {home}/filler", DISK_KIB - left),
-        _ => format!("mount -o remount,ro {home}"),
+    let (options, fill) = match kind {
+        Home::Full(left) => ("", format!("head -c {}k /dev/zero > {home}/filler", DISK_KIB - left)),
+        // From the start: without privileges it cannot be made so later.
+        _ => (",ro", "true".into()),
     };
-    let script = format!("mount -t tmpfs -o size={DISK_KIB}k tmpfs {home} && {fill} && echo ready && exec sleep 600");
+    let mount = format!("mount -t tmpfs -o size={DISK_KIB}k{options} tmpfs {home}");
+    let script = format!("{mount} && {fill} && echo ready && exec sleep 600");
     let mut child = Command::new("unshare")
         .args(["-r", "-m", "/bin/sh", "-c", &script])
         .env_clear()

@@ -24,6 +24,11 @@ pub fn with_claude(world: &World, script: &str, words: &[&str]) -> Run {
     ralph(world, &["--json", "--failure-pause", "0"]).args(words.iter().copied()).env("PATH", &path)
 }
 
+/// The same, named: then it is taken for one that wants a terminal.
+pub fn named_claude(world: &World, script: &str, words: &[&str]) -> Run {
+    with_claude(world, script, words).args(["--backend", "claude"])
+}
+
 fn warnings(events: &[Value]) -> Vec<String> {
     of(events, "warning").iter().map(|event| event["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
@@ -51,7 +56,7 @@ fn the_built_in_agent_runs_to_a_checked_end_on_a_pipe_and_on_a_terminal() {
 fn a_claude_that_needs_a_terminal_runs_to_a_checked_end() {
     let world = folder();
     let script = format!("{ON_A_TERMINAL}{}", work_on());
-    let (outcome, events) = told(with_claude(&world, &script, &[]).args(CHECK));
+    let (outcome, events) = told(named_claude(&world, &script, &[]).args(CHECK));
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["not_done".to_owned(), "done".into()]));
     assert_eq!(of(&events, "run_started")[0]["backend"], "claude");
     assert!(warnings(&events).is_empty(), "it is known by its name: {:?}", warnings(&events));
@@ -75,9 +80,25 @@ fn an_agent_that_refuses_a_pipe_is_started_again_on_a_terminal_once_and_kept_the
 fn an_agent_that_hangs_without_a_terminal_gets_one() {
     let world = folder();
     let script = format!("[ -t 0 ] || sleep 60; work; say hi; result '{PROMISE}'");
-    let (outcome, events) = told(looped(&world, &script, &["--idle", "700ms"]));
+    let (outcome, events) = told(looped(&world, &script, &["--idle", "3s"]));
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{:?}", outcome.lines);
     assert_eq!(warnings(&events).len(), 1);
+}
+
+#[test]
+fn an_agent_that_reads_all_of_its_input_first_is_given_an_end_of_it() {
+    let world = folder();
+    let script = format!(
+        "cat >> \"$HOME/heard\"; work; say hi; if [ $n = 1 ]; then result 'a step'; else result '{PROMISE}'; fi"
+    );
+    let (outcome, events) = told(looped(&world, &script, &["--idle", "5s"]));
+    let expected = vec!["progress".to_owned(), "done".into()];
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), expected), "{:?}", outcome.lines);
+    assert!(warnings(&events).is_empty() && of(&events, "transport").is_empty(), "{:?}", warnings(&events));
+    let heard = testkit::looping::heard(&world);
+    assert!(heard.len() == 2 && heard.iter().all(|line| line.contains("# Build it")), "{heard:?}");
+    let took = |at: usize| of(&events, "iteration_ended")[at]["receipt"]["duration_ms"].as_u64().unwrap();
+    assert!(took(0) >= 5000 && took(1) < took(0), "the second time it is known: {} {}", took(0), took(1));
 }
 
 #[test]
@@ -196,7 +217,7 @@ fn a_session_that_goes_on_and_a_summary_work_on_a_terminal_too() {
         esac"#
     );
     let words = ["6", "--summarise-every", "2", "--session", "continue"];
-    let (outcome, events) = told(with_claude(&world, &script, &words));
+    let (outcome, events) = told(named_claude(&world, &script, &words));
     assert_eq!((outcome.code, verdict(&events).0), (Some(0), "done".into()), "{:?}", outcome.lines);
     assert_eq!(of(&events, "summarised")[0]["summary"], "so far so good");
     let args = std::fs::read_to_string(world.home().join("args")).unwrap();

@@ -1,7 +1,7 @@
 //! The commands around a run.
 
 use crate::common::finish;
-use crate::world::{PROMISE, agent, folder, looped, outcomes, ralph, told, trust};
+use crate::world::{PROMISE, agent, folder, looped, of, outcomes, ralph, told, trust};
 use serde_json::json;
 use testkit::World;
 
@@ -12,9 +12,20 @@ fn bare() -> World {
 #[test]
 fn an_untrusted_folder_is_refused_and_init_trusts_it() {
     let world = bare();
+    let missing = finish(ralph(&world, &["1"]).close());
+    assert_eq!(missing.code, Some(1));
+    assert!(
+        missing.stderr.contains("no .ralph/prompt.md") && missing.stderr.contains("ralph init"),
+        "{}",
+        missing.stderr
+    );
+    assert!(!world.wd().join(".ralph").exists(), "nothing is written by a refusal");
+    std::fs::create_dir(world.wd().join(".ralph")).unwrap();
+    std::fs::write(world.wd().join(".ralph/prompt.md"), "not ours").unwrap();
     let refused = finish(ralph(&world, &["1"]).close());
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("is not trusted") && refused.stderr.contains("ralph trust"), "{}", refused.stderr);
+    std::fs::remove_file(world.wd().join(".ralph/prompt.md")).unwrap();
     let init = finish(ralph(&world, &["init"]).close());
     assert_eq!((init.code, &*init.stderr), (Some(0), ""));
     assert!(world.read(".ralph/prompt.md").is_some_and(|text| text.contains(PROMISE)));
@@ -38,9 +49,16 @@ fn docs_prompt_is_found_too_and_the_config_counts() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert!(outcome.lines[0].contains("From the docs"), "{:?}", outcome.lines);
     assert!(outcome.lines.last().unwrap().starts_with("limit: limit of the run: 2 iterations"), "{:?}", outcome.lines);
-    std::fs::write(world.wd().join(".ralph/config.toml"), "mx = 2").unwrap();
+    std::fs::write(world.wd().join(".ralph/config.toml"), format!("max = 1\njson = true\nbackend = \"{agent}\""))
+        .unwrap();
+    let shown = finish(ralph(&world, &[]).close());
+    assert!(shown.lines[0].starts_with("{\"at\":"), "{:?}", shown.lines);
+    let shown = finish(ralph(&world, &["--json=false"]).close());
+    assert!(shown.lines[0].starts_with("ralph ▸ "), "flags win: {:?}", shown.lines);
+    std::fs::write(world.wd().join(".ralph/config.toml"), "max_cots = 2").unwrap();
     let wrong = finish(ralph(&world, &["1"]).close());
-    assert!(wrong.code == Some(1) && wrong.stderr.contains("unknown field `mx`"), "{}", wrong.stderr);
+    assert_eq!(wrong.code, Some(1));
+    assert!(wrong.stderr.ends_with("unknown key 'max_cots'. Did you mean 'max_cost'?"), "{}", wrong.stderr);
 }
 
 #[test]
@@ -64,25 +82,38 @@ fn seed_004_watch_starts_again_when_there_is_new_work() {
     let script = format!("hear; sed -i 's/\\[ \\]/[x]/' .ralph/todo.md; result '{PROMISE}'");
     let todo = world.wd().join(".ralph/todo.md");
     std::fs::write(&todo, "- [ ] one\n").unwrap();
-    let adding = std::thread::spawn(move || {
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        while std::time::Instant::now() < until && !std::fs::read_to_string(&todo).unwrap().contains("[x]") {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        // Nothing says when the watch has taken its first look; new work has to come after it.
-        std::thread::sleep(std::time::Duration::from_secs(2));
-        std::fs::write(&todo, "- [x] one\n- [ ] two\n").unwrap();
-    });
     let run = looped(&world, &script, &["--watch"])
         .wait(json!({"type": "verdict"}))
-        .wait(json!({"type": "warning", "text": "new work: two"}))
+        .wait(json!({"type": "warning", "text": "watching for new work; Ctrl-C ends it"}))
+        .wait(json!({"type": "run_started"}))
         .wait(json!({"type": "verdict", "verdict": "done"}))
-        .wait(json!({"type": "warning"}))
+        .wait(json!({"type": "warning", "text": "watching for new work; Ctrl-C ends it"}))
         .signal(2);
-    let (outcome, events) = told(run);
-    adding.join().unwrap();
+    let (outcome, events) = std::thread::scope(|scope| {
+        let running = scope.spawn(|| told(run));
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(40);
+        let pause = || {
+            assert!(std::time::Instant::now() < until, "it takes too long");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        };
+        while !world.read(".ralph/lock").is_some_and(|owner| owner.contains("watching")) {
+            pause();
+        }
+        let (second, _) = told(ralph(&world, &["1"]));
+        assert!(second.code == Some(1) && second.stderr.contains("watching for new work"), "{}", second.stderr);
+        // More and more work, until some of it is new to the watch.
+        let begun = || std::fs::read_dir(world.wd().join(".ralph/runs")).unwrap().flatten().count();
+        while begun() < 2 {
+            let text = std::fs::read_to_string(&todo).unwrap();
+            std::fs::write(&todo, format!("{text}- [ ] number {}\n", text.lines().count())).unwrap();
+            pause();
+        }
+        running.join().unwrap()
+    });
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    assert_eq!(crate::world::of(&events, "run_started").len(), 2);
+    let said: Vec<&str> = of(&events, "warning").iter().filter_map(|event| event["text"].as_str()).collect();
+    assert!(said.iter().any(|text| text.starts_with("new work: number ")), "{said:?}");
+    assert_eq!(of(&events, "run_started").len(), 2);
 }
 
 #[test]
@@ -94,6 +125,9 @@ fn a_commit_per_iteration_where_it_is_asked_for() {
     let log = finish(world.run(std::path::Path::new("/usr/bin/git")).named("git").args(["log", "--format=%s"]));
     assert_eq!(log.lines.len(), 3, "{:?}", log.lines);
     assert_eq!(log.lines[1], "ralph 1: first step");
+    std::fs::remove_dir_all(world.wd().join(".git")).unwrap();
+    let (_, events) = told(looped(&world, &script, &["1", "--commit"]));
+    assert_eq!(of(&events, "warning")[0]["text"], "nothing is committed: this folder is no git repository");
 }
 
 /// Without what differs each time: the run's name and how long things took.
@@ -148,4 +182,54 @@ fn runs_are_listed_and_shown_like_this() {
         (unknown.code, &*unknown.stderr),
         (Some(1), "error: there is no run 1999 here; 'ralph runs' lists them")
     );
+}
+
+#[test]
+fn mistakes_are_one_line_and_change_nothing() {
+    let world = bare();
+    for (words, line) in [
+        (&["--max-iteratons", "3"][..], "error: unknown option '--max-iteratons'. Did you mean '--max-iterations'?"),
+        (&["-p", "hi"], "error: unknown option '-p'. It is one of the agent: 'ralph agent …'."),
+        (&["3", "4"], "error: '3' and '4' are two numbers of iterations; give one."),
+        (&["1", "--watch=maybe"], "error: option '--watch' needs true or false, not 'maybe'."),
+        (&["init", "--force"], "error: 'ralph init' takes no arguments, and '--force' is one."),
+        (&["trust", "elsewhere"], "error: 'ralph trust' takes no arguments, and 'elsewhere' is one."),
+        (&["answer", "yes"], "error: there are no runs here yet; start one with 'ralph'"),
+        (&["--replay"], "error: there are no runs here yet; start one with 'ralph'"),
+        (&["resume"], "error: there are no runs here yet; start one with 'ralph'"),
+        (&["runns"], "error: unknown command 'runns'. Did you mean 'runs'? 'ralph help' lists the commands."),
+    ] {
+        let (outcome, _) = told(ralph(&world, words));
+        assert_eq!((outcome.code, &*outcome.stderr), (Some(1), line), "{words:?}");
+    }
+    for words in [&["init", "--help"][..], &["runs", "-h"], &["answer", "--help"], &["resume", "--help"]] {
+        let (outcome, _) = told(ralph(&world, words));
+        assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""), "{words:?}");
+        assert!(outcome.lines.iter().any(|line| line.contains("ralph [N]")), "{words:?} {:?}", outcome.lines);
+    }
+    assert!(!world.wd().join(".ralph").exists());
+}
+
+#[test]
+fn a_run_at_work_is_listed_with_its_owner_and_one_that_waits_as_asking() {
+    let world = folder();
+    let script =
+        format!("hear; work; if [ $n = 1 ]; then result '<blocked>Which port?</blocked>'; else result '{PROMISE}'; fi");
+    let run = looped(&world, &script, &["--on-question", "wait"]);
+    let listing = || told(ralph(&world, &["runs"])).0.lines.join("\n");
+    let looking = std::thread::scope(|scope| {
+        let running = scope.spawn(|| told(run.wait(json!({"type": "verdict"}))));
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let mut seen = listing();
+        while !seen.contains(" asking ") && std::time::Instant::now() < until {
+            seen = listing();
+        }
+        // It waits for an answer, and what it is given ends it.
+        told(ralph(&world, &["answer", "none"]));
+        let (outcome, _) = running.join().unwrap();
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        seen
+    });
+    assert!(looking.contains(" asking ") && looking.contains(" (process "), "{looking}");
+    assert!(listing().contains(" done "), "{}", listing());
 }

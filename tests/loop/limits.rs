@@ -20,6 +20,56 @@ fn iterations_cost_tokens_and_time_end_a_run_with_exit_code_2() {
     }
 }
 
+/// An agent that names no cost until its end, and has no end.
+const SPENDS: &str = r#"hear; work; printf '{"type":"assistant","message":{"id":"m1","model":"claude-sonnet-4-5","content":[{"type":"text","text":"hi"}],"usage":{"input_tokens":1000000,"output_tokens":0}}}\n'; sleep 60"#;
+
+#[test]
+fn money_is_counted_as_messages_come_and_cuts_an_agent_that_has_not_said_what_it_costs() {
+    for (words, outcome) in [(&["--max-cost", "2"][..], "cut"), (&["1", "--iteration-cost", "2"], "overrun")] {
+        let world = folder();
+        let (run, events) = told(looped(&world, SPENDS, words));
+        assert_eq!(outcomes(&events), [outcome], "{words:?} {}", run.stderr);
+        assert!(run.elapsed < Duration::from_secs(30), "{:?}", run.elapsed);
+        let usage = of(&events, "usage")[0];
+        assert!(usage["cost_usd"].as_f64().unwrap() > 2.0 && usage["estimated"] == true, "{usage}");
+        let receipt = &of(&events, "iteration_ended")[0]["receipt"];
+        assert!(receipt["cost_usd"].as_f64().unwrap() > 2.0, "{receipt}");
+        assert!(receipt["evidence"].to_string().contains("estimate"), "{receipt}");
+    }
+}
+
+#[test]
+fn what_an_agent_that_died_had_used_counts_and_what_it_says_itself_counts_more() {
+    let world = folder();
+    let script = format!("if [ $n = 1 ]; then {}; else result 'step'; fi", SPENDS.replace("sleep 60", "exit 3"));
+    let (_, events) = told(looped(&world, &script, &["2"]));
+    let cost = |event: &Value| event["receipt"]["cost_usd"].as_f64().unwrap();
+    let ended = of(&events, "iteration_ended");
+    assert!(cost(ended[0]) > 2.0 && (cost(ended[1]) - 0.01).abs() < 1e-9, "{ended:?}");
+    let spent = of(&events, "verdict")[0]["cost_usd"].as_f64().unwrap();
+    assert!((spent - cost(ended[0]) - 0.01).abs() < 1e-9, "{spent}");
+}
+
+#[test]
+fn a_resumed_run_keeps_its_flags_but_not_its_used_up_iterations() {
+    let world = folder();
+    let script = format!("hear; work; if [ $n -ge 3 ]; then result '{PROMISE}'; else result \"step $n\"; fi");
+    let (first, _) = told(looped(&world, &script, &["1", "--check", "test -e never", "--max-cost", "5"]));
+    assert_eq!(first.code, Some(2), "{}", first.stderr);
+    let (second, events) = told(ralph(&world, &["resume", "--json", "--max", "3"]));
+    assert_eq!(
+        (second.code, outcomes(&events)),
+        (Some(2), vec!["progress".to_owned(), "not_done".into()]),
+        "{}",
+        second.stderr
+    );
+    let limits = &of(&events, "run_started")[0]["limits"];
+    assert_eq!((&limits["iterations"], &limits["run"]["usd"]), (&3.into(), &5.0.into()), "{limits}");
+    let (third, events) = told(ralph(&world, &["resume", "--json", "--check", "true"]));
+    let limits = &of(&events, "run_started")[0]["limits"];
+    assert_eq!((third.code, &limits["iterations"]), (Some(0), &30.into()), "{limits}");
+}
+
 #[test]
 fn time_cuts_a_running_agent_with_all_it_started() {
     let world = folder();

@@ -125,6 +125,20 @@ fn an_api_that_cannot_be_reached_is_an_error_that_agents_understand() {
 }
 
 #[test]
+fn a_rehearsal_does_not_become_a_run_that_costs_something() {
+    let world = with_model(json!([]));
+    std::fs::write(world.wd().join("script.json"), json!([say("one step"), say(PROMISE)]).to_string()).unwrap();
+    let (first, _) = told(ralph(&world, &["1", "--json", "--rehearse", "script.json"]));
+    assert_eq!(first.code, Some(2), "{}", first.stderr);
+    let (refused, _) = told(ralph(&world, &["resume", "--json"]));
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.ends_with("was a rehearsal; go on with --rehearse script.json"), "{}", refused.stderr);
+    let (second, events) = told(ralph(&world, &["resume", "--json", "--rehearse", "script.json"]));
+    assert_eq!((second.code, outcomes(&events).len()), (Some(0), 2), "{}", second.stderr);
+    assert_eq!(world.mock().requests().len(), 0);
+}
+
+#[test]
 fn faults_can_be_rehearsed_each_in_its_iteration() {
     let world = recorded();
     let tape = tape(&world);

@@ -87,8 +87,9 @@ fn every_field_that_is_printed_is_documented() {
         }
         seen.insert(kind);
     }
-    // The others need a person: they answer, steer, pause and go on, or a loop that is stuck.
+    // The others need a person: they answer, steer, pause and go on; or a loop that is stuck, or an agent that
+    // wants a terminal.
     let rest: BTreeSet<String> = known().difference(&seen).cloned().collect();
-    let expected = ["answered", "paused", "resumed", "steered", "strategy_changed"].map(str::to_owned);
+    let expected = ["answered", "paused", "resumed", "steered", "strategy_changed", "transport"].map(str::to_owned);
     assert_eq!(rest, expected.into());
 }

@@ -1,7 +1,7 @@
 //! The acceptance criteria of seed 001, one test each.
 
-use crate::backends::{ON_A_TERMINAL, with_claude};
-use crate::world::{PROMISE, agent, folder, of, outcomes, ralph, told};
+use crate::backends::{ON_A_TERMINAL, named_claude, with_claude};
+use crate::world::{PROMISE, agent, folder, heard, of, outcomes, ralph, told};
 use serde_json::Value;
 use testkit::Terminal;
 
@@ -12,8 +12,9 @@ fn place(world: &testkit::World) -> String {
     std::fs::read_to_string(world.home().join("place")).unwrap().trim().to_owned()
 }
 
+/// Without the sandbox, which would keep these agents from writing down what they see in their home folder.
 fn config(world: &testkit::World, text: &str) {
-    std::fs::write(world.wd().join(".ralph/config.toml"), text).unwrap();
+    std::fs::write(world.wd().join(".ralph/config.toml"), format!("sandbox = \"off\"\n{text}")).unwrap();
 }
 
 #[test]
@@ -22,7 +23,7 @@ fn seed_001_the_claude_backend_gets_a_terminal_whatever_pty_mode_says() {
         ("backend = \"claude\"\npty_mode = false", &[][..]),
         ("backend = \"claude\"\npty_mode = true", &[]),
         ("backend = \"claude\"", &["--pty=false"]),
-        ("pty_mode = false", &[]),
+        ("", &["--backend", "claude"]),
     ] {
         let world = folder();
         config(&world, settings);
@@ -46,12 +47,42 @@ fn seed_001_pty_mode_gives_any_backend_a_terminal_and_is_off_by_default() {
 fn seed_001_auto_selects_an_installed_claude() {
     let world = folder();
     config(&world, "backend = \"auto\"");
-    let (outcome, events) = told(with_claude(&world, &format!("work; result '{PROMISE}'"), &[]));
+    let (outcome, events) = told(with_claude(&world, &format!("{PLACE}hear; work; result '{PROMISE}'"), &[]));
     assert_eq!((outcome.code, &of(&events, "run_started")[0]["backend"]), (Some(0), &"claude".into()));
     let args = std::fs::read_to_string(world.home().join("args")).unwrap();
-    for words in ["-p ", "--dangerously-skip-permissions", "--output-format stream-json", "# Build it"] {
+    for words in ["-p ", "--dangerously-skip-permissions", "--output-format stream-json", "--input-format stream-json"]
+    {
         assert!(args.contains(words), "{words}: {args}");
     }
+    assert_eq!(place(&world), "pipe", "one that works on pipes can be steered there");
+    assert!(heard(&world)[0].contains("# Build it"), "{:?}", heard(&world));
+}
+
+#[test]
+fn seed_001_a_found_claude_that_needs_a_terminal_gets_one_and_keeps_it_over_a_resume() {
+    let world = folder();
+    let script = format!("{ON_A_TERMINAL}work; result \"step $n\"");
+    let (outcome, events) = told(with_claude(&world, &script, &["2"]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(2), vec!["progress".to_owned(); 2]), "{}", outcome.stderr);
+    let found = of(&events, "transport");
+    assert_eq!((found.len(), &found[0]["transport"], of(&events, "warning").len()), (1, &"terminal".into(), 1));
+    let count = || std::fs::read_to_string(world.home().join("count")).unwrap().trim().to_owned();
+    assert_eq!(count(), "3", "one refusal, two iterations");
+    let resume = ralph(&world, &["resume", "--json", "--max", "3"]);
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", world.home().join("bin").display());
+    let (outcome, events) = told(resume.env("PATH", &path));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(2), vec!["progress".to_owned()]), "{}", outcome.stderr);
+    assert_eq!((&*count(), of(&events, "warning").len()), ("4", 0), "not tried on pipes again");
+}
+
+#[test]
+fn seed_001_a_named_claude_that_is_dumb_on_a_terminal_is_tried_on_pipes() {
+    let world = folder();
+    let script = format!("[ -t 0 ] && sleep 60; hear; work; result '{PROMISE}'");
+    let (outcome, events) = told(named_claude(&world, &script, &["--idle", "4s"]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{:?}", outcome.lines);
+    assert_eq!(of(&events, "transport")[0]["transport"], "pipe");
+    assert!(heard(&world)[0].contains("# Build it"));
 }
 
 #[test]
@@ -61,7 +92,7 @@ fn seed_001_a_prompt_of_more_than_7000_characters_goes_by_file() {
         std::fs::write(world.wd().join(".ralph/prompt.md"), "y".repeat(length)).unwrap();
         let script =
             format!("{ON_A_TERMINAL}for last; do :; done; printf '%s' \"$last\" > \"$HOME/last\"; result '{PROMISE}'");
-        let (outcome, _) = told(with_claude(&world, &script, &[]));
+        let (outcome, _) = told(named_claude(&world, &script, &[]));
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
         let last = std::fs::read_to_string(world.home().join("last")).unwrap();
         assert_eq!(!last.contains("yyyy"), by_file, "{last}");
@@ -77,7 +108,7 @@ fn paced(said: &str) -> (Option<i32>, Vec<Value>) {
     let world = folder();
     config(&world, "output_format = \"stream-json\"");
     let script = format!("{ON_A_TERMINAL}work; {said}; sleep 0.5; result '{PROMISE}'");
-    let (outcome, events) = told(with_claude(&world, &script, &[]));
+    let (outcome, events) = told(named_claude(&world, &script, &[]));
     (outcome.code, events)
 }
 
@@ -142,7 +173,7 @@ fn seed_001_usage_is_summed_up_and_the_result_brings_cost_and_duration() {
 fn seed_001_an_error_result_marks_the_iteration_as_failed() {
     let world = folder();
     let script = format!("{ON_A_TERMINAL}work; if [ $n = 1 ]; then failure 'it broke'; else result '{PROMISE}'; fi");
-    let (outcome, events) = told(with_claude(&world, &script, &[]));
+    let (outcome, events) = told(named_claude(&world, &script, &[]));
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["error_result".to_owned(), "done".into()]));
     let receipt = &of(&events, "iteration_ended")[0]["receipt"];
     assert!(receipt["blocking"].as_str().unwrap().contains("it broke"), "{receipt}");
@@ -152,7 +183,7 @@ fn seed_001_an_error_result_marks_the_iteration_as_failed() {
 fn seed_001_a_malformed_line_is_skipped_with_a_warning() {
     let world = folder();
     let script = format!("{ON_A_TERMINAL}work; say hi; echo '{{\"type\":\"assistant\",\"mess'; result '{PROMISE}'");
-    let (outcome, events) = told(with_claude(&world, &script, &[]));
+    let (outcome, events) = told(named_claude(&world, &script, &[]));
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]));
     let warnings = of(&events, "warning");
     assert!(warnings.len() == 1 && warnings[0]["text"].as_str().unwrap().contains("mess"), "{warnings:?}");

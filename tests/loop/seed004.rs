@@ -127,7 +127,7 @@ fn seed_004_replay_plays_the_pretty_logs_of_others() {
     std::fs::write(world.wd().join(".ralph/events.log"), foreign_log()).unwrap();
     let expected = [
         "  I'll look first.",
-        "  ● Read   /home/me/project/src/a.rs",
+        "  ● Read   src/a.rs",
         "  ● Bash   make test",
         "  ✗ Bash   2 failed",
         "  Two tests fail.",
@@ -137,6 +137,11 @@ fn seed_004_replay_plays_the_pretty_logs_of_others() {
         let outcome = finish(ralph(&world, words).close());
         assert_eq!(outcome.lines, expected, "{words:?} {}", outcome.stderr);
     }
+    // Logs that do not say where they were made were made here.
+    let here = foreign_log().replace("/home/me/project/src", &world.wd().join("src").display().to_string());
+    std::fs::write(world.wd().join("unplaced.log"), here.replace("\"cwd\"", "\"no_cwd\"")).unwrap();
+    let outcome = finish(ralph(&world, &["--replay", "unplaced.log"]).close());
+    assert_eq!(outcome.lines, expected, "{}", outcome.stderr);
     let (_, events) = told(ralph(&world, &["--replay", "--json"]));
     assert_eq!(of(&events, "agent").len(), 9);
     assert!(of(&events, "agent_text").iter().any(|event| event["partial"] == true));

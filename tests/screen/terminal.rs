@@ -1,8 +1,9 @@
 //! The terminal itself: whole pictures, not too many, and given back on every way out.
 
 use crate::world::{DEADLINE, PROMISE, agent, assert_restored, binary, eventually, folder, leave, looped, open, ralph};
+use std::cell::RefCell;
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use testkit::{Run, Terminal};
 
 const TERM: i32 = 15;
@@ -11,6 +12,8 @@ const SLOW: &str = "hear; work; say started; gate never";
 /// 30 a second, and one for each end of the time that is looked at.
 const DRAWS_A_SECOND: f64 = 30.0;
 const ENDS: f64 = 2.0;
+/// A flood that has not moved for so long is held up.
+const STANDS: Duration = Duration::from_secs(1);
 
 #[test]
 fn signals_give_the_terminal_back() {
@@ -125,6 +128,32 @@ fn a_terminal_that_takes_no_bytes_holds_up_neither_the_loop_nor_its_end() {
     assert_eq!((left.code, left.cooked), (Some(143), true));
 }
 
+/// The loop itself writes there, so that it is held up; its end is not.
+#[test]
+fn events_in_a_terminal_that_takes_no_bytes_do_not_hold_up_the_end() {
+    let world = folder();
+    let flood = "i=0; while [ $i -lt 9000 ]; do say \"line $i of many\"; echo $i > \"$HOME/said\"; i=$((i + 1)); done";
+    let script = format!("echo $$ > \"$HOME/pid\"; hear; work; say started; gate go; {flood}; gate never");
+    let terminal = looped(&world, &script, &["--json"]);
+    terminal.wait_for("started").unwrap();
+    terminal.freeze();
+    open(&world, "go");
+    let seen = RefCell::new((String::new(), Instant::now()));
+    eventually("everything between the agent and the terminal is full", || {
+        let now = std::fs::read_to_string(world.home().join("said")).unwrap_or_default();
+        let mut seen = seen.borrow_mut();
+        if now.is_empty() || now != seen.0 {
+            *seen = (now, Instant::now());
+        }
+        seen.1.elapsed() > STANDS
+    });
+    let agent = std::fs::read_to_string(world.home().join("pid")).unwrap();
+    terminal.signal(TERM);
+    let left = terminal.finish().unwrap();
+    assert_eq!((left.code, left.cooked), (Some(143), true));
+    eventually("the end of the agent", || !std::path::Path::new("/proc").join(agent.trim()).exists());
+}
+
 #[test]
 fn a_new_size_is_drawn_at_once_and_the_smallest_works() {
     let world = folder();
@@ -156,7 +185,7 @@ fn ctrl_z_goes_back_to_the_shell_and_fg_to_the_run() {
     let shell = world.run(std::path::Path::new("/bin/bash")).named("bash").env("PS1", "shell> ").deadline(DEADLINE);
     let terminal = Terminal::start(&shell.args(["--norc", "--noprofile", "-i"]), 100, 30).unwrap();
     terminal.wait_for("shell>").unwrap();
-    let command = format!("{} 1 --backend {}\r", binary().display(), agent.display());
+    let command = format!("{} 1 --sandbox off --backend {}\r", binary().display(), agent.display());
     terminal.press(&command).unwrap();
     terminal.wait(|screen| screen.alternate && screen.shows("started")).unwrap();
     terminal.press("\u{1a}").unwrap();

@@ -133,7 +133,7 @@ pub struct Lane {
 /// Main conversation or sub-agent; decides what reaches the client and how.
 pub enum Role {
     Main,
-    Sub(Sub),
+    Sub(Box<Sub>),
 }
 
 pub struct Sub {
@@ -190,10 +190,11 @@ impl Shared {
     }
 
     pub fn mode(&self, role: &Role) -> PermissionMode {
-        match role {
-            Role::Sub(Sub { mode: Some(mode), .. }) => *mode,
-            _ => self.live.mode.get(),
-        }
+        let own = match role {
+            Role::Main => None,
+            Role::Sub(sub) => sub.mode,
+        };
+        own.unwrap_or_else(|| self.live.mode.get())
     }
 
     pub fn model(&self, role: &Role) -> String {

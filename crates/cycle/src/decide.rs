@@ -120,7 +120,8 @@ fn next(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let iterations = state.plan.limits.iterations;
     if iterations > 0 && state.memory.iterations >= iterations {
-        let reason = format!("limit of the run: {iterations} iterations are used");
+        let used = if iterations == 1 { "1 iteration is".to_owned() } else { format!("{iterations} iterations are") };
+        let reason = format!("limit of the run: {used} used");
         return ending::end(state, VerdictKind::Limit, &reason, effects);
     }
     if let Some(reason) = state.limit_reached() {

@@ -33,7 +33,9 @@ impl Bench {
             limits: Limits::default(),
             checks: Vec::new(),
             resumed: None,
+            sandbox: None,
             unconfined: None,
+            flags: serde_json::Map::new(),
         };
         state.remember(&EventKind::RunStarted(Box::new(started)).at(1_000));
         let mut bench = Self { state, now: 1_000, events: Vec::new(), last: Vec::new(), tree: 0 };

@@ -82,6 +82,11 @@ pub enum EventKind {
         iteration: u32,
         text: String,
     },
+    /// How the agent is spoken with from here on, where that was found out by trying.
+    Transport {
+        iteration: u32,
+        transport: Transport,
+    },
     /// The loop was getting nowhere and tries something else.
     StrategyChanged {
         iteration: u32,
@@ -123,9 +128,22 @@ pub struct RunStarted {
     /// Where an earlier run goes on: what it had done and spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
+    /// What holds the agent, in words; nothing where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// What the sandbox does not hold in this run, in words; nothing where it holds everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfined: Option<String>,
+    /// What was given as flags, by key: whoever goes on with the run goes on with them.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub flags: serde_json::Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    Pipe,
+    Terminal,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -191,9 +209,12 @@ pub struct UsageSoFar {
     pub iteration: u32,
     /// Of this iteration, sub-agents included.
     pub tokens: Tokens,
-    /// Of this iteration, once it is known.
+    /// Of this iteration, once something is known of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// The cost is our sum over messages; the agent has not named its own yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// What the last request of the main agent held.
     pub context_tokens: u64,
     pub context_window: u64,

@@ -29,6 +29,7 @@ pub struct Heard {
     /// The last turn's end.
     pub answer: Option<Answer>,
     pub tokens: Tokens,
+    /// What the agent said, and our estimate of what came after it said so.
     pub cost_usd: f64,
     /// A cost was absent, negative, or less than before: what is known is a lower bound.
     pub cost_doubtful: bool,
@@ -41,6 +42,8 @@ pub struct Heard {
     messages: VecDeque<(String, Tokens)>,
     counted: Tokens,
     reported: Tokens,
+    reported_usd: f64,
+    estimated_usd: f64,
 }
 
 /// Several lines of one message share its id and come close together.
@@ -55,33 +58,58 @@ impl Heard {
         }
     }
 
-    /// A message's usage comes with each of its blocks, and grows: counted once, at its largest.
-    pub(crate) fn count_message(&mut self, id: &str, usage: Tokens) {
-        if let Some((_, before)) = self.messages.iter_mut().find(|(known, _)| known == id) {
+    /// Whether our estimate is part of the cost.
+    pub fn is_estimate(&self) -> bool {
+        self.estimated_usd > 0.0
+    }
+
+    /// A message's usage comes with each of its blocks, and grows: counted once, at its largest. Agents that
+    /// give no ids tell each message once. What is new.
+    pub(crate) fn count_message(&mut self, id: Option<&str>, usage: Tokens) -> Tokens {
+        let before = self.counted;
+        let known = id.and_then(|id| self.messages.iter_mut().find(|(known, _)| known == id));
+        if let Some((_, before)) = known {
             let grown = most(*before, usage);
             self.counted = self.counted.plus(grown.since(*before));
             *before = grown;
         } else {
             self.counted = self.counted.plus(usage);
-            self.messages.push_back((id.to_owned(), usage));
+            self.messages.extend(id.map(|id| (id.to_owned(), usage)));
             if self.messages.len() > MESSAGES_KEPT {
                 self.messages.pop_front();
             }
         }
         self.tokens = most(self.counted, self.reported);
+        self.counted.since(before)
     }
 
-    /// What a result says of the whole process so far; sub-agents are in it.
-    pub(crate) fn count_reported(&mut self, usage: Tokens) {
+    /// What a result says of the whole process so far; sub-agents are in it. What no message had told.
+    pub(crate) fn count_reported(&mut self, usage: Tokens) -> Tokens {
+        let before = self.tokens;
         self.reported = most(self.reported, usage);
         self.tokens = most(self.counted, self.reported);
+        self.tokens.since(before)
     }
 
-    /// A process reports its cost as a sum that only grows. Anything else is not believed.
-    pub(crate) fn count_cost(&mut self, cost: Option<f64>) {
-        match cost {
-            Some(cost) if cost.is_finite() && cost >= self.cost_usd => self.cost_usd = cost,
-            _ => self.cost_doubtful = true,
+    /// A process reports its cost as a sum that only grows. Anything else is not believed. Whether it was.
+    pub(crate) fn count_cost(&mut self, cost: Option<f64>) -> bool {
+        let believed = cost.filter(|cost| cost.is_finite() && *cost >= self.reported_usd);
+        match believed {
+            Some(cost) => {
+                self.reported_usd = cost;
+                self.estimated_usd = 0.0;
+                self.cost_usd = cost;
+            }
+            None => self.cost_doubtful = true,
+        }
+        believed.is_some()
+    }
+
+    /// Until the agent says what it cost, its messages are priced as they come.
+    pub(crate) fn estimate(&mut self, usd: f64) {
+        if usd.is_finite() && usd > 0.0 {
+            self.estimated_usd += usd;
+            self.cost_usd = self.reported_usd + self.estimated_usd;
         }
     }
 }
@@ -118,14 +146,30 @@ mod tests {
     }
 
     #[test]
+    fn an_estimate_holds_until_the_agent_says_what_it_cost_and_starts_anew_after_it() {
+        let mut heard = Heard::default();
+        heard.estimate(0.5);
+        heard.estimate(f64::NAN);
+        heard.estimate(-1.0);
+        assert!(heard.is_estimate() && (heard.cost_usd - 0.5).abs() < 1e-9);
+        assert!(heard.count_cost(Some(0.4)), "an estimate is no bound");
+        assert!(!heard.is_estimate() && (heard.cost_usd - 0.4).abs() < 1e-9);
+        heard.estimate(0.1);
+        assert!(!heard.count_cost(None) && (heard.cost_usd - 0.5).abs() < 1e-9, "{heard:?}");
+    }
+
+    #[test]
     fn a_message_of_several_lines_counts_once() {
         let mut heard = Heard::default();
         let usage = |input, output| Tokens { input, output, ..Tokens::default() };
-        heard.count_message("a", usage(100, 1));
-        heard.count_message("a", usage(100, 40));
-        heard.count_message("b", usage(50, 2));
+        assert_eq!(heard.count_message(Some("a"), usage(100, 1)), usage(100, 1));
+        assert_eq!(heard.count_message(Some("a"), usage(100, 40)), usage(0, 39));
+        heard.count_message(Some("b"), usage(50, 2));
         assert_eq!(heard.tokens, usage(150, 42));
-        heard.count_reported(usage(150, 60));
+        assert_eq!(heard.count_reported(usage(150, 60)), usage(0, 18));
         assert_eq!(heard.tokens, usage(150, 60));
+        heard.count_message(None, usage(1, 20));
+        heard.count_message(None, usage(1, 20));
+        assert_eq!(heard.tokens, usage(152, 82), "messages without ids are each their own");
     }
 }

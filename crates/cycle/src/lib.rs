@@ -27,12 +27,12 @@ mod todo;
 pub use decide::{Effect, Input, decide};
 pub use event::{
     CheckFinished, EventKind, IterationStarted, LoopEvent, Question, QuestionAbout, Resumed, RunStarted, SCHEMA,
-    Speech, TodoItem, TodoState, ToolCall, ToolResult, UsageSoFar, Verbatim, Verdict, VerdictKind,
+    Speech, TodoItem, TodoState, ToolCall, ToolResult, Transport, UsageSoFar, Verbatim, Verdict, VerdictKind,
 };
 pub use heard::{Answer, Heard};
 pub use judge::{AgentEnd, Report};
 pub use limits::{Allowance, Limits, Spent};
-pub use listen::Listener;
+pub use listen::{Listener, Price, unpriced};
 pub use memory::{Memory, Progress};
 pub use plan::{OnFailure, Plan, SessionMode};
 pub use promise::{Claim, claim};

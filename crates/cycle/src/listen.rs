@@ -17,9 +17,20 @@ const WORDS_MAX: usize = 64 * 1024;
 /// What a warning shows of a broken line.
 const BROKEN_SHOWN: usize = 120;
 
+/// What tokens of a model cost, in USD. It comes from outside: prices change, and are nobody's decision here.
+pub type Price = fn(model: &str, tokens: Tokens) -> f64;
+
+/// Where nobody knows the prices, or nobody asks.
+pub fn unpriced(_: &str, _: Tokens) -> f64 {
+    0.0
+}
+
 #[derive(Debug, Clone)]
 pub struct Listener {
     iteration: u32,
+    price: Price,
+    /// The model that was asked for: messages of some agents name none.
+    model: String,
     heard: Heard,
     /// Lines that may turn out to be a plain answer.
     plain: String,
@@ -30,7 +41,12 @@ impl Listener {
     pub fn new(iteration: u32) -> Self {
         let mut heard = Heard::default();
         heard.context_window = CONTEXT_WINDOW;
-        Self { iteration, heard, plain: String::new(), streaming: false }
+        Self { iteration, price: unpriced, model: String::new(), heard, plain: String::new(), streaming: false }
+    }
+
+    /// One that knows what messages cost before the agent says it.
+    pub fn priced(iteration: u32, model: &str, price: Price) -> Self {
+        Self { price, model: model.to_owned(), ..Self::new(iteration) }
     }
 
     pub fn heard(&self) -> &Heard {
@@ -170,18 +186,26 @@ impl Listener {
 
     fn usage(&mut self, message: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
         let Some(usage) = read_usage(&message["usage"]) else { return };
-        self.heard.count_message(message["id"].as_str().unwrap_or_default(), usage);
+        let new = self.heard.count_message(message["id"].as_str(), usage);
+        self.estimate(message["model"].as_str(), new);
         if parent.is_none() {
             self.heard.context_tokens = Tokens { output: 0, ..usage }.total();
         }
         events.push(self.usage_so_far());
     }
 
+    fn estimate(&mut self, named: Option<&str>, tokens: Tokens) {
+        let model = named.or(self.heard.model.as_deref()).unwrap_or(&self.model);
+        let usd = (self.price)(model, tokens);
+        self.heard.estimate(usd);
+    }
+
     fn usage_so_far(&self) -> EventKind {
         EventKind::Usage(UsageSoFar {
             iteration: self.iteration,
             tokens: self.heard.tokens,
-            cost_usd: self.heard.answer.is_some().then_some(self.heard.cost_usd),
+            cost_usd: (self.heard.answer.is_some() || self.heard.is_estimate()).then_some(self.heard.cost_usd),
+            estimated: self.heard.is_estimate(),
             context_tokens: self.heard.context_tokens,
             context_window: self.heard.context_window,
         })
@@ -231,11 +255,18 @@ impl Listener {
                 self.limited(None, &answer.text);
             }
         }
+        // Agents that say something say it again here; for those that do not, these are their words.
+        if !answer.is_error && self.heard.last_text.is_empty() && !answer.text.trim().is_empty() {
+            events.push(speak::text(self.iteration, &answer.text, None));
+        }
         self.heard.answer = Some(answer);
         self.heard.turns += 1;
-        self.heard.count_cost(event["total_cost_usd"].as_f64());
+        let known = self.heard.count_cost(event["total_cost_usd"].as_f64());
         if let Some(usage) = model_usage(&event["modelUsage"]).or_else(|| read_usage(&event["usage"])) {
-            self.heard.count_reported(usage);
+            let new = self.heard.count_reported(usage);
+            if !known {
+                self.estimate(None, new);
+            }
         }
         if let Some(session) = event["session_id"].as_str().filter(|id| !id.is_empty()) {
             self.heard.session = Some(session.to_owned());

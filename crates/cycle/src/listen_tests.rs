@@ -74,6 +74,45 @@ fn seed_003_plain_text_and_single_objects_are_answers() {
 }
 
 #[test]
+fn the_words_of_a_result_are_told_where_nothing_else_was_said() {
+    let said = |lines: &[&str]| {
+        let text = |event: &EventKind| match event {
+            EventKind::AgentText(speech) => Some(speech.text.clone()),
+            _ => None,
+        };
+        hear(lines).0.iter().filter_map(text).collect::<Vec<_>>()
+    };
+    let result = r#"{"type":"result","is_error":false,"result":"All done."}"#;
+    assert_eq!(said(&[result]), ["All done."]);
+    assert_eq!(said(&[STREAM[1], result]), ["I look."]);
+    assert!(said(&[r#"{"type":"result","is_error":true,"result":"It broke."}"#]).is_empty(), "the receipt tells it");
+}
+
+#[test]
+fn messages_are_priced_by_their_model_until_the_agent_names_its_cost() {
+    let price: Price = |model, tokens| if model == "dear" { tokens.total() as f64 } else { 0.0 };
+    let message = |id: &str, model: &str| {
+        let model = if model.is_empty() { json!(null) } else { json!(model) };
+        json!({"type": "assistant", "message": {"id": id, "model": model, "content": [], "usage": {"input_tokens": 2}}})
+            .to_string()
+    };
+    let mut listener = Listener::priced(1, "dear", price);
+    for (line, usd, estimated) in [
+        (message("a", ""), 2.0, true),
+        (message("a", ""), 2.0, true),
+        (message("b", "cheap"), 2.0, true),
+        (message("c", "dear"), 4.0, true),
+        (r#"{"type":"result","is_error":false,"result":"x","total_cost_usd":3.5}"#.to_owned(), 3.5, false),
+        (message("d", "dear"), 5.5, true),
+        (r#"{"type":"result","is_error":false,"result":"x","usage":{"input_tokens":10}}"#.to_owned(), 7.5, true),
+    ] {
+        let events = listener.hear(&line);
+        let Some(EventKind::Usage(usage)) = events.last() else { panic!("{line}: {events:?}") };
+        assert_eq!((usage.cost_usd, usage.estimated), (Some(usd), estimated), "{line}");
+    }
+}
+
+#[test]
 fn partial_messages_stream_and_sub_agents_do_not_have_the_last_word() {
     let delta =
         r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"I lo"}}}"#;

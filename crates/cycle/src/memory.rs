@@ -1,7 +1,7 @@
 //! What a run remembers of itself: a fold over its own events. A run that goes on after `kill -9` folds
 //! its recording and knows what it knew.
 
-use crate::{EventKind, LoopEvent, Outcome, Question, Receipt, Spent, Tokens, Verdict};
+use crate::{EventKind, LoopEvent, Outcome, Question, Receipt, Spent, Tokens, Transport, Verdict};
 use std::collections::VecDeque;
 
 /// What the next prompt tells of an iteration.
@@ -35,6 +35,8 @@ pub struct Memory {
     pub notes: Vec<String>,
     pub question: Option<Question>,
     pub verdict: Option<Verdict>,
+    /// How the agent turned out to want to be spoken with.
+    pub transport: Option<Transport>,
     delivered: usize,
     last_at: Option<u64>,
 }
@@ -55,6 +57,7 @@ impl Memory {
                 self.summarised = *through;
                 self.progress.retain(|entry| entry.iteration > *through);
             }
+            EventKind::Transport { transport, .. } => self.transport = Some(*transport),
             EventKind::Question(question) => self.question = Some(question.clone()),
             EventKind::Answered { text, .. } => {
                 let asked = self.question.take().map(|question| question.text).unwrap_or_default();

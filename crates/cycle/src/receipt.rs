@@ -70,6 +70,16 @@ pub struct Receipt {
     pub session: Option<String>,
 }
 
+/// How a check that passed begins in a receipt's evidence.
+pub(crate) const PASSED: &str = "passed:";
+
+impl Receipt {
+    /// Whether anything but the agent's word supports it.
+    pub fn is_checked(&self) -> bool {
+        self.evidence.iter().any(|words| words.starts_with(PASSED))
+    }
+}
+
 /// What git sees. Empty, with `known` unset, where there is no repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

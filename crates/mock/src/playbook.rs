@@ -23,6 +23,8 @@ pub(crate) struct Playbook {
     script: Script,
     tooled: usize,
     untooled: usize,
+    /// Turns of the script; what was said in between is none of them.
+    played: usize,
     /// Said before the script goes on.
     first: VecDeque<Turn>,
 }
@@ -60,7 +62,7 @@ pub(crate) enum End {
 
 impl Playbook {
     pub(crate) fn new(script: Script) -> Self {
-        Self { script, tooled: 0, untooled: 0, first: VecDeque::new() }
+        Self { script, tooled: 0, untooled: 0, played: 0, first: VecDeque::new() }
     }
 
     /// The next request that offers tools gets this; the script goes on after it.
@@ -105,7 +107,8 @@ impl Playbook {
         if let Some(turn) = self.first.pop_front().or_else(|| self.recorded(request)) {
             return (turn, number);
         }
-        let turn = match (self.script.turns.get(self.tooled - 1), self.script.turns.last()) {
+        self.played += 1;
+        let turn = match (self.script.turns.get(self.played - 1), self.script.turns.last()) {
             (Some(turn), _) => turn.clone(),
             (None, Some(last)) if last.calls_a_tool() => last.clone(),
             _ => Turn::text(EXHAUSTED),

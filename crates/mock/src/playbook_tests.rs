@@ -34,6 +34,14 @@ fn a_script_that_ends_in_text_says_so() {
 }
 
 #[test]
+fn what_is_put_before_a_script_takes_nothing_from_it() {
+    let mut book = playbook(json!([{"content": [{"type": "text", "text": "first"}]}]));
+    book.interpose(Turn::status(429));
+    assert_eq!(ask(&mut book).status, 429);
+    assert!(text(&ask(&mut book)).contains("first"));
+}
+
+#[test]
 fn requests_without_tools_use_up_no_turn() {
     let mut book = playbook(json!({"turns": [{"content": [{"type": "text", "text": "first"}]}],
         "untooled": [{"content": [{"type": "text", "text": "a title"}]}]}));

@@ -120,21 +120,34 @@ pub fn stdin_kind(has_prompt: bool) -> StdinKind {
 const ANCESTORS_MAX: usize = 16;
 
 /// Whether one of the processes that started us holds the writing end of our stdin. Then nobody in a
-/// pipeline is about to feed it, and it may stay silent for ever. Unreadable counts as yes: the wait
-/// is then bounded.
+/// pipeline is about to feed it, and it may stay silent for ever.
 fn ancestor_writes_pipe(inode: u64) -> bool {
     let wanted = format!("pipe:[{inode}]");
-    let mut pid = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
-    for _ in 0..ANCESTORS_MAX {
-        if pid <= 1 {
-            break;
-        }
-        if holds(&PathBuf::from(format!("/proc/{pid}")), &wanted) != Some(false) {
-            return true;
-        }
-        pid = parent_of(pid).unwrap_or(0);
-    }
-    false
+    let ancestors = ancestors();
+    let looks: Vec<Option<bool>> = ancestors.iter().map(|pid| holds(&process(*pid), &wanted)).collect();
+    is_inherited(&looks, || somebody_else_holds(&ancestors, &wanted))
+}
+
+/// An ancestor that we may not look at (a login service's, say) counts as a holder, since the wait is then
+/// bounded, unless the one who feeds the pipe is found elsewhere.
+fn is_inherited(ancestors: &[Option<bool>], somebody_else: impl FnOnce() -> bool) -> bool {
+    ancestors.contains(&Some(true)) || (ancestors.contains(&None) && !somebody_else())
+}
+
+fn ancestors() -> Vec<i32> {
+    let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+    std::iter::successors(parent, |pid| parent_of(*pid)).take_while(|pid| *pid > 1).take(ANCESTORS_MAX).collect()
+}
+
+fn somebody_else_holds(ancestors: &[i32], wanted: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return false };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let mut others = pids.filter(|pid| !ancestors.contains(pid));
+    others.any(|pid| holds(&process(pid), wanted) == Some(true))
+}
+
+fn process(pid: i32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
 }
 
 fn holds(process: &Path, wanted: &str) -> Option<bool> {
@@ -158,4 +171,26 @@ fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
     after_name.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_inherited;
+
+    #[test]
+    fn a_pipe_is_inherited_when_an_ancestor_may_hold_it_and_nobody_else_does() {
+        const HOLDS: Option<bool> = Some(true);
+        const FREE: Option<bool> = Some(false);
+        for (ancestors, somebody_else, expected) in [
+            (&[][..], false, false),
+            (&[FREE, FREE][..], false, false),
+            (&[FREE, HOLDS][..], false, true),
+            (&[HOLDS][..], true, true),
+            (&[FREE, None][..], false, true),
+            (&[FREE, None][..], true, false),
+            (&[None, HOLDS][..], true, true),
+        ] {
+            assert_eq!(is_inherited(ancestors, || somebody_else), expected, "{ancestors:?}, {somebody_else}");
+        }
+    }
 }

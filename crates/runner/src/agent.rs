@@ -4,6 +4,7 @@
 use crate::backend::Call;
 use crate::transport::Transport;
 use cycle::AgentEnd;
+use proc::sandbox::Sandbox;
 use proc::{Output, Piped, Spec, Stdin, Terminal};
 use serde_json::json;
 use std::path::Path;
@@ -20,6 +21,8 @@ const READ: usize = 64 * 1024;
 const PIPES_HELD: Duration = Duration::from_millis(200);
 /// Messages waiting for an agent that does not read; more are refused.
 const MESSAGES_MAX: usize = 32;
+/// An agent that reads all of its input before its first word speaks this soon after the end of it.
+const AFTER_INPUT: Duration = Duration::from_secs(5);
 /// A deadline that is noticed this much too late was slept through: this process was stopped, or the machine
 /// was. The agent has not been heard in that time, which is not the same as silent.
 const SLEPT: Duration = Duration::from_millis(250);
@@ -29,6 +32,8 @@ const SLEPT: Duration = Duration::from_millis(250);
 pub(crate) struct Bounds {
     /// Silence.
     pub idle: Duration,
+    /// Until the first byte, of an agent that would speak at once; there is another way to start it.
+    pub first_word: Option<Duration>,
     /// After its last result and the end of its input an agent has nothing left to do.
     pub leave: Duration,
     /// Between asking an agent to end and killing it and all it started.
@@ -43,6 +48,7 @@ impl Bounds {
     pub(crate) fn with_idle(idle: Duration) -> Self {
         Self {
             idle,
+            first_word: None,
             leave: Duration::from_secs(10),
             grace: Duration::from_secs(5),
             bytes: 256 * 1024 * 1024,
@@ -73,6 +79,10 @@ pub(crate) struct Running {
     noise: u64,
     bounds: Bounds,
     silent_at: Instant,
+    /// Nothing was heard of it yet, and there is another way to start it.
+    on_trial: bool,
+    /// Its input was ended early, because it said nothing while it might still read.
+    hushed: bool,
     leave_by: Option<Instant>,
     /// Decided; the process only has to be stopped.
     ending: Option<AgentEnd>,
@@ -101,7 +111,14 @@ impl Voice {
 
 impl Running {
     /// Starts it and gives it the prompt. A call that does not talk has the prompt among its arguments.
-    pub(crate) fn start(program: &Path, call: Call, cwd: &Path, prompt: &str, bounds: Bounds) -> Result<Self, String> {
+    pub(crate) fn start(
+        program: &Path,
+        call: Call,
+        cwd: &Path,
+        prompt: &str,
+        bounds: Bounds,
+        sandbox: Option<&Sandbox>,
+    ) -> Result<Self, String> {
         let spec = Spec {
             program: program.into(),
             args: call.args,
@@ -113,12 +130,12 @@ impl Running {
         };
         let (child, stdin, out) = match call.transport {
             Transport::Pipe => {
-                let mut child = Piped::spawn(spec).map_err(|error| error.to_string())?;
+                let mut child = Piped::start(spec, sandbox).map_err(|error| error.to_string())?;
                 let (stdin, out) = child.take_pipes().ok_or("the agent has no pipes")?;
                 (child, Some(stdin), Voice::Pipe(out))
             }
             Transport::Terminal => {
-                let (child, terminal) = Piped::on_terminal(spec).map_err(|error| error.to_string())?;
+                let (child, terminal) = Piped::on_terminal(spec, sandbox).map_err(|error| error.to_string())?;
                 (child, None, Voice::Terminal(terminal))
             }
         };
@@ -133,6 +150,8 @@ impl Running {
             noise: 0,
             bounds,
             silent_at: Instant::now() + bounds.idle,
+            on_trial: false,
+            hushed: false,
             leave_by: None,
             ending: None,
             closed: false,
@@ -142,6 +161,10 @@ impl Running {
             tokio::spawn(feed(stdin, receiver));
             running.messages = Some(sender);
             running.say(prompt);
+        }
+        if let Some(first) = bounds.first_word {
+            running.on_trial = true;
+            running.silent_at = Instant::now() + first.min(bounds.idle);
         }
         Ok(running)
     }
@@ -157,6 +180,16 @@ impl Running {
         let line = json!({"type": "user", "message": {"role": "user", "content": content}});
         self.silent_at = Instant::now() + self.bounds.idle;
         self.messages.as_ref().is_some_and(|sender| sender.try_send(format!("{line}\n").into_bytes()).is_ok())
+    }
+
+    /// No more messages; it may work as long as it likes.
+    pub(crate) fn end_messages(&mut self) {
+        self.messages = None;
+    }
+
+    /// Whether it spoke only when its input had ended.
+    pub(crate) fn was_hushed(&self) -> bool {
+        self.hushed
     }
 
     pub(crate) fn close_input(&mut self) {
@@ -222,6 +255,7 @@ impl Running {
         match read {
             Ok(Ok(count @ 1..)) => {
                 self.total += count as u64;
+                self.on_trial = false;
                 self.silent_at = Instant::now() + self.bounds.idle;
                 self.keep(&chunk);
             }
@@ -233,10 +267,18 @@ impl Running {
     /// Nothing came until the deadline.
     fn late(&mut self, deadline: Instant, now: Instant) {
         if now > deadline + SLEPT {
-            self.silent_at = now + self.bounds.idle;
+            let patience = self.bounds.first_word.filter(|_| self.on_trial).unwrap_or(self.bounds.idle);
+            self.silent_at = now + patience;
             self.leave_by = self.leave_by.map(|_| now + self.bounds.leave);
         } else if self.leave_by.is_some_and(|leave| leave <= now) {
             self.ending = Some(AgentEnd::Lingered);
+        } else if self.on_trial && !self.last_words().trim().is_empty() {
+            // It complains, or tells of its start: that is not nothing.
+            self.on_trial = false;
+            self.silent_at = now + self.bounds.idle;
+        } else if self.on_trial && self.messages.take().is_some() {
+            self.hushed = true;
+            self.silent_at = now + AFTER_INPUT.min(self.bounds.idle);
         } else {
             self.ending = Some(AgentEnd::Silent);
         }

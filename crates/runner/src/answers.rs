@@ -46,7 +46,7 @@ fn take(place: &Path) -> Option<String> {
 }
 
 /// The run that holds the folder's lock, as its holder wrote it.
-fn live_run(owner: &str) -> Option<&str> {
+pub fn live_run(owner: &str) -> Option<&str> {
     owner.rsplit_once("run ").map(|(_, id)| id.trim()).filter(|id| !id.is_empty())
 }
 

@@ -4,7 +4,7 @@
 use crate::command::on_path;
 use crate::settings::{OutputFormat, Settings};
 use crate::thinking;
-use crate::transport::Transport;
+use crate::transport::{Known, Transport};
 use crate::{Auth, Reasoning};
 use cycle::Start;
 use proc::Env;
@@ -18,8 +18,7 @@ pub struct Backend {
     pub program: PathBuf,
     /// Words before the flags.
     pub leading: Vec<OsString>,
-    /// Known for not working without a terminal.
-    pub needs_terminal: bool,
+    pub known: Known,
 }
 
 const BUILTIN: &str = "builtin";
@@ -35,22 +34,27 @@ pub enum BackendError {
 
 /// `auto` takes `claude` on PATH first and the built-in agent where there is none.
 pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
-    let other =
-        |name: &str, program| Backend { name: name.into(), program, leading: Vec::new(), needs_terminal: false };
-    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned()) };
-    let claude = || {
-        let program = on_path(CLAUDE, path)?;
-        let needs_terminal = !is_us(&program, exe);
-        Some(Backend { needs_terminal, ..other(CLAUDE, program) })
+    let known = |program: &Path, else_known| {
+        let ours = is_us(program, exe) && program.file_name() == Some(OsStr::new(CLAUDE));
+        if ours { Known::Ours } else { else_known }
     };
+    let other = |name: &str, program: PathBuf, else_known| {
+        let known = known(&program, else_known);
+        Backend { name: name.into(), program, leading: Vec::new(), known }
+    };
+    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned(), Known::Ours) };
+    let claude = |else_known| Some(other(CLAUDE, on_path(CLAUDE, path)?, else_known));
     match wish {
-        "auto" => Ok(claude().unwrap_or_else(builtin)),
+        "auto" => Ok(claude(Known::Nothing).unwrap_or_else(builtin)),
         BUILTIN => Ok(builtin()),
-        CLAUDE => claude().ok_or(BackendError::NoClaude),
+        // Whoever names it gets what is said of it: that it wants a terminal.
+        CLAUDE => claude(Known::WantsTerminal).ok_or(BackendError::NoClaude),
         given => {
             let here = given.contains('/').then(|| cwd.join(given)).filter(|program| program.is_file());
             let found = here.or_else(|| on_path(given, path).filter(|_| !given.contains('/')));
-            found.map(|program| other(given, program)).ok_or_else(|| BackendError::NoProgram(given.into()))
+            found
+                .map(|program| other(given, program, Known::Nothing))
+                .ok_or_else(|| BackendError::NoProgram(given.into()))
         }
     }
 }
@@ -95,9 +99,9 @@ pub(crate) fn needs_file(format: OutputFormat, transport: Transport, prompt: &st
 const TERM: &str = "xterm-256color";
 
 impl Backend {
-    /// Only our own agent knows our flags: built in, or as the `claude` that links to it.
+    /// Only our own agent knows our flags: built in, or under a name that links to it.
     pub fn is_ours(&self) -> bool {
-        self.name == BUILTIN || self.name == CLAUDE && !self.needs_terminal
+        self.known == Known::Ours
     }
 
     /// For an iteration. `prompt` is used where it has to be an argument.

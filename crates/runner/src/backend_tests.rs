@@ -123,16 +123,17 @@ fn seed_001_auto_takes_claude_first() {
 }
 
 #[test]
-fn seed_001_claude_by_name_gets_a_terminal_unless_it_is_this_program() {
+fn seed_001_claude_by_name_wants_a_terminal_and_the_one_that_is_found_is_tried_on_pipes() {
     let dir = tempfile::tempdir().unwrap();
     let exe = dir.path().join("ralph");
     std::fs::write(&exe, "#!/bin/sh\n").unwrap();
     std::fs::set_permissions(&exe, std::fs::Permissions::from_mode(0o755)).unwrap();
     let claude = dir.path().join("claude");
-    let needs = |wish: &str| choose(wish, &exe, dir.path(), dir.path().as_os_str()).unwrap().needs_terminal;
+    let known = |wish: &str| choose(wish, &exe, dir.path(), dir.path().as_os_str()).unwrap().known;
     std::fs::copy(&exe, &claude).unwrap();
-    assert_eq!(["auto", "claude", "builtin", "./claude", "ralph"].map(needs), [true, true, false, false, false]);
+    let expected = [Known::Nothing, Known::WantsTerminal, Known::Ours, Known::Nothing, Known::Nothing];
+    assert_eq!(["auto", "claude", "builtin", "./claude", "ralph"].map(known), expected);
     std::fs::remove_file(&claude).unwrap();
     std::os::unix::fs::symlink(&exe, &claude).unwrap();
-    assert_eq!(["auto", "claude"].map(needs), [false, false]);
+    assert_eq!(["auto", "claude"].map(known), [Known::Ours; 2]);
 }

@@ -5,12 +5,12 @@ use crate::checks::{self, Check};
 use crate::git::{Git, Snapshot};
 use crate::job::{Job, Sink};
 use crate::record::Recorder;
-use crate::transport::Need;
+use crate::transport::Footing;
 use crate::{
     Lock, LockError, RunsError, SandboxWish, answers, direnv, prompt, rehearsal, replay, resets, runs, summary,
 };
 use cycle::{
-    AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Report, Resumed,
+    AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Price, Report, Resumed,
     RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
 };
 use proc::Env;
@@ -105,12 +105,19 @@ async fn until(wake: Option<u64>) {
     }
 }
 
-/// An agent that is not ours starts its commands by itself.
-fn unconfined(job: &Job) -> Option<String> {
-    if job.settings.sandbox == SandboxWish::Off {
-        return Some("no sandbox".into());
+/// What holds the agent, and what nothing holds. An agent that is not ours starts its commands by itself, so
+/// all of it is held.
+fn holding(job: &Job) -> (Option<String>, Option<String>) {
+    let level = job.settings.sandbox.name();
+    match (job.settings.sandbox, &job.held) {
+        (SandboxWish::Off, _) => (None, Some("no sandbox".into())),
+        (_, Some(_)) => (Some(format!("{level}, around the whole agent")), None),
+        (_, None) if job.backend.is_ours() => (Some(format!("{level}, around its commands")), None),
+        (_, None) => {
+            let open = format!("the sandbox holds checks, but not the commands of {}", job.backend.name);
+            (None, Some(open))
+        }
     }
-    (!job.backend.is_ours()).then(|| format!("the sandbox holds checks, but not the commands of {}", job.backend.name))
 }
 
 struct Body<'a> {
@@ -125,8 +132,10 @@ struct Body<'a> {
     wake: Option<u64>,
     run: String,
     before: Option<Snapshot>,
-    /// Of a terminal.
-    need: Need,
+    /// How the agent is spoken with.
+    footing: Footing,
+    /// It says nothing before the end of its input, so that comes at once.
+    reads_all: bool,
     _lock: Lock,
 }
 
@@ -140,15 +149,15 @@ impl<'a> Body<'a> {
         };
         let owner = format!("process {}, run {run}", std::process::id());
         let lock = Lock::take(&job.folder, &owner)?;
-        let (memory, torn) = match &job.resume {
+        let (memory, torn, known_backend) = match &job.resume {
             Some(id) => {
-                let info = runs::load(&job.folder, id)?;
+                let info = runs::load_priced(&job.folder, id, job.price)?;
                 if info.memory.verdict.as_ref().is_some_and(|verdict| verdict.verdict == VerdictKind::Done) {
                     return Err(RunError::AlreadyDone(id.clone()));
                 }
-                (info.memory, info.torn)
+                (info.memory, info.torn, info.start.map(|start| start.backend))
             }
-            None => (Memory::default(), None),
+            None => (Memory::default(), None, None),
         };
         let sources = prompt::read(&job.folder, &job.settings).map_err(|error| RunError::Prompt(error.to_string()))?;
         let mut env = job.env.clone();
@@ -168,6 +177,7 @@ impl<'a> Body<'a> {
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let state = State::new(plan, memory, today, tree, now());
         let title = prompt::title(&sources, &job.folder.root().display().to_string());
+        let (sandbox, unconfined) = holding(&job);
         let started = RunStarted {
             schema: SCHEMA,
             run: run.clone(),
@@ -178,8 +188,13 @@ impl<'a> Body<'a> {
             limits: job.settings.limits(),
             checks: checks.iter().map(|check| check.command.clone()).collect(),
             resumed,
-            unconfined: unconfined(&job),
+            sandbox,
+            unconfined,
+            flags: job.flags.clone(),
         };
+        // What was found out of one agent says nothing of another.
+        let found = state.memory().transport.filter(|_| known_backend.as_ref() == Some(&job.backend.name));
+        let footing = Footing::new(job.backend.known, job.settings.pty_mode, found);
         let doing = Doing::Nothing;
         let mut body = Self {
             job,
@@ -193,11 +208,14 @@ impl<'a> Body<'a> {
             wake: None,
             run,
             before: None,
-            need: Need::default(),
+            footing,
+            reads_all: false,
             _lock: lock,
         };
         body.tell(EventKind::RunStarted(Box::new(started)));
-        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning) {
+        let uncommitted = body.job.settings.commit && body.git.is_none();
+        let uncommitted = uncommitted.then(|| "nothing is committed: this folder is no git repository".to_owned());
+        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning).chain(uncommitted) {
             body.tell(EventKind::Warning { iteration: None, text });
         }
         Ok((body, torn.map_or(Input::Start, Input::Recovered)))

@@ -28,6 +28,11 @@ impl Folder {
         self.ralph().join("prompt.md")
     }
 
+    /// The todo list: the one that is wished for, or the usual one.
+    pub fn find_todo(&self, wished: Option<&Path>) -> PathBuf {
+        wished.map_or_else(|| self.todo(), |wished| self.root().join(wished))
+    }
+
     pub fn todo(&self) -> PathBuf {
         self.ralph().join("todo.md")
     }

@@ -1,8 +1,8 @@
 //! What a run is given from outside.
 
 use crate::backend::Backend;
-use crate::{Folder, Rehearsal, Settings};
-use cycle::LoopEvent;
+use crate::{Folder, Held, Rehearsal, Settings};
+use cycle::{LoopEvent, Price};
 use jiff::tz::TimeZone;
 use proc::Env;
 use proc::sandbox::Rules;
@@ -38,6 +38,8 @@ pub struct Job {
     pub env: Env,
     /// What checks may do: they execute what agents wrote.
     pub rules: Option<Rules>,
+    /// The box around an agent that is not ours; our own shuts in its commands itself.
+    pub held: Option<Held>,
     /// To be said when the run begins.
     pub warnings: Vec<String>,
     /// Days begin and clocks count here.
@@ -46,6 +48,10 @@ pub struct Job {
     pub resume: Option<String>,
     /// Somebody is there to answer questions.
     pub attended: bool,
+    /// What was given as flags, by key, for whoever goes on with this run.
+    pub flags: serde_json::Map<String, serde_json::Value>,
+    /// What messages cost before an agent says so.
+    pub price: Price,
     /// What is to go wrong, where this is only a rehearsal.
     pub rehearsal: Option<Rehearsal>,
 }

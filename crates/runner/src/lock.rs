@@ -4,9 +4,11 @@
 use crate::Folder;
 use crate::files;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Held until dropped.
 #[derive(Debug)]
@@ -24,6 +26,9 @@ pub enum LockError {
 
 /// What is said of an owner fits a line.
 const OWNER_MAX: u64 = 200;
+/// Whoever only looks holds the lock for a moment: it is asked for again until then.
+const PATIENCE: Duration = Duration::from_millis(300);
+const ASK_AGAIN: Duration = Duration::from_millis(20);
 
 impl Lock {
     pub fn take(folder: &Folder, owner: &str) -> Result<Self, LockError> {
@@ -31,20 +36,32 @@ impl Lock {
         let fail = |source: std::io::Error| LockError::Io { file: path.clone(), source };
         files::private_dir(&folder.ralph()).map_err(fail)?;
         let mut file = files::shared(&path).map_err(fail)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                let mut owner = String::new();
-                // Unreadable owners are still owners.
-                let _ = file.take(OWNER_MAX).read_to_string(&mut owner);
-                return Err(LockError::Held { owner: owner.trim().to_owned() });
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(ASK_AGAIN),
+                Err(Errno::WOULDBLOCK) => return Err(LockError::Held { owner: named(file) }),
+                Err(error) => return Err(fail(error.into())),
             }
-            Err(error) => return Err(fail(error.into())),
         }
-        let named = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(owner.as_bytes()));
-        named.map_err(fail)?;
+        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(owner.as_bytes()));
+        written.map_err(fail)?;
         Ok(Self { _file: file })
     }
+
+    /// Who is at work in this folder, where somebody is. Nothing is made or kept.
+    pub fn holder(folder: &Folder) -> Option<String> {
+        let file = files::existing(&folder.lock()).ok()?;
+        matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(Errno::WOULDBLOCK)).then(|| named(file))
+    }
+}
+
+fn named(file: File) -> String {
+    let mut owner = String::new();
+    // Unreadable owners are still owners.
+    let _ = file.take(OWNER_MAX).read_to_string(&mut owner);
+    owner.trim().to_owned()
 }
 
 #[cfg(test)]
@@ -55,11 +72,14 @@ mod tests {
     fn adversary_48_the_second_is_told_who_the_first_is_and_a_stale_lock_is_free() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::new(dir.path());
+        assert_eq!(Lock::holder(&folder), None);
         let first = Lock::take(&folder, "process 1, run a").unwrap();
+        assert_eq!(Lock::holder(&folder).as_deref(), Some("process 1, run a"));
         let error = Lock::take(&folder, "process 2").unwrap_err().to_string();
         assert!(error.contains("process 1, run a"), "{error}");
         drop(first);
         std::fs::write(folder.lock(), "process 99999999, left behind").unwrap();
+        assert_eq!(Lock::holder(&folder), None);
         Lock::take(&folder, "process 3").unwrap();
     }
 

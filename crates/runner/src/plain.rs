@@ -3,9 +3,10 @@
 use crate::Sink;
 use cycle::amounts::{clock, count, duration, usd};
 use cycle::{CheckFinished, EventKind, LoopEvent, Outcome, Question, Receipt, Speech, TodoItem, TodoState, ToolCall};
-use cycle::{ToolResult, Verdict, clean};
+use cycle::{ToolResult, Verbatim, Verdict, clean};
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 
 /// What a line shows of a tool's argument, and of a failed result.
 const SHOWN: usize = 100;
@@ -16,6 +17,8 @@ const OPEN_MAX: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
     folder: String,
+    /// The folder was told by the loop, and not by an agent.
+    placed: bool,
     most: u32,
     /// Names of the calls that run, by id.
     open: HashMap<String, String>,
@@ -25,12 +28,22 @@ pub(crate) struct Plain {
     wait: Option<(u64, u64)>,
 }
 
+/// Upwards: a wait of two seconds is still one a millisecond after it began.
+fn whole_seconds(ms: u64) -> u64 {
+    ms.div_ceil(1000).saturating_mul(1000)
+}
+
 /// A wait is spoken of again when this much of it is left: often at its end, seldom before.
 const COUNTDOWN_MS: [u64; 8] = [10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000];
 /// Before that, once in so long.
 const COUNTDOWN_EVERY_MS: u64 = 3_600_000;
 
 impl Plain {
+    /// For logs that do not say where they were made.
+    fn within(folder: &Path) -> Self {
+        Self { folder: format!("{}/", folder.display()), ..Self::default() }
+    }
+
     /// How long a wait still lasts, where it is time to say so.
     pub(crate) fn countdown(&mut self, now: u64) -> Option<String> {
         let (until, before) = self.wait?;
@@ -52,12 +65,15 @@ impl Plain {
         let text = match &event.kind {
             EventKind::RunStarted(start) => {
                 self.folder = format!("{}/", start.folder);
+                self.placed = true;
                 self.most = start.limits.iterations;
                 let again = start.resumed.as_ref().map_or(String::new(), |resumed| {
-                    format!(", going on after {} iterations and {}", resumed.iterations, usd(resumed.cost_usd))
+                    format!(", going on after {} and {}", iterations(resumed.iterations), usd(resumed.cost_usd))
                 });
-                let unconfined = start.unconfined.as_ref().map_or(String::new(), |words| format!(" · {words}"));
-                let agent = format!("{} {}{unconfined}", start.backend, start.model);
+                let held = start.sandbox.as_ref().map(|words| format!(" · sandbox: {words}"));
+                let open = start.unconfined.as_ref().map(|words| format!(" · {words}"));
+                let held: String = held.into_iter().chain(open).collect();
+                let agent = format!("{} {}{held}", start.backend, start.model);
                 format!("ralph ▸ {} · run {} · {agent}{again}", start.title, start.run)
             }
             EventKind::IterationStarted(start) => {
@@ -75,7 +91,7 @@ impl Plain {
             EventKind::Todo { items } => return self.todo(items).into_iter().collect(),
             EventKind::CheckFinished(check) => check_lines(check),
             EventKind::Waiting { until, reason, .. } => {
-                format!("  waits {}: {reason}", clock(until.saturating_sub(event.at)))
+                format!("  waits {}: {reason}", clock(whole_seconds(until.saturating_sub(event.at))))
             }
             EventKind::Paused => "  paused".into(),
             EventKind::Resumed => "  going on".into(),
@@ -85,9 +101,21 @@ impl Plain {
             EventKind::IterationEnded { iteration, receipt } => receipt_lines(*iteration, receipt),
             EventKind::Warning { text, .. } => format!("  ! {text}"),
             EventKind::Verdict(verdict) => verdict_lines(verdict),
+            EventKind::Agent { line, .. } if !self.placed => {
+                self.place(line);
+                return Vec::new();
+            }
             _ => return Vec::new(),
         };
         text.lines().map(harmless).collect()
+    }
+
+    /// Logs of other loops begin with an agent that says where it is.
+    fn place(&mut self, line: &Verbatim) {
+        let event = line.value();
+        if let Some(folder) = event["cwd"].as_str().filter(|folder| event["type"] == "system" && folder.len() > 1) {
+            self.folder = format!("{}/", folder.trim_end_matches('/'));
+        }
     }
 
     fn call(&mut self, call: &ToolCall) -> String {
@@ -190,12 +218,13 @@ fn verdict_lines(verdict: &Verdict) -> String {
     let question = verdict.question.as_ref().map_or(String::new(), |question| {
         format!("\n{}\nAnswer with: ralph answer \"…\", then: ralph resume", indented(&question.text))
     });
-    let iterations = match verdict.iterations {
-        1 => "1 iteration".to_owned(),
-        count => format!("{count} iterations"),
-    };
-    let spent = format!("{iterations} · {} · {}", usd(verdict.cost_usd), clock(verdict.elapsed_ms));
+    let (cost, time) = (usd(verdict.cost_usd), clock(verdict.elapsed_ms));
+    let spent = format!("{} · {cost} · {time}", iterations(verdict.iterations));
     format!("\n{}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
+}
+
+fn iterations(count: u32) -> String {
+    if count == 1 { "1 iteration".to_owned() } else { format!("{count} iterations") }
 }
 
 /// Without blanks at the end, and without anything that a terminal would obey.
@@ -212,6 +241,11 @@ pub struct PlainSink<W> {
 impl<W: Write> PlainSink<W> {
     pub fn new(out: W) -> Self {
         Self { out, plain: Plain::default() }
+    }
+
+    /// For recordings that may not say where they were made.
+    pub fn within(out: W, folder: &Path) -> Self {
+        Self { out, plain: Plain::within(folder) }
     }
 
     fn write(&mut self, line: &str) {

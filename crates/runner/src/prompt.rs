@@ -32,7 +32,7 @@ pub(crate) struct SourceError {
 }
 
 pub(crate) fn read(folder: &Folder, settings: &Settings) -> Result<Sources, SourceError> {
-    let todo = settings.todo.as_ref().map_or_else(|| folder.todo(), |todo| folder.root().join(todo));
+    let todo = folder.find_todo(settings.todo.as_deref());
     let goal = settings.goal.as_ref().map(|goal| folder.root().join(goal));
     Ok(Sources {
         prompt: folder.find_prompt(settings.prompt.as_deref()).map(|file| text(&file)).transpose()?,

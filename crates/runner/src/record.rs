@@ -26,13 +26,16 @@ impl Recorder {
     /// `stamp` names the logs; `id` the run.
     pub(crate) fn open(folder: &Folder, id: &str, stamp: &str) -> io::Result<Self> {
         private_dir(&folder.run(id))?;
+        let goes_on = folder.events(id).exists();
         let events = open_events(&folder.events(id))?;
         let ralph = folder.ralph();
+        let raw = ralph.join("events.log");
         Ok(Self {
             folder: folder.clone(),
             stamp: stamp.to_owned(),
             events,
-            raw: fresh(&ralph.join("events.log")).ok(),
+            // The log of one run, however often it goes on.
+            raw: if goes_on { append(&raw) } else { fresh(&raw) }.ok(),
             run_log: append(&ralph.join(format!("run_{stamp}.log"))).ok(),
             iteration_log: None,
             plain: Plain::default(),
@@ -128,6 +131,9 @@ mod tests {
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":4,\"ty").unwrap();
         Recorder::open(&folder, "r", "s").unwrap().event(&paused, false);
+        assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
+        Recorder::open(&folder, "another", "s").unwrap();
+        assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "");
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().last(), Some(paused.to_line().as_str()), "{text}");
         let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());

@@ -1,7 +1,7 @@
 //! A recording back into events: our own, or the agent lines that other loops log, one a line or pretty
 //! printed. A torn or broken piece is stepped over.
 
-use cycle::{EventKind, Listener, LoopEvent, Verbatim};
+use cycle::{EventKind, Listener, LoopEvent, Price, Verbatim};
 use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ pub enum ReplayError {
 }
 
 /// Gives every event of a recording to `each`, with what is derived from agents' lines in its place.
-pub fn replay(file: &Path, mut each: impl FnMut(&LoopEvent)) -> Result<(), ReplayError> {
+pub fn replay(file: &Path, price: Price, mut each: impl FnMut(&LoopEvent)) -> Result<(), ReplayError> {
     let bytes = std::fs::read(file).map_err(|source| ReplayError::Read { file: file.into(), source })?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut player = Player { listener: Listener::new(1), at: 0 };
+    let mut player = Player { listener: Listener::priced(1, "", price), price, at: 0 };
     let mut count = 0;
     for piece in pieces(&text) {
         let event = LoopEvent::parse(piece).unwrap_or_else(|_| player.foreign(piece));
@@ -29,6 +29,7 @@ pub fn replay(file: &Path, mut each: impl FnMut(&LoopEvent)) -> Result<(), Repla
 
 struct Player {
     listener: Listener,
+    price: Price,
     at: u64,
 }
 
@@ -47,7 +48,9 @@ impl Player {
     fn play(&mut self, event: &LoopEvent, each: &mut impl FnMut(&LoopEvent)) {
         self.at = event.at;
         match &event.kind {
-            EventKind::IterationStarted(start) => self.listener = Listener::new(start.iteration),
+            EventKind::IterationStarted(start) => {
+                self.listener = Listener::priced(start.iteration, &start.model, self.price);
+            }
             EventKind::IterationEnded { .. } => {
                 for derived in self.listener.end() {
                     each(&derived.at(event.at));
@@ -97,7 +100,7 @@ mod tests {
         let file = dir.path().join("log");
         std::fs::write(&file, text).unwrap();
         let mut kinds = Vec::new();
-        let read = replay(&file, |event| {
+        let read = replay(&file, cycle::unpriced, |event| {
             assert!(!event.to_line().contains('\n'), "an event is one line");
             let value: serde_json::Value = serde_json::from_str(&event.to_line()).unwrap();
             kinds.push(value["type"].as_str().unwrap().to_owned());

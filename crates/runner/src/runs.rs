@@ -3,7 +3,9 @@
 use crate::Folder;
 use crate::record;
 use crate::replay::spoken;
-use cycle::{AgentEnd, Changes, EventKind, Listener, LoopEvent, Memory, Receipt, Report, RunStarted};
+use cycle::{
+    AgentEnd, Changes, EventKind, IterationStarted, Listener, LoopEvent, Memory, Price, Receipt, Report, RunStarted,
+};
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +29,7 @@ pub enum RunsError {
 pub struct RunInfo {
     pub id: String,
     pub started: u64,
+    /// The last one: a run that went on began more than once.
     pub start: Option<RunStarted>,
     pub memory: Memory,
     pub receipts: Vec<(u32, Receipt)>,
@@ -61,12 +64,17 @@ fn is_agent_line(line: &str) -> bool {
 }
 
 pub fn load(folder: &Folder, id: &str) -> Result<RunInfo, RunsError> {
+    load_priced(folder, id, cycle::unpriced)
+}
+
+/// With what an iteration that never ended cost until then.
+pub(crate) fn load_priced(folder: &Folder, id: &str, price: Price) -> Result<RunInfo, RunsError> {
     let file = folder.events(id);
     let bytes = std::fs::read(&file).map_err(|source| RunsError::Io { file, source })?;
     let text = String::from_utf8_lossy(&bytes);
     let mut info =
         RunInfo { id: id.into(), started: 0, start: None, memory: Memory::default(), receipts: Vec::new(), torn: None };
-    let mut open: Option<(u32, Vec<&str>)> = None;
+    let mut open: Option<(IterationStarted, Vec<&str>)> = None;
     for line in text.lines() {
         if is_agent_line(line) {
             if let Some((_, lines)) = &mut open {
@@ -76,11 +84,13 @@ pub fn load(folder: &Folder, id: &str) -> Result<RunInfo, RunsError> {
         }
         let Ok(event) = LoopEvent::parse(line) else { continue };
         match &event.kind {
-            EventKind::RunStarted(start) if info.start.is_none() => {
-                info.started = event.at;
+            EventKind::RunStarted(start) => {
+                if info.start.is_none() {
+                    info.started = event.at;
+                }
                 info.start = Some((**start).clone());
             }
-            EventKind::IterationStarted(start) => open = Some((start.iteration, Vec::new())),
+            EventKind::IterationStarted(start) => open = Some((start.clone(), Vec::new())),
             EventKind::IterationEnded { iteration, receipt } => {
                 open = None;
                 info.receipts.push((*iteration, (**receipt).clone()));
@@ -89,14 +99,14 @@ pub fn load(folder: &Folder, id: &str) -> Result<RunInfo, RunsError> {
         }
         info.memory.fold(&event);
     }
-    info.torn = open.map(|(iteration, lines)| Box::new(torn(iteration, &lines)));
+    info.torn = open.map(|(start, lines)| Box::new(torn(&start, &lines, price)));
     Ok(info)
 }
 
 /// What was heard of an iteration that was cut off with us. An answer stands only as the last word: a turn
 /// that had begun behind it is lost.
-fn torn(iteration: u32, lines: &[&str]) -> Report {
-    let mut listener = Listener::new(iteration);
+fn torn(start: &IterationStarted, lines: &[&str], price: Price) -> Report {
+    let mut listener = Listener::priced(start.iteration, &start.model, price);
     let mut answered = false;
     for line in lines {
         if let Ok(LoopEvent { kind: EventKind::Agent { line, .. }, .. }) = LoopEvent::parse(line) {

@@ -41,6 +41,9 @@ pub struct Settings {
     pub permissions: String,
     pub sandbox: SandboxWish,
     pub tools: Option<String>,
+    /// Credentials in the environment that an agent of somebody else's needs itself.
+    pub keep_env: Vec<String>,
+    #[serde(deserialize_with = "one_or_more")]
     pub check: Vec<String>,
     #[serde(deserialize_with = "a_span")]
     pub check_time: Duration,
@@ -58,6 +61,10 @@ pub struct Settings {
     pub on_question: QuestionWish,
     pub stuck: bool,
     pub summarise_every: u32,
+    /// When done, wait for new work and start again.
+    pub watch: bool,
+    pub json: bool,
+    pub no_tui: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -168,6 +175,7 @@ impl Default for Settings {
             permissions: "bypass".into(),
             sandbox: SandboxWish::Workspace,
             tools: None,
+            keep_env: Vec::new(),
             check: Vec::new(),
             check_time: Duration::from_mins(10),
             commit: false,
@@ -181,6 +189,9 @@ impl Default for Settings {
             on_question: QuestionWish::Stop,
             stuck: true,
             summarise_every: plan.summarise_every,
+            watch: false,
+            json: false,
+            no_tui: false,
         }
     }
 }
@@ -191,8 +202,27 @@ pub enum SettingsError {
     Read { file: PathBuf, source: std::io::Error },
     #[error("{}: {why}", file.display())]
     Wrong { file: PathBuf, why: String },
+    #[error("{}: unknown key '{key}'", file.display())]
+    UnknownKey { file: PathBuf, key: String, known: Vec<String> },
     #[error("{0}")]
     Flags(String),
+}
+
+/// What is wrong with a key, in one line; the key's name stands on one of its own.
+fn one_line(error: &toml::de::Error) -> String {
+    error.to_string().trim().replace('\n', ", ")
+}
+
+/// Where a file cannot be read, without the picture of it.
+fn unreadable(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message().replace('\n', ", "))
+}
+
+/// The key that is none of ours, and those that are.
+fn unknown_key(message: &str) -> Option<(String, Vec<String>)> {
+    let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).map(str::to_owned);
+    Some((names.next()?, names.collect()))
 }
 
 impl Settings {
@@ -200,16 +230,17 @@ impl Settings {
     pub fn load(file: &Path, flags: toml::Table) -> Result<Self, SettingsError> {
         let wrong = |why: String| SettingsError::Wrong { file: file.into(), why };
         let mut table = match std::fs::read_to_string(file) {
-            Ok(text) => text.parse::<toml::Table>().map_err(|error| wrong(error.to_string()))?,
+            Ok(text) => text.parse::<toml::Table>().map_err(|error| wrong(unreadable(&text, &error)))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound || file.is_dir() => toml::Table::new(),
             Err(source) => return Err(SettingsError::Read { file: file.into(), source }),
         };
         // Judged on its own first: a message about the file must not be about a flag.
-        table.clone().try_into::<Self>().map_err(|error| wrong(error.to_string()))?;
+        table.clone().try_into::<Self>().map_err(|error| match unknown_key(error.message()) {
+            Some((key, known)) => SettingsError::UnknownKey { file: file.into(), key, known },
+            None => wrong(one_line(&error)),
+        })?;
         table.extend(flags);
-        // One line; the flag's name stands on one of its own.
-        let of_flags = |error: toml::de::Error| SettingsError::Flags(error.to_string().trim().replace('\n', ", "));
-        let settings: Self = table.try_into().map_err(of_flags)?;
+        let settings: Self = table.try_into().map_err(|error| SettingsError::Flags(one_line(&error)))?;
         settings.sensible().map_err(SettingsError::Flags)
     }
 
@@ -307,6 +338,19 @@ fn a_span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     span(&text).map_err(serde::de::Error::custom)
 }
 
+fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a command, or a list of them")]
+    enum Commands {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(match Commands::deserialize(from)? {
+        Commands::One(command) => vec![command],
+        Commands::More(commands) => commands,
+    })
+}
+
 fn some_span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     a_span(from).map(Some)
 }
@@ -327,12 +371,16 @@ mod tests {
         let settings = load("max = 5\nduration = \"4h\"\nbackend = \"claude\"", "max = 7\ncheck = [\"make\"]").unwrap();
         assert_eq!((settings.max, settings.duration), (7, Some(Duration::from_hours(4))));
         assert_eq!((settings.backend.as_str(), settings.check), ("claude", vec!["make".to_owned()]));
+        assert_eq!(load("check = \"make\"", "").unwrap().check, ["make"], "one needs no list");
     }
 
     #[test]
     fn mistakes_are_named() {
         for (text, flags, words) in [
-            ("mx = 5", "", "unknown field `mx`"),
+            ("mx = 5", "", "config.toml: unknown key 'mx'"),
+            ("max = \"x\"", "", "config.toml: invalid type: string \"x\", expected u32, in `max`"),
+            ("max = 3\n[check\n", "", "config.toml: line 2: unclosed table"),
+            ("check = 5", "", "config.toml: expected a command, or a list of them"),
             ("max = -1", "", "config.toml"),
             ("duration = \"soon\"", "", "is no span of time"),
             ("", "reasoning = \"much\"", "unknown variant `much`"),
@@ -342,6 +390,7 @@ mod tests {
             ("= 5", "", "config.toml"),
         ] {
             let error = load(text, flags).unwrap_err();
+            assert!(!error.contains('\n'), "{text} {flags}: {error}");
             assert!(error.contains(words), "{text} {flags}: {error}");
         }
     }

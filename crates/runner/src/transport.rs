@@ -2,52 +2,78 @@
 //!
 //! A pipe is better where it works: messages go in while the agent runs. A terminal is for agents that will
 //! not work without one: because it was asked for, because the agent is known for it by name, or because it
-//! was tried without and refused.
+//! was tried without and refused. An agent that says nothing at all on the one is tried on the other.
 
+pub(crate) use cycle::Transport;
 use cycle::{AgentEnd, Heard};
 
+/// What is known of a backend before it was ever started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transport {
-    Pipe,
-    Terminal,
+pub enum Known {
+    /// Our own agent: it works on pipes.
+    Ours,
+    /// Nothing: pipes are tried first.
+    Nothing,
+    /// It was named as one that wants a terminal.
+    WantsTerminal,
 }
 
 /// What this run has learnt about its agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Need {
-    #[default]
-    Unknown,
-    /// It refused to work on a pipe, and was started again on a terminal.
-    Tried,
-    Proven,
-    /// It works without, or a terminal did not help: none is tried again.
-    Refuted,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Footing {
+    /// Not tried yet.
+    First(Transport),
+    /// The other one did not work; it was started again on this.
+    Second(Transport),
+    /// It works, or the other one did not help: no more is tried.
+    Settled(Transport),
 }
 
 /// How one attempt went.
 pub(crate) struct Attempt<'a> {
-    pub transport: Transport,
     pub end: &'a AgentEnd,
     pub heard: &'a Heard,
     /// What it said that was no event, and on standard error.
     pub words: &'a str,
 }
 
-impl Need {
-    /// `known`: by configuration, or by the agent's name.
-    pub(crate) fn transport(self, known: bool) -> Transport {
-        if known || matches!(self, Self::Tried | Self::Proven) { Transport::Terminal } else { Transport::Pipe }
+impl Footing {
+    /// `terminal`: asked for. `before`: what an earlier part of this run found out.
+    pub(crate) fn new(known: Known, terminal: bool, before: Option<Transport>) -> Self {
+        match (known, before) {
+            _ if terminal => Self::Settled(Transport::Terminal),
+            (Known::Ours, _) => Self::Settled(Transport::Pipe),
+            (_, Some(found)) => Self::Second(found),
+            (Known::Nothing, None) => Self::First(Transport::Pipe),
+            (Known::WantsTerminal, None) => Self::First(Transport::Terminal),
+        }
     }
 
-    /// What follows from an attempt. From unknown to tried means: start it again.
+    pub(crate) fn transport(self) -> Transport {
+        let (Self::First(transport) | Self::Second(transport) | Self::Settled(transport)) = self;
+        transport
+    }
+
+    /// Whether an agent may be left early because it says nothing.
+    pub(crate) fn is_trial(self) -> bool {
+        matches!(self, Self::First(_))
+    }
+
+    /// What follows from an attempt. From first to second means: start it again.
     pub(crate) fn after(self, attempt: &Attempt) -> Self {
-        match (self, attempt.transport) {
-            (Self::Unknown, Transport::Pipe) if attempt.refuses() => Self::Tried,
-            (Self::Unknown, Transport::Pipe) if attempt.works() => Self::Refuted,
-            (Self::Tried, Transport::Terminal) if attempt.works() => Self::Proven,
-            (Self::Tried, Transport::Terminal) if *attempt.end != AgentEnd::Stopped => Self::Refuted,
-            (same, _) => same,
+        match self {
+            Self::First(on) if attempt.refuses(on) => Self::Second(other(on)),
+            Self::First(on) | Self::Second(on) if attempt.works() => Self::Settled(on),
+            Self::Second(on) if *attempt.end != AgentEnd::Stopped => Self::Settled(other(on)),
+            same => same,
         }
+    }
+}
+
+fn other(transport: Transport) -> Transport {
+    match transport {
+        Transport::Pipe => Transport::Terminal,
+        Transport::Terminal => Transport::Pipe,
     }
 }
 
@@ -60,11 +86,11 @@ impl Attempt<'_> {
         self.spoke() || *self.end == AgentEnd::Exited(0) && !self.words.trim().is_empty()
     }
 
-    /// It says that it wants a terminal, or it hangs without a word as some do without one.
-    fn refuses(&self) -> bool {
+    /// It says that it wants a terminal, or it hangs without a word as some do without one, and some on one.
+    fn refuses(&self, on: Transport) -> bool {
         match self.end {
             _ if self.spoke() => false,
-            AgentEnd::Exited(code) => *code != 0 && names_a_terminal(self.words),
+            AgentEnd::Exited(code) => on == Transport::Pipe && *code != 0 && names_a_terminal(self.words),
             AgentEnd::Silent => self.words.trim().is_empty(),
             _ => false,
         }
@@ -81,6 +107,8 @@ fn names_a_terminal(words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Footing::{First, Second, Settled};
+    use Transport::{Pipe, Terminal};
 
     fn heard(text: &str) -> Heard {
         let mut listener = cycle::Listener::new(1);
@@ -92,45 +120,55 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_from_other_failures() {
-        for (end, said, words, next) in [
-            (AgentEnd::Exited(1), "", "claude: stdin is not a terminal", Need::Tried),
-            (AgentEnd::Exited(2), "", "Error: the input device is not a TTY", Need::Tried),
-            (AgentEnd::Exited(1), "", "Raw mode is not supported on the current process.stdin", Need::Tried),
-            (AgentEnd::Silent, "", " \n", Need::Tried),
-            (AgentEnd::Silent, "", "loading", Need::Unknown),
-            (AgentEnd::Exited(1), "", "pretty determinate", Need::Unknown),
-            (AgentEnd::Exited(1), "", "", Need::Unknown),
-            (AgentEnd::Exited(1), RESULT, "not a tty", Need::Refuted),
-            (AgentEnd::Exited(0), "", "a plain answer about a tty", Need::Refuted),
-            (AgentEnd::Stopped, "", "", Need::Unknown),
-            (AgentEnd::Signalled(9), "", "tty", Need::Unknown),
+        for (on, end, said, words, next) in [
+            (Pipe, AgentEnd::Exited(1), "", "claude: stdin is not a terminal", Second(Terminal)),
+            (Pipe, AgentEnd::Exited(2), "", "Error: the input device is not a TTY", Second(Terminal)),
+            (Pipe, AgentEnd::Exited(1), "", "Raw mode is not supported on the current process.stdin", Second(Terminal)),
+            (Pipe, AgentEnd::Silent, "", " \n", Second(Terminal)),
+            (Pipe, AgentEnd::Silent, "", "loading", First(Pipe)),
+            (Pipe, AgentEnd::Exited(1), "", "pretty determinate", First(Pipe)),
+            (Pipe, AgentEnd::Exited(1), "", "", First(Pipe)),
+            (Pipe, AgentEnd::Exited(1), RESULT, "not a tty", Settled(Pipe)),
+            (Pipe, AgentEnd::Exited(0), "", "a plain answer about a tty", Settled(Pipe)),
+            (Pipe, AgentEnd::Stopped, "", "", First(Pipe)),
+            (Pipe, AgentEnd::Signalled(9), "", "tty", First(Pipe)),
+            (Terminal, AgentEnd::Silent, "", "", Second(Pipe)),
+            (Terminal, AgentEnd::Exited(1), "", "not a tty", First(Terminal)),
+            (Terminal, AgentEnd::Exited(1), RESULT, "", Settled(Terminal)),
         ] {
             let heard = heard(said);
-            let attempt = Attempt { transport: Transport::Pipe, end: &end, heard: &heard, words };
-            assert_eq!(Need::Unknown.after(&attempt), next, "{end:?} {said} {words}");
+            let attempt = Attempt { end: &end, heard: &heard, words };
+            assert_eq!(First(on).after(&attempt), next, "{on:?} {end:?} {said} {words}");
         }
     }
 
     #[test]
-    fn a_terminal_is_tried_once_and_kept_only_if_it_helps() {
+    fn the_other_is_tried_once_and_kept_only_if_it_helps() {
         let refusal = heard("");
         let result = heard(RESULT);
-        let on = |end, heard, words| Attempt { transport: Transport::Terminal, end, heard, words };
-        assert_eq!(Need::Tried.after(&on(&AgentEnd::Exited(1), &refusal, "not a tty")), Need::Refuted);
-        assert_eq!(Need::Tried.after(&on(&AgentEnd::Silent, &refusal, "")), Need::Refuted);
-        assert_eq!(Need::Tried.after(&on(&AgentEnd::Exited(0), &refusal, "plain words")), Need::Proven);
-        assert_eq!(Need::Tried.after(&on(&AgentEnd::Exited(1), &result, "")), Need::Proven);
-        assert_eq!(Need::Tried.after(&on(&AgentEnd::Stopped, &refusal, "")), Need::Tried);
-        let again = Attempt { transport: Transport::Pipe, ..on(&AgentEnd::Exited(1), &refusal, "not a tty") };
-        assert_eq!(Need::Refuted.after(&again), Need::Refuted);
-        for (need, known, transport) in [
-            (Need::Unknown, false, Transport::Pipe),
-            (Need::Refuted, false, Transport::Pipe),
-            (Need::Tried, false, Transport::Terminal),
-            (Need::Proven, false, Transport::Terminal),
-            (Need::Refuted, true, Transport::Terminal),
+        let after = |end, heard, words| Second(Terminal).after(&Attempt { end, heard, words });
+        assert_eq!(after(&AgentEnd::Exited(1), &refusal, "not a tty"), Settled(Pipe));
+        assert_eq!(after(&AgentEnd::Silent, &refusal, ""), Settled(Pipe));
+        assert_eq!(after(&AgentEnd::Exited(0), &refusal, "plain words"), Settled(Terminal));
+        assert_eq!(after(&AgentEnd::Exited(1), &result, ""), Settled(Terminal));
+        assert_eq!(after(&AgentEnd::Stopped, &refusal, ""), Second(Terminal));
+        let again = Attempt { end: &AgentEnd::Exited(1), heard: &refusal, words: "not a tty" };
+        assert_eq!(Settled(Pipe).after(&again), Settled(Pipe));
+    }
+
+    #[test]
+    fn what_is_tried_first_is_what_was_asked_for_then_what_is_known_then_what_was_found_out() {
+        for (known, terminal, before, footing) in [
+            (Known::Ours, false, None, Settled(Pipe)),
+            (Known::Ours, true, None, Settled(Terminal)),
+            (Known::Ours, false, Some(Terminal), Settled(Pipe)),
+            (Known::Nothing, false, None, First(Pipe)),
+            (Known::Nothing, true, Some(Pipe), Settled(Terminal)),
+            (Known::Nothing, false, Some(Terminal), Second(Terminal)),
+            (Known::WantsTerminal, false, None, First(Terminal)),
+            (Known::WantsTerminal, false, Some(Pipe), Second(Pipe)),
         ] {
-            assert_eq!(need.transport(known), transport, "{need:?} {known}");
+            assert_eq!(Footing::new(known, terminal, before), footing, "{known:?} {terminal} {before:?}");
         }
     }
 }

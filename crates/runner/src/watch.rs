@@ -4,8 +4,8 @@
 //! Deliberately absent: notifications of the file system. A look every few seconds costs nothing and works
 //! on every file system.
 
-use crate::Folder;
 use crate::command::{capture, get, on_path};
+use crate::{Folder, Settings};
 use proc::Env;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -36,29 +36,41 @@ trait Source {
     }
 }
 
-/// Waits for work that was not open when it was called. Says what it is.
-pub async fn new_work(folder: &Folder, env: &Env) -> String {
-    let sources = sources(folder, env);
-    let mut known = Vec::new();
-    for source in &sources {
-        known.push(source.look().await.unwrap_or_default());
+/// Knows what was open when it began.
+pub struct Watch {
+    places: Vec<(Box<dyn Source>, Names)>,
+}
+
+impl Watch {
+    pub async fn begin(folder: &Folder, settings: &Settings, env: &Env) -> Self {
+        let mut places = Vec::new();
+        for source in sources(folder, settings, env) {
+            let open = source.look().await.unwrap_or_default();
+            places.push((source, open));
+        }
+        Self { places }
     }
-    let every = sources.iter().map(|source| source.every()).min().unwrap_or(EVERY);
-    loop {
-        tokio::time::sleep(every).await;
-        for (source, known) in sources.iter().zip(&mut known) {
-            let Some(open) = source.look().await else { continue };
-            if let Some(new) = open.difference(known).next() {
-                return new.clone();
+
+    /// Waits for work that was not open before. Says what it is.
+    pub async fn next(&mut self) -> String {
+        let every = self.places.iter().map(|(source, _)| source.every()).min().unwrap_or(EVERY);
+        loop {
+            tokio::time::sleep(every).await;
+            for (source, known) in &mut self.places {
+                let Some(open) = source.look().await else { continue };
+                let new = open.difference(known).next().cloned();
+                // Closed and opened again is new.
+                *known = open;
+                if let Some(new) = new {
+                    return new;
+                }
             }
-            // Closed and opened again is new.
-            *known = open;
         }
     }
 }
 
-fn sources(folder: &Folder, env: &Env) -> Vec<Box<dyn Source>> {
-    let mut sources: Vec<Box<dyn Source>> = vec![Box::new(TodoFile(folder.todo()))];
+fn sources(folder: &Folder, settings: &Settings, env: &Env) -> Vec<Box<dyn Source>> {
+    let mut sources: Vec<Box<dyn Source>> = vec![Box::new(TodoFile(folder.find_todo(settings.todo.as_deref())))];
     let Some(beads) = folder.root().ancestors().map(|above| above.join(".beads")).find(|beads| beads.is_dir()) else {
         return sources;
     };

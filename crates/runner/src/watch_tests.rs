@@ -20,23 +20,30 @@ fn env(path: &Path) -> Env {
 }
 
 /// Work that appears while somebody waits for it.
-async fn waited(folder: &Folder, env: &Env, appear: impl FnOnce()) -> String {
-    let waiting = new_work(folder, env);
-    tokio::pin!(waiting);
-    let first = timeout(Duration::from_millis(200), &mut waiting).await;
+async fn waited(folder: &Folder, settings: &Settings, env: &Env, appear: impl FnOnce()) -> String {
+    let mut watch = Watch::begin(folder, settings, env).await;
+    let first = timeout(Duration::from_millis(1200), watch.next()).await;
     assert!(first.is_err(), "what is open already is not new: {first:?}");
     appear();
-    timeout(Duration::from_secs(20), waiting).await.expect("new work is seen")
+    timeout(Duration::from_secs(20), watch.next()).await.expect("new work is seen")
 }
 
 #[test]
 fn a_new_line_in_the_todo_list_is_new_work() {
     let (dir, folder) = folder();
     std::fs::write(folder.todo(), "- [ ] old\n").unwrap();
-    let work = block(waited(&folder, &env(dir.path()), || {
+    let settings = Settings::default();
+    let work = block(waited(&folder, &settings, &env(dir.path()), || {
         std::fs::write(folder.todo(), "- [ ] old\n- [x] finished\n- [ ] new\n").unwrap();
     }));
     assert_eq!(work, "new");
+    let elsewhere = dir.path().join("TASKS.md");
+    std::fs::write(&elsewhere, "").unwrap();
+    let settings = Settings { todo: Some("TASKS.md".into()), ..settings };
+    let work = block(waited(&folder, &settings, &env(dir.path()), || {
+        std::fs::write(&elsewhere, "- [ ] of another list\n").unwrap();
+    }));
+    assert_eq!(work, "of another list");
 }
 
 #[test]
@@ -49,7 +56,7 @@ fn issues_are_read_from_the_file_the_program_and_the_daemon() {
     std::fs::write(&file, format!("{}\nbroken\n{}\n", issue("bd-1", "open"), issue("bd-2", "closed"))).unwrap();
     let empty = env(&dir.path().join("none"));
     let look = |env: &Env| {
-        let sources = sources(&folder, env);
+        let sources = sources(&folder, &Settings::default(), env);
         block(async { sources[1].look().await })
     };
     assert_eq!(look(&empty), Some(Names::from(["bd-1 t".to_owned()])));
@@ -76,7 +83,7 @@ fn issues_are_read_from_the_file_the_program_and_the_daemon() {
                 ("get_mutations", HAPPENED),
             ],
         ));
-        let sources = sources(&folder, &empty);
+        let sources = sources(&folder, &Settings::default(), &empty);
         let looks =
             [Names::new(), Names::from(["bd-4 daemon".into()]), Names::from(["bd-5 New".into(), "bd-7 Again".into()])];
         for expected in looks {

@@ -26,7 +26,9 @@ pub fn run_started() -> EventKind {
         limits,
         checks: vec!["cargo test".into()],
         resumed: None,
+        sandbox: None,
         unconfined: None,
+        flags: serde_json::Map::new(),
     }))
 }
 
@@ -102,6 +104,7 @@ fn usage(iteration: u32) -> EventKind {
         iteration,
         tokens: Tokens { input: 61_000, output: 4_400, ..Tokens::default() },
         cost_usd: Some(0.44),
+        estimated: false,
         context_tokens: 74_000,
         context_window: 200_000,
     })

@@ -13,6 +13,7 @@ const RUN: &[(&str, &str)] = &[
     ("a", "answer the question that waits"),
     ("x x", "stop now"),
     ("Ctrl-C", "end after this iteration; twice: now"),
+    ("q", "leave, once the run has ended"),
 ];
 const PLAY: &[(&str, &str)] = &[
     ("space", "pause or play"),
@@ -29,6 +30,7 @@ const READ: &[(&str, &str)] = &[
     ("e", "unfold everything, or fold it"),
     ("/ n N Esc", "search, older, newer, enough"),
     ("f", "filter: all, words, tools, problems"),
+    ("Ctrl-L Ctrl-Z", "draw anew; back to the shell"),
 ];
 
 pub fn show(state: &State, frame: &mut Frame) {

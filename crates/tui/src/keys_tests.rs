@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{asks, at_work, fold, fold_kinds, run_started, screen, started, verdict};
-use crate::replay::{Player, Recording};
+use crate::replay::{About, Player, Recording};
 use cycle::{EventKind, VerdictKind};
 
 fn key(state: &mut State, code: KeyCode) -> Option<Action> {
@@ -83,7 +83,7 @@ fn after_the_end_nobody_is_told() {
 
 #[test]
 fn a_replay_has_its_own_keys() {
-    let recording = Recording::read(at_work()[0].to_line().as_bytes(), "").unwrap();
+    let recording = Recording::read(at_work()[0].to_line().as_bytes(), About::default()).unwrap();
     let mut state = State::default();
     Player::new(recording).step(&mut state, 0);
     for (code, action) in [

@@ -353,7 +353,8 @@ fn receipt_words(receipt: &Receipt) -> String {
     let outcome = match &receipt.outcome {
         Outcome::Progress => "progress",
         Outcome::NoProgress => "no change",
-        Outcome::Done => "done and checked",
+        Outcome::Done if receipt.is_checked() => "done and checked",
+        Outcome::Done => "done, with no checks",
         Outcome::NotDone => "claimed done, a check disagreed",
         Outcome::Blocked => "waits for a person",
         Outcome::Failed { failure } => failure.words(),

@@ -3,7 +3,7 @@
 
 use crate::fixture::screen;
 use crate::keys::press;
-use crate::replay::Recording;
+use crate::replay::{About, Recording};
 use crate::state::State;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use cycle::{EventKind, LoopEvent};
@@ -13,7 +13,7 @@ const TROUBLE: &str = include_str!("recordings/trouble.ndjson");
 const FAILING: &str = include_str!("recordings/failing.ndjson");
 
 fn events(recording: &str) -> Vec<LoopEvent> {
-    let read = Recording::read(recording.as_bytes(), "").unwrap();
+    let read = Recording::read(recording.as_bytes(), About::default()).unwrap();
     assert_eq!(read.skipped(), 0);
     read.into_events()
 }

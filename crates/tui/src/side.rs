@@ -76,7 +76,8 @@ fn iterations(state: &State, width: usize, height: usize) -> Vec<Line<'static>> 
     let mut lines = vec![Line::default(); above];
     lines.push(Line::styled(" iterations", theme::STRONG));
     let past = state.past.iter().map(|past| past_row(past, width));
-    let now = running.map(|word| row(state.iteration, "◐", word, "", width, theme::ACCENT));
+    let so_far = state.running_usd().map_or(String::new(), amounts::usd);
+    let now = running.map(|word| row(state.iteration, "◐", word, &so_far, width, theme::ACCENT));
     lines.extend(past.chain(now).skip(count - shown));
     lines
 }
@@ -121,9 +122,11 @@ fn tokens(state: &State, width: usize) -> Line<'static> {
 
 fn cost(state: &State, width: usize) -> Line<'static> {
     let label = " cost ";
-    let last = amounts::usd(state.past.back().map_or(0.0, |past| past.usd));
+    let running = state.running_usd();
+    let costs: Vec<f64> = state.past.iter().map(|past| past.usd).chain(running).collect();
+    let last = amounts::usd(costs.last().copied().unwrap_or_default());
     let room = width.saturating_sub(wrap::columns(label) + wrap::columns(&last) + 2);
-    let bars = amounts::sparkline(state.past.iter().map(|past| &past.usd), room);
+    let bars = amounts::sparkline(costs.iter(), room);
     let gap = " ".repeat(room - bars.chars().count() + 1);
     Line::from(vec![
         Span::styled(label, theme::DIM),

@@ -112,7 +112,8 @@ impl State {
         match &event.kind {
             EventKind::RunStarted(run) => self.run_started(run, event.at),
             EventKind::IterationStarted(start) => self.iteration_started(start),
-            EventKind::Agent { .. } => {}
+            // How the agent is spoken with is said in a warning, too.
+            EventKind::Agent { .. } | EventKind::Transport { .. } => {}
             EventKind::AgentText(speech) => self.speech(speech, false),
             EventKind::AgentThinking(speech) => self.speech(speech, true),
             EventKind::ToolCall(call) => {
@@ -365,6 +366,11 @@ impl State {
     /// So far, the running iteration included.
     pub(crate) fn spending(&self) -> Spending {
         self.spent.plus(self.current.usd, self.current.tokens)
+    }
+
+    /// What the running iteration has cost so far, where something is known of it.
+    pub(crate) fn running_usd(&self) -> Option<f64> {
+        Some(self.current.usd).filter(|usd| *usd > 0.0)
     }
 
     pub(crate) fn elapsed_ms(&self) -> u64 {

@@ -21,27 +21,35 @@ const PATIENCE: Duration = Duration::from_millis(500);
 static ENTERED: AtomicBool = AtomicBool::new(false);
 /// Held while bytes go to the terminal, so that no picture lands on it after it was given back.
 static WRITING: Mutex<()> = Mutex::new(());
+/// Whether the terminal could not be given back. Held while that is tried, so that everybody hears how it went.
+static STUCK: Mutex<bool> = Mutex::new(false);
 
 pub fn is_ours() -> bool {
     ENTERED.load(Ordering::SeqCst)
 }
 
 /// Gives the terminal back. Safe to call at any time, from any thread, more than once. A terminal that takes
-/// no bytes is given up after a while, and the answer is `false`: it must not keep a process.
+/// no bytes is given up after a while, and the answer is `false`: it must not keep a process, and who writes
+/// to it would wait for ever.
 pub fn restore() -> bool {
-    if !ENTERED.swap(false, Ordering::SeqCst) {
-        return true;
+    let mut stuck = STUCK.lock().unwrap_or_else(PoisonError::into_inner);
+    if ENTERED.swap(false, Ordering::SeqCst) {
+        // Typed lines work again even where nothing can be written. Nobody is left to tell that this failed.
+        let _ = disable_raw_mode();
+        *stuck = !leave();
     }
-    // Typed lines work again even where nothing can be written. Nobody is left to tell that this failed.
-    let _ = disable_raw_mode();
-    let (sender, restored) = mpsc::channel();
-    let restoring = std::thread::Builder::new().name("screen-restore".into()).spawn(move || {
+    !*stuck
+}
+
+fn leave() -> bool {
+    let (sender, left) = mpsc::channel();
+    let leaving = std::thread::Builder::new().name("screen-restore".into()).spawn(move || {
         let _turn = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         let _ =
             execute!(terminal_out(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
         let _ = sender.send(());
     });
-    restoring.is_ok() && restored.recv_timeout(PATIENCE).is_ok()
+    leaving.is_ok() && left.recv_timeout(PATIENCE).is_ok()
 }
 
 /// The terminal, ours until this is dropped.

@@ -175,7 +175,7 @@ pub async fn prepare(
         toolset,
         tools: tools_in(shared, cwd.clone(), &sub),
         system: prompt::sub_system(shared, &agent.prompt, &cwd, notes),
-        role: Role::Sub(sub),
+        role: Role::Sub(Box::new(sub)),
         max_turns: agent.max_turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)),
         cancel,
         hooks: RefCell::new(hooks),

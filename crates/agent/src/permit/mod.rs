@@ -13,7 +13,7 @@ use crate::shared::{Lane, Role, Shared};
 use policy::{Call, Decision, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
-use tools::{Disk, Target, Workspace};
+use tools::{Disk, Leaves, Target, Workspace};
 use wire::{Event, PermissionMode, System, ToolDenied};
 
 /// A call that may run, with its input as hooks and the client have left it.
@@ -210,7 +210,17 @@ pub fn judge_in(
         let reason = "Its server wants a person to decide about every call.".to_owned();
         return Decision { verdict: Verdict::Ask, reason_type: "rule", reason, rule: None, blocked_path: None };
     }
-    if decision.verdict == Verdict::Allow || !boxed(shared, name, policy.mode) {
+    let leaves = if name == "Bash" { shared.options.tools.shell.leaves(input) } else { None };
+    if decision.verdict == Verdict::Allow
+        && policy.mode == PermissionMode::BypassPermissions
+        && leaves == Some(Leaves::OnRequest { asked: true })
+    {
+        // Who skips permissions has not said that the sandbox may be left as well.
+        let reason =
+            "The command wants to leave the sandbox, which is asked about even where nothing else is.".to_owned();
+        return Decision { verdict: Verdict::Ask, reason_type: "safety", reason, rule: None, blocked_path: None };
+    }
+    if decision.verdict == Verdict::Allow || leaves.is_some() || !boxed(shared, name, policy.mode) {
         return decision;
     }
     // What stays inside the sandbox is judged as if everything were allowed that no rule speaks of.

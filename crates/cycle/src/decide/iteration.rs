@@ -2,6 +2,7 @@
 
 use super::ending::{end, end_with, wait, wait_until};
 use super::{Effect, emit, is_formless, next, wake_at_the_end};
+use crate::receipt::PASSED;
 use crate::state::{Cut, Phase, State, Working};
 use crate::stuck::{Sign, Standing};
 use crate::text::{bounded, ending, fingerprint};
@@ -103,7 +104,10 @@ fn failed(state: &mut State, report: &Report, failure: Failure, why: Option<Stri
         return end(state, VerdictKind::Failed, &blocking, effects);
     }
     if state.failures >= state.plan.failures_max.max(1) {
-        let reason = format!("{} iterations failed in a row; the last: {blocking}", state.failures);
+        let reason = match state.failures {
+            1 => blocking,
+            failures => format!("{failures} iterations failed in a row; the last: {blocking}"),
+        };
         return end(state, VerdictKind::Failed, &reason, effects);
     }
     let pause = state.plan.failure_pause_ms.saturating_mul(1 << state.failures.saturating_sub(1).min(16));
@@ -176,7 +180,7 @@ pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut
     let Phase::Checking(report) = std::mem::replace(&mut state.phase, Phase::New) else { return };
     let evidence: Vec<String> = checks
         .iter()
-        .map(|check| format!("{} {}", if check.passed { "passed:" } else { "failed:" }, check.command))
+        .map(|check| format!("{} {}", if check.passed { PASSED } else { "failed:" }, check.command))
         .collect();
     let broken: Vec<&CheckFinished> = checks.iter().filter(|check| !check.passed).collect();
     // Empty is never "all passed".
@@ -255,7 +259,9 @@ fn finish(
 ) {
     let iteration = state.iteration();
     evidence.extend(report.changed.commits.iter().map(|commit| format!("commit {commit}")));
-    if report.heard.cost_doubtful && report.heard.answer.is_some() {
+    if report.heard.is_estimate() {
+        evidence.push("the agent did not say what it cost; the cost is an estimate".into());
+    } else if report.heard.cost_doubtful && report.heard.answer.is_some() {
         evidence.push("the agent did not say what it cost; the cost is a lower bound".into());
     }
     let deferred = matches!(outcome, Outcome::Deferred);

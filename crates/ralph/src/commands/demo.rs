@@ -1,7 +1,6 @@
 //! `ralph demo`: a loop mends a failing test, offline, in a scratch repository, with the real agent and its
 //! real tools. Only the model is played, by the mock, and it makes a mistake that the check finds.
 
-use super::loop_flags::Wanted;
 use super::loop_run::{self, Show};
 use super::runtime;
 use crate::environment::{Environment, temp_dir};
@@ -48,7 +47,7 @@ async fn demo(environment: &Environment) -> Result<ExitCode, String> {
     let mut script = mock::Script::from_json(SCRIPT)
         .map_err(|error| error.to_string())?
         .substitute("$WD", &folder.display().to_string());
-    let show = Show::choose(&Wanted::default(), environment);
+    let show = Show::choose(false, false, environment);
     if show == Show::Screen {
         script.turns.iter_mut().for_each(take_time);
     }
@@ -81,11 +80,14 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         backend: runner::choose("builtin", &environment.exe, folder, "".as_ref())?,
         auth: Auth::Ambient,
         rules: None,
+        held: None,
         warnings: Vec::new(),
         env,
         zone: jiff::tz::TimeZone::system(),
         resume: None,
         attended: false,
+        flags: serde_json::Map::new(),
+        price: super::loop_prices::usd,
         rehearsal: None,
     })
 }

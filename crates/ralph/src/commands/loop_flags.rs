@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 39] = [
+const FLAGS: [(&str, &str, Kind, &str); 43] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -45,6 +45,7 @@ const FLAGS: [(&str, &str, Kind, &str); 39] = [
     ("reasoning", "reasoning", Text, "none, low, med, high"),
     ("permissions", "permissions", Text, "bypass, acceptEdits, default, plan"),
     ("sandbox", "sandbox", Text, "what commands may write: workspace, read-only, off"),
+    ("keep-env", "keep_env", List, "a credential in the environment that another agent needs itself; repeatable"),
     ("tools", "tools", Text, "the agent's tools"),
     ("auth", "auth", Text, "auto, or login: the agent's own login"),
     ("output-format", "output_format", Text, "stream-json, args, json, text: how the agent is spoken to"),
@@ -57,15 +58,15 @@ const FLAGS: [(&str, &str, Kind, &str); 39] = [
     ("on-question", "on_question", Text, "stop, or wait for 'ralph answer'"),
     ("stuck", "stuck", Switch, "--stuck=false: never mind when nothing changes"),
     ("summarise-every", "summarise_every", Whole, "iterations between summaries (10); 0 is never"),
+    ("watch", "watch", Switch, "when done, wait for new work and start again"),
+    ("json", "json", Switch, "print every event as a line of JSON"),
+    ("no-tui", "no_tui", Switch, "plain lines, no screen"),
 ];
 
 /// Flags about this run alone.
-const OWN: [(&str, &str); 9] = [
+const OWN: [(&str, &str); 6] = [
     ("rehearse", "run against a script or a recording (--rehearse FILE), without a token"),
     ("fault", "what goes wrong in a rehearsal: limit, crash, malformed, slow; --fault crash@2, slow@3=30s"),
-    ("watch", "when done, wait for new work and start again"),
-    ("json", "print every event as a line of JSON"),
-    ("no-tui", "plain lines, no screen"),
     ("continue", "go on with the last run where it is not done"),
     ("replay", "play a recording instead of running (--replay [FILE])"),
     ("help", "this text"),
@@ -82,10 +83,7 @@ pub enum Recording {
 #[derive(Debug, Default, PartialEq)]
 pub struct Wanted {
     pub settings: toml::Table,
-    pub json: bool,
-    pub plain: bool,
     pub go_on: bool,
-    pub watch: bool,
     pub replay: Option<Recording>,
     /// A script for the model.
     pub rehearse: Option<PathBuf>,
@@ -93,13 +91,9 @@ pub struct Wanted {
     pub help: bool,
 }
 
-/// Whether `ralph WORD …` is about the loop.
+/// Whether `ralph WORD …` is about the loop: all flags are, misspelt ones too.
 pub fn is_ours(word: &str) -> bool {
-    if word.parse::<u32>().is_ok() {
-        return true;
-    }
-    let name = word.strip_prefix("--").map(|flag| flag.split('=').next().unwrap_or(flag));
-    name.is_some_and(|name| name != "help" && (find(name).is_some() || OWN.iter().any(|(own, _)| *own == name)))
+    word.starts_with('-') || word.parse::<u32>().is_ok()
 }
 
 fn find(name: &str) -> Option<&'static (&'static str, &'static str, Kind, &'static str)> {
@@ -109,8 +103,12 @@ fn find(name: &str) -> Option<&'static (&'static str, &'static str, Kind, &'stat
 pub fn parse(words: &[String]) -> Result<Wanted, String> {
     let mut wanted = Wanted::default();
     let mut words = words.iter().peekable();
+    let mut number: Option<&String> = None;
     while let Some(word) = words.next() {
         if let Ok(max) = word.parse::<u32>() {
+            if let Some(before) = number.replace(word) {
+                return Err(format!("error: '{before}' and '{word}' are two numbers of iterations; give one."));
+            }
             wanted.settings.insert("max".into(), toml::Value::Integer(max.into()));
             continue;
         }
@@ -121,11 +119,7 @@ pub fn parse(words: &[String]) -> Result<Wanted, String> {
         if wanted.own(name, inline.as_deref(), &mut words)? {
             continue;
         }
-        let Some((_, key, kind, _)) = find(name) else {
-            let names = FLAGS.iter().map(|(flag, ..)| *flag).chain(OWN.iter().map(|(flag, _)| *flag));
-            let hint = crate::argv::nearest(name, names).map(|near| format!(" Did you mean '--{near}'?"));
-            return Err(format!("error: unknown option '{word}'.{}", hint.unwrap_or_default()));
-        };
+        let Some((_, key, kind, _)) = find(name) else { return Err(unknown(word, name)) };
         let value = match (inline, kind) {
             (Some(value), _) => value,
             (None, Switch) => "true".to_owned(),
@@ -139,7 +133,30 @@ pub fn parse(words: &[String]) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
+fn unknown(word: &str, name: &str) -> String {
+    let names = FLAGS.iter().map(|(flag, ..)| *flag).chain(OWN.iter().map(|(flag, _)| *flag));
+    // One letter is as near to any other.
+    let names = names.filter(|known| known.len() > 1);
+    let near = crate::argv::nearest(name, names).map(|near| format!("Did you mean '--{near}'?"));
+    let hint = near.unwrap_or_else(|| {
+        let of_agent = |flag: &crate::argv::Flag| {
+            flag.name == name
+                || flag.aliases.contains(&name)
+                || flag.short.is_some_and(|short| name == short.to_string())
+        };
+        let agents = crate::argv::FLAGS.iter().any(of_agent);
+        let where_else = if agents { "It is one of the agent: 'ralph agent …'." } else { "See 'ralph 1 --help'." };
+        where_else.to_owned()
+    });
+    format!("error: unknown option '{word}'. {hint}")
+}
+
 impl Wanted {
+    /// Whether a switch was given, whatever the config says.
+    pub fn is_on(&self, key: &str) -> bool {
+        self.settings.get(key).and_then(toml::Value::as_bool).unwrap_or(false)
+    }
+
     fn own<'a>(
         &mut self,
         name: &str,
@@ -147,11 +164,8 @@ impl Wanted {
         words: &mut std::iter::Peekable<impl Iterator<Item = &'a String>>,
     ) -> Result<bool, String> {
         match name {
-            "json" => self.json = true,
-            "no-tui" => self.plain = true,
-            "continue" => self.go_on = true,
-            "watch" => self.watch = true,
-            "help" | "h" => self.help = true,
+            "continue" => self.go_on = switch(name, inline)?,
+            "help" | "h" => self.help = switch(name, inline)?,
             "rehearse" => self.rehearse = Some(own_value(name, inline, words)?.into()),
             "fault" => self.faults.push(Fault::parse(&own_value(name, inline, words)?)?),
             "replay" => {
@@ -182,6 +196,11 @@ impl Wanted {
         self.settings.insert(key.into(), value);
         Ok(())
     }
+}
+
+fn switch(name: &str, inline: Option<&str>) -> Result<bool, String> {
+    let wrong = |value: &str| format!("error: option '--{name}' needs true or false, not '{value}'.");
+    inline.map_or(Ok(true), |value| value.parse().map_err(|_| wrong(value)))
 }
 
 fn own_value<'a>(
@@ -221,6 +240,8 @@ mod tests {
         assert_eq!(parsed("--max-iterations=3").unwrap(), parsed("3").unwrap());
         assert_eq!(parsed("--check make --check=lint").unwrap().settings["check"].as_array().unwrap().len(), 2);
         assert_eq!(parsed("--commit").unwrap(), parsed("--commit=true").unwrap());
+        assert_eq!(parsed("--continue=false").unwrap(), Wanted::default());
+        assert!(parsed("--json").unwrap().is_on("json") && !parsed("--json=false").unwrap().is_on("json"));
     }
 
     #[test]
@@ -231,6 +252,12 @@ mod tests {
             ("--rehearse", "error: option '--rehearse' needs a value."),
             ("--fault crash", "error: option '--fault' is for rehearsals; add --rehearse FILE."),
             ("--modle m", "error: unknown option '--modle'. Did you mean '--model'?"),
+            ("--max-iteratons 3", "error: unknown option '--max-iteratons'. Did you mean '--max-iterations'?"),
+            ("-p hi", "error: unknown option '-p'. It is one of the agent: 'ralph agent …'."),
+            ("--output-formt=x", "error: unknown option '--output-formt=x'. Did you mean '--output-format'?"),
+            ("--zzzzzz", "error: unknown option '--zzzzzz'. See 'ralph 1 --help'."),
+            ("3 4", "error: '3' and '4' are two numbers of iterations; give one."),
+            ("--watch=x", "error: option '--watch' needs true or false, not 'x'."),
             ("3 four", "error: 'four' is neither a number of iterations nor a flag. See 'ralph --help'."),
         ] {
             assert_eq!(parsed(words).unwrap_err(), message, "{words}");

@@ -1,12 +1,13 @@
 //! `ralph --replay [FILE]`: a recording on the screen, or as lines where there is none.
 
 use super::loop_flags::Recording;
-use super::loop_run::Show;
-use super::loop_screen;
+use super::loop_run::{Show, Stdout};
+use super::{loop_prices, loop_screen};
 use crate::environment::Environment;
 use crate::say;
-use runner::Folder;
+use runner::{Folder, PlainSink, Sink};
 use std::path::Path;
+use tui::replay::{About, Recording as Recorded};
 use wire::ExitCode;
 
 pub fn run(recording: &Recording, show: Show, environment: &Environment) -> ExitCode {
@@ -16,29 +17,37 @@ pub fn run(recording: &Recording, show: Show, environment: &Environment) -> Exit
         Recording::Newest => match runner::find(&folder, None) {
             Ok(id) => folder.events(&id),
             // Where another loop left its log.
-            Err(_) => folder.ralph().join("events.log"),
+            Err(_) if folder.ralph().join("events.log").is_file() => folder.ralph().join("events.log"),
+            Err(error) => return failed(&error.to_string()),
         },
     };
-    let played = if show == Show::Screen { on_screen(&file) } else { as_lines(&file, show) };
+    let here = &environment.cwd;
+    let played = if show == Show::Screen { on_screen(&file, here) } else { as_lines(&file, here, show) };
     match played {
         Ok(()) => ExitCode::Success,
-        Err(why) => {
-            say::err(&format!("error: {why}"));
-            ExitCode::Failure
-        }
+        Err(why) => failed(&why),
     }
 }
 
-fn on_screen(file: &Path) -> Result<(), String> {
+fn failed(why: &str) -> ExitCode {
+    say::err(&format!("error: {why}"));
+    ExitCode::Failure
+}
+
+fn on_screen(file: &Path, folder: &Path) -> Result<(), String> {
     let opened = std::fs::File::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
     let title = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let recording =
-        tui::replay::Recording::read(std::io::BufReader::new(opened), &title).map_err(|error| error.to_string())?;
+    let folder = folder.display().to_string();
+    let about = About { title: &title, folder: &folder, price: loop_prices::usd };
+    let recording = Recorded::read(std::io::BufReader::new(opened), about).map_err(|error| error.to_string())?;
     tui::play(recording, loop_screen::stop)
         .map_err(|error| format!("the screen cannot be shown: {error}. Try --no-tui."))
 }
 
-fn as_lines(file: &Path, show: Show) -> Result<(), String> {
-    let mut sink = show.sink();
-    runner::replay(file, |event| sink.event(event)).map_err(|error| error.to_string())
+fn as_lines(file: &Path, folder: &Path, show: Show) -> Result<(), String> {
+    let mut sink: Box<dyn Sink> = match show {
+        Show::Json => show.sink(),
+        _ => Box::new(PlainSink::within(Stdout, folder)),
+    };
+    runner::replay(file, loop_prices::usd, |event| sink.event(event)).map_err(|error| error.to_string())
 }

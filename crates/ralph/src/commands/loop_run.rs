@@ -1,13 +1,16 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
-use super::{loop_ask, loop_flags, loop_init, loop_rehearse, loop_replay, loop_screen, runtime};
-use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
+use super::{
+    loop_ask, loop_flags, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, loop_signals,
+    runtime,
+};
+use crate::environment::{Environment, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
-use proc::sandbox::Rules;
-use runner::{Auth, Command, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
+use proc::sandbox::{Level, Rules};
+use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -42,7 +45,9 @@ pub fn resume(words: &[String], environment: &Environment) -> ExitCode {
         Some((first, rest)) if !first.starts_with('-') => (Some(first.as_str()), rest),
         _ => (None, words),
     };
+    let help = words.iter().any(|word| matches!(word.as_str(), "-h" | "--help"));
     match runner::find(&Folder::new(&environment.cwd), name) {
+        _ if help => started(&["--help".to_owned()], environment, None),
         Ok(id) => started(flags, environment, Some(id)),
         Err(error) => refuse(&format!("error: {error}")),
     }
@@ -65,7 +70,8 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         return ExitCode::Success;
     }
     if let Some(file) = &wanted.replay {
-        return loop_replay::run(file, Show::choose(&wanted, environment), environment);
+        let show = Show::choose(wanted.is_on("json"), wanted.is_on("no_tui"), environment);
+        return loop_replay::run(file, show, environment);
     }
     match job(&wanted, environment, resume) {
         Ok(job) => go(job, &wanted, environment),
@@ -76,7 +82,7 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
 }
 
 fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> ExitCode {
-    let show = Show::choose(wanted, environment);
+    let show = Show::choose(job.settings.json, job.settings.no_tui, environment);
     job.attended = show == Show::Screen;
     // Words appear on a screen as they come.
     job.settings.live |= show == Show::Screen;
@@ -86,22 +92,28 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
         Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
     };
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, wanted.watch, director)))
+    if let Err(Refusal(line)) = hold(&mut job, environment) {
+        return refuse(&line);
+    }
+    let watch = job.settings.watch;
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, director)))
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
     let folder = Folder::new(&environment.cwd);
-    let settings = Settings::load(&folder.config(), wanted.settings.clone())?;
-    vouched(environment)?;
+    let resume = resume.or_else(|| wanted.go_on.then(|| loop_resume::unfinished(&folder)).flatten());
+    let flags = loop_resume::flags(wanted, &folder, resume.as_deref()).map_err(Refusal)?;
+    let settings = Settings::load(&folder.config(), flags.clone()).map_err(|error| mistaken(&error))?;
+    // Before the question of trust: whoever sets a loop up here answers that, too.
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
         found_nothing(&settings, environment)?;
     }
+    vouched(environment)?;
     let path = environment.raw("PATH").unwrap_or_default();
     // A rehearsal is with our own agent, unless another one is named.
     let wish = if wanted.rehearse.is_some() && settings.backend == "auto" { "builtin" } else { &settings.backend };
     let backend = runner::choose(wish, &environment.exe, &environment.cwd, path.as_ref())?;
     let auth = auth(&settings, &backend.name, environment);
-    let resume = resume.or_else(|| wanted.go_on.then(|| unfinished(&folder)).flatten());
     let mut warnings = Vec::new();
     let rules = confined(&settings, environment, &mut warnings)?;
     Ok(Job {
@@ -111,12 +123,24 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         auth,
         env: environment.vars.clone(),
         rules,
+        held: None,
         warnings,
         zone: jiff::tz::TimeZone::system(),
         resume,
         attended: false,
+        flags: loop_resume::recorded(flags, wanted.rehearse.as_deref()),
+        price: loop_prices::usd,
         rehearsal: None,
     })
+}
+
+fn mistaken(error: &SettingsError) -> Refusal {
+    let near = match error {
+        SettingsError::UnknownKey { key, known, .. } => crate::argv::nearest(key, known.iter().map(String::as_str)),
+        _ => None,
+    };
+    let hint = near.map_or(String::new(), |near| format!(". Did you mean '{near}'?"));
+    Refusal(format!("error: {error}{hint}"))
 }
 
 /// What checks may do, and what people should know about it.
@@ -126,16 +150,26 @@ fn confined(
     warnings: &mut Vec<String>,
 ) -> Result<Option<Rules>, Refusal> {
     if settings.sandbox == SandboxWish::Off {
-        return Ok(None);
+        let policy = meaning::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
+        return policy.map_or(Ok(None), |why| Err(Refusal(format!("error: {why}"))));
     }
     meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
 }
 
-/// The last run, unless it is done.
-fn unfinished(folder: &Folder) -> Option<String> {
-    let info = runner::load(folder, &runner::find(folder, None).ok()?).ok()?;
-    let done = info.memory.verdict.is_some_and(|verdict| verdict.verdict == VerdictKind::Done);
-    (!done).then_some(info.id)
+/// The box around an agent that is not ours.
+fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
+    let level = match job.settings.sandbox {
+        SandboxWish::Off => return Ok(()),
+        SandboxWish::ReadOnly => Level::ReadOnly,
+        SandboxWish::Workspace => Level::Workspace,
+    };
+    if job.backend.is_ours() {
+        return Ok(());
+    }
+    let foreign = meaning::Foreign { name: &job.backend.name, level, env: &job.env, keeps: &job.settings.keep_env };
+    let held = meaning::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
+    job.held = Some(held);
+    Ok(())
 }
 
 /// An agent works here unattended, so somebody has to have vouched for the folder.
@@ -145,7 +179,7 @@ fn vouched(environment: &Environment) -> Result<(), Refusal> {
         return Ok(());
     }
     let here = environment.cwd.display();
-    if loop_ask::yes(&format!("{here} is not trusted. Agents will work in it on their own. Trust it?")) {
+    if loop_ask::yes(&format!("{here} is not trusted.\nAgents will work in it on their own. Trust it?")) {
         config::trust(&places)?;
         return Ok(());
     }
@@ -159,7 +193,9 @@ fn found_nothing(settings: &Settings, environment: &Environment) -> Result<(), R
         return Err(Refusal(format!("error: the prompt {} is not there.", prompt.display())));
     }
     let missing = "there is no .ralph/prompt.md (or docs/PROMPT.md) here";
-    if loop_ask::yes(&format!("{missing}. Run 'ralph init' now?")) && loop_init::run(environment) == ExitCode::Success {
+    if loop_ask::yes("No .ralph/prompt.md or docs/PROMPT.md here. Run 'ralph init' now?")
+        && loop_init::run(environment) == ExitCode::Success
+    {
         // It has said what to do next.
         return Err(Refusal(String::new()));
     }
@@ -191,10 +227,10 @@ pub enum Show {
 
 impl Show {
     /// A screen where somebody sits in front of one.
-    pub fn choose(wanted: &loop_flags::Wanted, environment: &Environment) -> Self {
+    pub fn choose(json: bool, plain: bool, environment: &Environment) -> Self {
         let can_draw = environment.stdout_is_terminal && environment.get("TERM") != Some("dumb");
         let somebody = can_draw && stdin_kind(false) == StdinKind::Terminal;
-        match (wanted.json, wanted.plain || !somebody) {
+        match (json, plain || !somebody) {
             (true, _) => Self::Json,
             (false, true) => Self::Plain,
             (false, false) => Self::Screen,
@@ -218,7 +254,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
         }
         other => (other.sink(), None),
     };
-    let listening = tokio::spawn(listen(sender));
+    loop_signals::listen(sender);
     let suspending = tokio::spawn(proc::follow_suspensions());
     let last = Rc::new(RefCell::new(None));
     let kept = Rc::clone(&last);
@@ -236,14 +272,16 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
         job.resume = None;
     };
     drop(sinks);
-    listening.abort();
     suspending.abort();
     proc::end_all(GRACE).await;
     if let Some(left) = left {
         let leaves = matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
-        let closed = looked_at(left, leaves).await;
+        if !looked_at(left, leaves).await {
+            // Whatever is said now would wait for ever in a terminal that takes no bytes.
+            return verdict.map_or(ExitCode::Failure, VerdictKind::exit);
+        }
         // The screen is gone with all it showed; its last line stays.
-        if let Some(event) = last.take().filter(|_| closed) {
+        if let Some(event) = last.take() {
             Show::Plain.sink().event(&event);
         }
     }
@@ -262,8 +300,19 @@ async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::R
             sink.event(&event);
         }
     };
+    // Whoever waits for work here is still the one loop of this folder.
+    let owner = format!("process {}, watching for new work", std::process::id());
+    let _lock = match Lock::take(&job.folder, &owner) {
+        Ok(lock) => lock,
+        Err(error) => {
+            say(error.to_string());
+            return false;
+        }
+    };
+    let mut watch = runner::Watch::begin(&job.folder, &job.settings, &job.env).await;
+    // Said when everything that is open is known: what comes after it is new.
     say("watching for new work; Ctrl-C ends it".into());
-    let work = runner::new_work(&job.folder, &job.env);
+    let work = watch.next();
     tokio::pin!(work);
     loop {
         tokio::select! {
@@ -294,27 +343,10 @@ async fn looked_at(left: oneshot::Receiver<()>, leaves: bool) -> bool {
         }
     };
     tokio::select! {
-        _ = left => true,
-        () = told => tui::restore(),
+        _ = left => {}
+        () = told => {}
     }
-}
-
-/// Ctrl-C once finishes the iteration, twice stops it; the others end everything.
-async fn listen(commands: mpsc::Sender<Command>) {
-    // Asked first: from the moment we listen for it, it is not ignored any more.
-    let stays = hangup_is_ignored();
-    let heard = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = heard else { return };
-    loop {
-        let command = tokio::select! {
-            _ = interrupt.recv() => Command::Stop,
-            _ = terminate.recv() => Command::Terminate,
-            _ = hangup.recv(), if !stays => Command::Terminate,
-        };
-        if commands.send(command).await.is_err() {
-            return;
-        }
-    }
+    tui::restore()
 }
 
 /// The commands' one way to stdout, for sinks. A reader that left is no error.

@@ -14,20 +14,30 @@ pub fn list(environment: &Environment) -> ExitCode {
     if ids.is_empty() {
         say::out("No runs here yet.\n");
     }
+    let owner = Lock::holder(&folder);
     for id in ids.iter().take(LISTED) {
         if let Ok(info) = runner::load(&folder, id) {
-            say::out(&line(&info));
+            say::out(&line(&info, owner.as_deref()));
         }
     }
     ExitCode::Success
 }
 
-fn line(info: &RunInfo) -> String {
-    let verdict = info.memory.verdict.as_ref().map_or("unfinished", |verdict| verdict.verdict.word());
+/// `owner` is who is at work in this folder.
+fn line(info: &RunInfo, owner: Option<&str>) -> String {
+    let verdict = info.memory.verdict.as_ref().map(|verdict| verdict.verdict.word());
+    let live = owner.filter(|owner| verdict.is_none() && runner::live_run(owner) == Some(info.id.as_str()));
+    let by = live.map_or(String::new(), |owner| format!(" ({})", cycle::clean::line(owner)));
+    let asks = live.is_some() && info.memory.question.is_some();
+    let verdict = verdict.unwrap_or(match (live, asks) {
+        (Some(_), true) => "asking",
+        (Some(_), false) => "running",
+        (None, _) => "unfinished",
+    });
     let title = info.start.as_ref().map_or("", |start| start.title.as_str());
     let (iterations, usd) = (info.memory.iterations, info.memory.spent.usd);
     let title = cycle::clean::line(title);
-    format!("{:<20} {verdict:<12} {iterations:>4} iterations  ${usd:>8.2}  {title}\n", info.id)
+    format!("{:<20} {verdict:<12} {iterations:>4} iterations  ${usd:>8.2}  {title}{by}\n", info.id)
 }
 
 pub fn show(words: &[String], environment: &Environment) -> ExitCode {
@@ -35,7 +45,7 @@ pub fn show(words: &[String], environment: &Environment) -> ExitCode {
     let info = runner::find(&folder, words.first().map(String::as_str)).and_then(|id| runner::load(&folder, &id));
     match info {
         Ok(info) => {
-            say::out(&line(&info));
+            say::out(&line(&info, Lock::holder(&folder).as_deref()));
             let mut sink = PlainSink::new(super::loop_run::Stdout);
             for (iteration, receipt) in info.receipts {
                 let summary = receipt.summary.lines().next().unwrap_or_default().to_owned();
@@ -65,6 +75,10 @@ pub fn answer(words: &[String], environment: &Environment) -> ExitCode {
         return ExitCode::Failure;
     }
     let folder = Folder::new(&environment.cwd);
+    // Where nothing ran, nothing asks, and nothing is made.
+    if let Err(error) = runner::find(&folder, None) {
+        return refuse(&error);
+    }
     // Whoever holds the lock is a run at work, and takes the answer itself.
     let answered = match Lock::take(&folder, "'ralph answer'") {
         Ok(_lock) => {

@@ -11,11 +11,14 @@ mod link;
 mod loop_ask;
 mod loop_flags;
 mod loop_init;
+mod loop_prices;
 mod loop_rehearse;
 mod loop_replay;
+mod loop_resume;
 mod loop_run;
 mod loop_runs;
 mod loop_screen;
+mod loop_signals;
 mod mcp;
 mod mock;
 mod mock_record;
@@ -32,6 +35,14 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
     let Some((first, rest)) = words.split_first() else {
         return loop_run::run(words, environment);
     };
+    if asks_for_help(first, rest) {
+        say::out(&help::ralph());
+        return ExitCode::Success;
+    }
+    if let Some(word) = rest.first().filter(|_| ALONE.contains(&first.as_str())) {
+        say::err(&format!("error: 'ralph {first}' takes no arguments, and '{word}' is one."));
+        return ExitCode::Failure;
+    }
     match first.as_str() {
         "-v" | "-V" | "--version" | "version" => {
             say::out(concat!("ralph ", env!("CARGO_PKG_VERSION"), "\n"));
@@ -68,6 +79,15 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
             ExitCode::Failure
         }
     }
+}
+
+/// Commands that are the whole line: a word that would be ignored is a mistake.
+const ALONE: [&str; 4] = ["init", "demo", "trust", "runs"];
+
+/// `ralph init --help` must not set up anything.
+fn asks_for_help(command: &str, rest: &[String]) -> bool {
+    let simple = ALONE.contains(&command) || matches!(command, "show" | "answer");
+    simple && matches!(rest.first().map(String::as_str), Some("-h" | "--help"))
 }
 
 /// The runtime of everything that waits: one thread, so that a process costs little.

@@ -11,6 +11,7 @@ mod sessions;
 mod tooling;
 
 pub use access::client as api;
+pub use confined::Foreign;
 pub use permissions::Judging;
 
 use crate::argv::{Flag, Standing, Typed};
@@ -20,6 +21,7 @@ use agent::{
 };
 use config::{FlagSettings, Places, Settings, Sources};
 use proc::sandbox::Rules;
+use runner::Held;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -271,6 +273,19 @@ pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) ->
     Ok(confined.map(|confined| confined.rules))
 }
 
+/// The box around a loop's agent that is not ours.
+pub fn held(foreign: &Foreign, environment: &Environment, warnings: &mut Vec<String>) -> Result<Held, Refusal> {
+    let places = places(environment);
+    let settings = settings(&Typed::default(), &places, Sources::default(), false)?.settings;
+    confined::held(foreign, &settings, &places, environment, warnings)
+}
+
+/// Why a loop may not do without a sandbox, where it may not.
+pub fn sandbox_is_policy(environment: &Environment) -> Result<Option<&'static str>, Refusal> {
+    let settings = settings(&Typed::default(), &places(environment), Sources::default(), false)?.settings;
+    Ok(confined::is_policy(&settings).then_some(confined::POLICY))
+}
+
 /// What keeps requests from being sent at all, for `doctor`.
 pub fn endpoint_problem(environment: &Environment) -> Option<String> {
     access::client(environment).err().map(|refusal| refusal.text)
@@ -290,7 +305,12 @@ fn places_for(typed: &Typed, environment: &Environment) -> Result<Places, Refusa
 
 pub fn places(environment: &Environment) -> Places {
     let custom = environment.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    Places::new(environment.cwd.clone(), environment.home.clone(), custom)
+    let places = Places::new(environment.cwd.clone(), environment.home.clone(), custom);
+    // Tests cannot write where administrators do.
+    match environment.get("RALPH_TEST_MANAGED_DIR").filter(|_| cfg!(debug_assertions)) {
+        Some(folder) => Places { managed_dir: folder.into(), ..places },
+        None => places,
+    }
 }
 
 /// Whether this is a bare start, and whether a safe one.

@@ -1,11 +1,17 @@
-//! An iteration's agent: started, and started again where it turns out that it needs a terminal.
+//! An iteration's agent: started, and started again where it turns out that it wants to be spoken with in
+//! the other way.
 
 use super::work::{Doing, Work, not_started};
 use super::{AgentEnd, Body, EventKind, Input, Running, Start, prompt};
 use crate::OutputFormat;
 use crate::agent::Bounds;
 use crate::backend::{Call, needs_file};
-use crate::transport::{Attempt, Need, Transport};
+use crate::transport::{Attempt, Footing, Transport};
+use proc::sandbox::Sandbox;
+use std::time::Duration;
+
+/// Agents that answer in events say which session they are in long before this.
+const FIRST_WORD: Duration = Duration::from_secs(20);
 
 /// A prompt in a file: what is said instead of it.
 fn by_file(path: &std::path::Path) -> String {
@@ -27,10 +33,10 @@ impl Body<'_> {
         if start.iteration == 1 && start.attempt == 1 {
             self.show_todo();
         }
-        let transport = self.transport();
-        match self.launch(&start, &text, transport) {
+        match self.launch(&start, &text, self.transport()) {
             Ok(running) => {
-                self.doing = Doing::Agent(Box::new(Work::new(running, transport, Some(start))));
+                let model = start.model.clone();
+                self.doing = Doing::Agent(Box::new(Work::new(running, Some(start), &model, self.job.price)));
                 None
             }
             Err(why) => Some(not_started(why)),
@@ -44,7 +50,7 @@ impl Body<'_> {
     }
 
     pub(super) fn transport(&self) -> Transport {
-        self.need.transport(self.job.settings.pty_mode || self.job.backend.needs_terminal)
+        self.footing.transport()
     }
 
     fn launch(&self, start: &Start, text: &str, transport: Transport) -> Result<Running, String> {
@@ -52,7 +58,14 @@ impl Body<'_> {
         let filed = needs_file(settings.output_format, transport, text);
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
         let call = self.job.backend.call(settings, transport, start, &text, &self.job.auth, &self.env);
-        self.run_call(call, &text)
+        let sandbox = self.job.held.as_ref().map(|held| &*held.work);
+        self.run_call(call, &text, self.first_word(), sandbox)
+    }
+
+    /// How long its first word is waited for, where it would come at once and there is another way.
+    fn first_word(&self) -> Option<Duration> {
+        let events = matches!(self.job.settings.output_format, OutputFormat::StreamJson | OutputFormat::Args);
+        (events && self.footing.is_trial()).then_some(FIRST_WORD)
     }
 
     pub(super) fn launch_summariser(
@@ -64,12 +77,27 @@ impl Body<'_> {
         let filed = needs_file(OutputFormat::StreamJson, transport, prompt);
         let text = if filed { self.file(&format!("summary_{through}.md"), prompt)? } else { prompt.to_owned() };
         let call = self.job.backend.summary_call(transport, &text, &self.job.auth, &self.env);
-        self.run_call(call, &text)
+        self.run_call(call, &text, None, self.job.held.as_ref().map(|held| &*held.look))
     }
 
-    fn run_call(&self, call: Call, text: &str) -> Result<Running, String> {
-        let bounds = Bounds::with_idle(self.job.settings.idle);
-        Running::start(&self.job.backend.program, call, self.job.folder.root(), text, bounds)
+    fn run_call(
+        &self,
+        mut call: Call,
+        text: &str,
+        first_word: Option<Duration>,
+        sandbox: Option<&Sandbox>,
+    ) -> Result<Running, String> {
+        let bounds = Bounds { first_word, ..Bounds::with_idle(self.job.settings.idle) };
+        if let (Some(held), Some(sandbox)) = (&self.job.held, sandbox) {
+            held.bring_state()?;
+            held.dress(sandbox, &mut call.env);
+        }
+        let (program, folder) = (&self.job.backend.program, self.job.folder.root());
+        let mut running = Running::start(program, call, folder, text, bounds, sandbox)?;
+        if self.reads_all {
+            running.end_messages();
+        }
+        Ok(running)
     }
 
     /// Puts a prompt into a file; what is said instead of it.
@@ -79,25 +107,29 @@ impl Body<'_> {
         written.map(|()| by_file(&path)).map_err(|error| format!("{} cannot be written: {error}", path.display()))
     }
 
-    /// An agent that will not work without a terminal gets one, once, in the same iteration.
+    /// An agent that will not work in one way is started again in the other, once, in the same iteration.
     pub(super) fn again(&mut self, work: &mut Work, end: &AgentEnd) -> Option<Result<(), String>> {
         let words = format!("{}{}", work.opening, work.running.last_words());
-        let attempt = Attempt { transport: work.transport, end, heard: work.listener.heard(), words: &words };
-        let next = self.need.after(&attempt);
-        let before = std::mem::replace(&mut self.need, next);
-        if before == next || next != Need::Tried {
+        let attempt = Attempt { end, heard: work.listener.heard(), words: &words };
+        let next = self.footing.after(&attempt);
+        let before = std::mem::replace(&mut self.footing, next);
+        let transport = next.transport();
+        self.reads_all |= work.running.was_hushed() && next == Footing::Settled(Transport::Pipe);
+        if before.transport() == transport {
             return None;
         }
-        let start = work.start.clone()?;
-        let text = "the agent did not work without a terminal; starting it again on one".to_owned();
-        self.tell(EventKind::Warning { iteration: Some(work.iteration), text });
-        let started =
-            self.prompt(&start).and_then(|text| self.launch(&start, &text, Transport::Terminal)).map(|running| {
-                // The listener stays: a replay hears both attempts as one.
-                work.running = running;
-                work.transport = Transport::Terminal;
-                work.opening.clear();
-            });
+        self.tell(EventKind::Transport { iteration: work.iteration, transport });
+        let start = work.start.clone().filter(|_| matches!(next, Footing::Second(_)))?;
+        let text = match transport {
+            Transport::Terminal => "the agent did not work without a terminal; starting it again on one",
+            Transport::Pipe => "the agent said nothing on a terminal; starting it again on pipes",
+        };
+        self.tell(EventKind::Warning { iteration: Some(work.iteration), text: text.to_owned() });
+        let started = self.prompt(&start).and_then(|text| self.launch(&start, &text, transport)).map(|running| {
+            // The listener stays: a replay hears both attempts as one.
+            work.running = running;
+            work.opening.clear();
+        });
         Some(started)
     }
 }

@@ -1,11 +1,10 @@
 //! What the body is busy with: an agent, the summariser, a check. One thing at a time.
 
 use super::{
-    AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Report,
+    AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Price, Report,
     Running, Said, Spent, Start, Verbatim, checks, now, rehearsal, replay, resets,
 };
-use crate::transport::Transport;
-
+use crate::backend::SUMMARY_MODEL;
 /// The check that runs, and those that ran before it.
 pub(super) struct Checking {
     iteration: u32,
@@ -18,7 +17,6 @@ pub(super) struct Work {
     pub listener: Listener,
     pub iteration: u32,
     since: Instant,
-    pub transport: Transport,
     /// The first of what it said that was no event.
     pub opening: String,
     /// How to start it again; a summariser is not.
@@ -31,19 +29,11 @@ pub(super) struct Work {
 const OPENING_MAX: usize = 4 * 1024;
 
 impl Work {
-    pub(super) fn new(running: Running, transport: Transport, start: Option<Start>) -> Self {
+    /// `model` is what was asked for.
+    pub(super) fn new(running: Running, start: Option<Start>, model: &str, price: Price) -> Self {
         let iteration = start.as_ref().map_or(0, |start| start.iteration);
-        let listener = Listener::new(iteration);
-        Self {
-            running,
-            listener,
-            iteration,
-            since: Instant::now(),
-            transport,
-            opening: String::new(),
-            start,
-            spoke: false,
-        }
+        let listener = Listener::priced(iteration, model, price);
+        Self { running, listener, iteration, since: Instant::now(), opening: String::new(), start, spoke: false }
     }
 
     fn note_opening(&mut self, line: &str) {
@@ -222,10 +212,10 @@ impl Body<'_> {
     }
 
     pub(super) fn summarise(&mut self, through: u32, prompt: &str) -> Option<Input> {
-        let transport = self.transport();
-        match self.launch_summariser(prompt, through, transport) {
+        match self.launch_summariser(prompt, through, self.transport()) {
             Ok(running) => {
-                self.doing = Doing::Summary(Box::new(Work::new(running, transport, None)), through);
+                let work = Work::new(running, None, SUMMARY_MODEL, self.job.price);
+                self.doing = Doing::Summary(Box::new(work), through);
                 None
             }
             Err(_) => Some(summarised(through, None, Spent::default())),

@@ -3,7 +3,7 @@
 //!
 //! What cannot be read is skipped and counted, never fatal: a recording may end in the middle of a line.
 
-use cycle::{EventKind, IterationStarted, Listener, LoopEvent, Receipt, RunStarted, Verbatim};
+use cycle::{EventKind, IterationStarted, Listener, LoopEvent, Price, Receipt, RunStarted, Verbatim};
 use serde_json::Value;
 use std::io::BufRead;
 
@@ -28,10 +28,26 @@ pub struct Recording {
     skipped: usize,
 }
 
+/// What is known of a recording that may not say it itself.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    pub title: &'a str,
+    /// Where it was made.
+    pub folder: &'a str,
+    /// What messages cost before an agent says so.
+    pub price: Price,
+}
+
+impl Default for About<'_> {
+    fn default() -> Self {
+        Self { title: "", folder: "", price: cycle::unpriced }
+    }
+}
+
 impl Recording {
-    /// `title` names the run where the recording itself does not.
-    pub fn read(mut from: impl BufRead, title: &str) -> Result<Self, ReadError> {
-        let mut maker = Maker { title: title.to_owned(), ..Maker::default() };
+    pub fn read(mut from: impl BufRead, about: About) -> Result<Self, ReadError> {
+        let recording = Self::default();
+        let mut maker = Maker { about, recording, listener: None, raw: None };
         let mut document = String::new();
         while let Some(line) = next_line(&mut from)? {
             maker.line(&line, &mut document);
@@ -69,9 +85,8 @@ fn next_line(from: &mut impl BufRead) -> std::io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned()))
 }
 
-#[derive(Default)]
-struct Maker {
-    title: String,
+struct Maker<'a> {
+    about: About<'a>,
     recording: Recording,
     /// Hears the lines of the iteration that is being read.
     listener: Option<(u32, Listener)>,
@@ -84,10 +99,12 @@ struct Raw {
     at: u64,
     iteration: u32,
     in_turn: bool,
+    /// Of the process that is heard: its costs are one sum.
+    session: String,
     cost_before: f64,
 }
 
-impl Maker {
+impl Maker<'_> {
     /// A document is a line, or lines up to a blank one or to a bracket at the margin.
     fn line(&mut self, line: &str, document: &mut String) {
         let starts = line.starts_with('{');
@@ -130,7 +147,8 @@ impl Maker {
             EventKind::Agent { iteration, line } => return self.agent_line(*iteration, line, event.at),
             EventKind::IterationStarted(start) => {
                 self.end_listener(event.at);
-                self.listener = Some((start.iteration, Listener::new(start.iteration)));
+                let listener = Listener::priced(start.iteration, &start.model, self.about.price);
+                self.listener = Some((start.iteration, listener));
             }
             EventKind::IterationEnded { .. } => self.end_listener(event.at),
             _ => {}
@@ -140,7 +158,7 @@ impl Maker {
 
     fn agent_line(&mut self, iteration: u32, line: &Verbatim, at: u64) {
         if self.listener.as_ref().is_none_or(|(of, _)| *of != iteration) {
-            self.listener = Some((iteration, Listener::new(iteration)));
+            self.listener = Some((iteration, Listener::priced(iteration, "", self.about.price)));
         }
         let Some((_, listener)) = &mut self.listener else { return };
         // A line that was no JSON is kept as a JSON string.
@@ -184,19 +202,25 @@ impl Maker {
             let run = RunStarted {
                 schema: cycle::SCHEMA,
                 run: String::new(),
-                folder: text("cwd"),
-                title: self.title.clone(),
+                folder: event["cwd"].as_str().unwrap_or(self.about.folder).to_owned(),
+                title: self.about.title.to_owned(),
                 backend: String::new(),
                 model: text("model"),
                 limits: cycle::Limits::default(),
                 checks: Vec::new(),
                 resumed: None,
+                sandbox: None,
                 unconfined: None,
+                flags: serde_json::Map::new(),
             };
             self.recording.events.push(EventKind::RunStarted(Box::new(run)).at(raw.at));
         }
         raw.iteration += 1;
         raw.in_turn = true;
+        if raw.session != text("session_id") {
+            raw.session = text("session_id");
+            raw.cost_before = 0.0;
+        }
         let start = IterationStarted {
             iteration: raw.iteration,
             attempt: 1,
@@ -206,7 +230,8 @@ impl Maker {
             prompt_chars: 0,
         };
         self.recording.events.push(EventKind::IterationStarted(start).at(raw.at));
-        self.listener = Some((raw.iteration, Listener::new(raw.iteration)));
+        let listener = Listener::priced(raw.iteration, &text("model"), self.about.price);
+        self.listener = Some((raw.iteration, listener));
     }
 
     /// A process reports its cost as a sum over its turns.

@@ -3,7 +3,7 @@ use crate::fixture;
 use serde_json::json;
 
 fn read(text: &str) -> Recording {
-    Recording::read(text.as_bytes(), "a file").unwrap()
+    Recording::read(text.as_bytes(), About { title: "a file", ..About::default() }).unwrap()
 }
 
 fn agent(iteration: u32, line: &Value, at: u64) -> String {
@@ -50,6 +50,22 @@ fn a_raw_transcript_becomes_a_run() {
     let EventKind::IterationEnded { receipt, .. } = &recording.events().last().unwrap().kind else { panic!("no end") };
     assert_eq!((receipt.duration_ms, receipt.tool_calls), (900, 1));
     assert!(recording.events().is_sorted_by_key(|event| event.at));
+}
+
+#[test]
+fn costs_of_one_process_are_a_sum_and_those_of_two_are_two() {
+    for (second, expected) in [("s", 0.25), ("another", 0.75)] {
+        let mut lines = transcript();
+        lines.extend(transcript());
+        lines[5]["session_id"] = second.into();
+        lines[9]["total_cost_usd"] = 0.75.into();
+        let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+        let recording = read(&text.join("\n"));
+        let EventKind::IterationEnded { receipt, .. } = &recording.events().last().unwrap().kind else {
+            panic!("no end")
+        };
+        assert!((receipt.cost_usd - expected).abs() < 1e-9, "{second}: {}", receipt.cost_usd);
+    }
 }
 
 #[test]
@@ -100,6 +116,6 @@ fn a_plain_answer_is_heard_at_its_end() {
 #[test]
 fn nothing_is_an_error() {
     for text in ["", "\n\n", "hello", "{}", "[1]"] {
-        assert!(matches!(Recording::read(text.as_bytes(), ""), Err(ReadError::Empty)), "{text:?}");
+        assert!(matches!(Recording::read(text.as_bytes(), About::default()), Err(ReadError::Empty)), "{text:?}");
     }
 }
