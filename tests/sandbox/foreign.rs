@@ -149,6 +149,20 @@ fn the_run_says_what_holds_it() {
     assert!(text.contains("not ours; the sandbox holds all of it"), "{text}");
 }
 
+#[test]
+fn what_can_be_replaced_is_said() {
+    let world = furnished(json!([]));
+    let settings = world.home().join(".claude/settings.json");
+    std::fs::rename(&settings, world.home().join("dotfile")).unwrap();
+    std::os::unix::fs::symlink("../dotfile", &settings).unwrap();
+    let script = format!("#!/bin/sh\n(echo x > \"$HOME/.claude/settings.json\") 2>/dev/null && exit 1\n{}", done());
+    let outcome = finish(ralph(&world, &script, Path::new("/"), &[]));
+    assert_eq!(outcome.code, Some(0), "what it leads to is held: {:#?}", outcome.lines);
+    let warned =
+        |event: &Value| event["type"] == "warning" && event["text"].to_string().contains("settings.json is a link");
+    assert!(outcome.events().iter().any(warned), "{:#?}", outcome.lines);
+}
+
 /// Who only sums up writes nothing.
 #[test]
 fn a_summary_is_made_read_only() {
