@@ -248,3 +248,26 @@ fn a_command_outside_of_the_list_reaches_nothing() {
         assert_eq!(world.read("reached").is_some(), reached, "{settings}");
     }
 }
+
+/// A loop in the box of another one may make no namespaces: what is left holds, and what is missing is said.
+#[test]
+fn where_less_can_be_held_that_is_said() {
+    let world = furnished(json!([]));
+    let inner = world.wd().join("inner");
+    std::fs::create_dir_all(inner.join(".ralph")).unwrap();
+    std::fs::write(inner.join(".ralph/prompt.md"), "# Inside\n").unwrap();
+    let trusted = json!({"hasTrustDialogAccepted": true});
+    let state = json!({"projects": {world.wd().display().to_string(): trusted, inner.display().to_string(): trusted}});
+    std::fs::write(world.home().join(".claude.json"), state.to_string()).unwrap();
+    let path = install(&world, &format!("#!/bin/sh\nread -r line\necho x > inside\n(echo x > ../escaped)\n{}", done()));
+    std::fs::rename(world.home().join("bin/claude"), world.home().join("bin/inner")).unwrap();
+    let outer = format!(
+        "#!/bin/sh\n(cd inner && \"$RALPH_BINARY\" 1 --json --backend \"$HOME/bin/inner\") > inner.log 2>&1\n{}",
+        done()
+    );
+    let outcome = finish(ralph(&world, &outer, Path::new("/"), &[]).env("PATH", &path));
+    assert_eq!(outcome.code, Some(0), "{} {:#?}", outcome.stderr, outcome.lines);
+    let log = world.read("inner.log").unwrap();
+    assert!(log.contains("workspace, around the whole agent") && log.contains("no user namespaces here"), "{log}");
+    assert!(inner.join("inside").exists() && !world.wd().join("escaped").exists(), "{log}");
+}
