@@ -149,6 +149,20 @@ fn the_run_says_what_holds_it() {
     assert!(text.contains("not ours; the sandbox holds all of it"), "{text}");
 }
 
+#[test]
+fn what_can_be_replaced_is_said() {
+    let world = furnished(json!([]));
+    let settings = world.home().join(".claude/settings.json");
+    std::fs::rename(&settings, world.home().join("dotfile")).unwrap();
+    std::os::unix::fs::symlink("../dotfile", &settings).unwrap();
+    let script = format!("#!/bin/sh\n(echo x > \"$HOME/.claude/settings.json\") 2>/dev/null && exit 1\n{}", done());
+    let outcome = finish(ralph(&world, &script, Path::new("/"), &[]));
+    assert_eq!(outcome.code, Some(0), "what it leads to is held: {:#?}", outcome.lines);
+    let warned =
+        |event: &Value| event["type"] == "warning" && event["text"].to_string().contains("settings.json is a link");
+    assert!(outcome.events().iter().any(warned), "{:#?}", outcome.lines);
+}
+
 /// Who only sums up writes nothing.
 #[test]
 fn a_summary_is_made_read_only() {
@@ -233,4 +247,27 @@ fn a_command_outside_of_the_list_reaches_nothing() {
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
         assert_eq!(world.read("reached").is_some(), reached, "{settings}");
     }
+}
+
+/// A loop in the box of another one may make no namespaces: what is left holds, and what is missing is said.
+#[test]
+fn where_less_can_be_held_that_is_said() {
+    let world = furnished(json!([]));
+    let inner = world.wd().join("inner");
+    std::fs::create_dir_all(inner.join(".ralph")).unwrap();
+    std::fs::write(inner.join(".ralph/prompt.md"), "# Inside\n").unwrap();
+    let trusted = json!({"hasTrustDialogAccepted": true});
+    let state = json!({"projects": {world.wd().display().to_string(): trusted, inner.display().to_string(): trusted}});
+    std::fs::write(world.home().join(".claude.json"), state.to_string()).unwrap();
+    let path = install(&world, &format!("#!/bin/sh\nread -r line\necho x > inside\n(echo x > ../escaped)\n{}", done()));
+    std::fs::rename(world.home().join("bin/claude"), world.home().join("bin/inner")).unwrap();
+    let outer = format!(
+        "#!/bin/sh\n(cd inner && \"$RALPH_BINARY\" 1 --json --backend \"$HOME/bin/inner\") > inner.log 2>&1\n{}",
+        done()
+    );
+    let outcome = finish(ralph(&world, &outer, Path::new("/"), &[]).env("PATH", &path));
+    assert_eq!(outcome.code, Some(0), "{} {:#?}", outcome.stderr, outcome.lines);
+    let log = world.read("inner.log").unwrap();
+    assert!(log.contains("workspace, around the whole agent") && log.contains("no user namespaces here"), "{log}");
+    assert!(inner.join("inside").exists() && !world.wd().join("escaped").exists(), "{log}");
 }

@@ -98,6 +98,7 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The folders in a folder, links not counted, unless there are more than `most`.
+#[cfg(target_os = "linux")]
 pub(super) fn entries(folder: &Path, most: usize) -> Option<Vec<PathBuf>> {
     let listed = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
     let folders = listed.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

@@ -44,6 +44,31 @@ const PROTECTED: [&str; 11] = [
 /// The same, but only where it is there: the program itself, as some install it. An empty folder would look like it.
 const PROTECTED_IF_THERE: [&str; 1] = ["local"];
 
+/// In its own folder, and its own whatever settings say of them: a rule about reading old conversations names
+/// their folder, too.
+const STATE_THERE: [&str; 20] = [
+    "projects",
+    "sessions",
+    "session-env",
+    "shell-snapshots",
+    "todos",
+    "tasks",
+    "teams",
+    "plans",
+    "file-history",
+    "history.jsonl",
+    "paste-cache",
+    "image-cache",
+    "statsig",
+    "telemetry",
+    "debug",
+    "logs",
+    "cache",
+    "backups",
+    "ide",
+    ".credentials.json",
+];
+
 /// Longer than anybody's settings.
 const SETTINGS_MAX: u64 = 1024 * 1024;
 /// Entries of its own folder that are looked at; it has some dozens.
@@ -78,16 +103,22 @@ impl Whole {
         let settings: String = PROTECTED[..2].iter().map(|name| small_text(&own.join(name))).collect();
         let entries = std::fs::read_dir(own).into_iter().flatten().filter_map(Result::ok).take(ENTRIES_MAX);
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        protected.extend(names.filter(|name| is_named(&settings, name)).map(|name| own.join(name)));
+        let named = names.filter(|name| !STATE_THERE.contains(&name.as_str()) && is_named(&settings, own, name));
+        protected.extend(named.map(|name| own.join(name)));
         protected
     }
 }
 
-/// Whether a text has `/name` in it, and not only as the beginning of another name: a script that settings
-/// start, a folder of such scripts.
-fn is_named(text: &str, name: &str) -> bool {
+/// Whether a text has this name of the folder in it, and not only as the beginning of another name: a script that
+/// settings start, a folder of such scripts.
+fn is_named(text: &str, own: &Path, name: &str) -> bool {
+    let folder = own.file_name().unwrap_or_default().to_string_lossy();
+    let starts = |before: &str| {
+        let folders = [&*folder, ".claude", "CLAUDE_CONFIG_DIR", "CLAUDE_CONFIG_DIR}"];
+        before.strip_suffix('/').is_some_and(|before| folders.iter().any(|folder| before.ends_with(folder)))
+    };
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    text.match_indices(name).any(|(at, _)| text[..at].ends_with('/') && ends(&text[at + name.len()..]))
+    text.match_indices(name).any(|(at, _)| starts(&text[..at]) && ends(&text[at + name.len()..]))
 }
 
 fn small_text(path: &Path) -> String {
@@ -124,7 +155,8 @@ mod tests {
         for folder in ["w/.claude", "h/.claude/projects", "h/.claude/scripts", "h/.local/state/claude", "h/.aws"] {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
-        let settings = r#"{"hooks": {"Stop": [{"command": "~/.claude/scripts/stop.sh --all"}]}}"#;
+        let settings = r#"{"hooks": {"Stop": [{"command": "~/.claude/scripts/stop.sh --all"}]},
+            "permissions": {"allow": ["Read(~/.claude/projects/**)"]}}"#;
         std::fs::write(root.join("h/.claude/settings.json"), settings).unwrap();
         (dir, root)
     }
@@ -180,9 +212,10 @@ mod tests {
 
     #[test]
     fn settings_name_whole_names() {
-        let text = r#"{"command": "$HOME/.claude/line.sh", "b": "/x/scripts/a"}"#;
-        for (name, named) in [("line.sh", true), ("line", false), ("scripts", true), ("HOME", false), ("a", true)] {
-            assert_eq!(is_named(text, name), named, "{name}");
+        let text = r#"{"command": "$HOME/.claude/line.sh", "b": "/x/other/a", "c": "${CLAUDE_CONFIG_DIR}/c.py x"}"#;
+        for (name, named) in [("line.sh", true), ("line", false), ("other", false), ("HOME", false), ("c.py", true)] {
+            assert_eq!(is_named(text, Path::new("/h/.claude"), name), named, "{name}");
         }
+        assert!(is_named("sh /etc/agent/run.sh", Path::new("/etc/agent"), "run.sh"));
     }
 }

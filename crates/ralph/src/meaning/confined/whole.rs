@@ -48,6 +48,7 @@ pub fn held(
     let mut said = Vec::new();
     let work = sandbox(foreign, foreign.level, settings, places, environment, &mut said)?;
     let look = sandbox(foreign, Level::ReadOnly, settings, places, environment, &mut said)?;
+    said.extend(links(&work, places));
     for line in said {
         if !warnings.contains(&line) {
             warnings.push(line);
@@ -71,6 +72,14 @@ pub fn held(
         sets.extend(["NO_PROXY", "no_proxy"].map(|name| (name.into(), "".into())));
     }
     Ok(Held { work, look, keeps: keeps(foreign), sets, state })
+}
+
+/// What the sandbox cannot keep in its place, in words: it holds what a link leads to.
+fn links(sandbox: &Sandbox, places: &Places) -> Vec<String> {
+    let own = places.config_dir.canonicalize().unwrap_or_else(|_| places.config_dir.clone());
+    let of_its_own = sandbox.rules().protected.iter().filter(|path| path.starts_with(&own) && path.is_symlink());
+    let words = |path: &PathBuf| format!("warning: sandbox: {} is a link, which the agent can replace", path.display());
+    of_its_own.map(words).collect()
 }
 
 fn sandbox(
