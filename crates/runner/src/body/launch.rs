@@ -10,7 +10,7 @@ use crate::transport::{Attempt, Footing, Transport};
 use std::time::Duration;
 
 /// Agents that answer in events say which session they are in long before this.
-const FIRST_WORD: Duration = Duration::from_secs(20);
+const FIRST_WORD: Duration = Duration::from_secs(10);
 
 /// A prompt in a file: what is said instead of it.
 fn by_file(path: &std::path::Path) -> String {
