@@ -17,6 +17,8 @@ mod memory;
 mod nearby;
 #[path = "folder/plugins.rs"]
 mod plugins;
+#[path = "folder/prompter.rs"]
+mod prompter;
 #[path = "folder/servers.rs"]
 mod servers;
 #[path = "folder/sessions.rs"]

@@ -19,6 +19,8 @@ mod servers;
 mod settings;
 #[path = "hooks/shown.rs"]
 mod shown;
+#[path = "hooks/skills.rs"]
+mod skills;
 #[path = "hooks/starting.rs"]
 mod starting;
 #[path = "hooks/surroundings.rs"]

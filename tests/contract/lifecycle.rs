@@ -1,6 +1,8 @@
 //! One process from its start to its end: signals, pipes, turns and sessions, as clients of the agent see them.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
+#[path = "lifecycle/asked.rs"]
+mod asked;
 mod common;
 #[path = "lifecycle/pipes.rs"]
 mod pipes;
@@ -10,6 +12,8 @@ mod seed;
 mod sessions;
 #[path = "lifecycle/signals.rs"]
 mod signals;
+#[path = "lifecycle/told.rs"]
+mod told;
 #[path = "lifecycle/transcripts.rs"]
 mod transcripts;
 #[path = "lifecycle/turns.rs"]

@@ -12,8 +12,9 @@ fn place(world: &testkit::World) -> String {
     std::fs::read_to_string(world.home().join("place")).unwrap().trim().to_owned()
 }
 
+/// Without the sandbox, which would keep these agents from writing down what they see in their home folder.
 fn config(world: &testkit::World, text: &str) {
-    std::fs::write(world.wd().join(".ralph/config.toml"), text).unwrap();
+    std::fs::write(world.wd().join(".ralph/config.toml"), format!("sandbox = \"off\"\n{text}")).unwrap();
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Files of the workspace that decide what runs outside: they stay, whether they exist or not.
 
 use crate::world::World;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn with_files() -> World {
     let world = World::with_git();
@@ -103,6 +105,81 @@ fn nothing_is_left_behind_and_git_sees_nothing() {
     assert_eq!(world.free("git status --porcelain").text, "");
     drop(sandbox);
     assert_eq!(world.free("ls -A . .git").text, before);
+}
+
+/// A checkout as git makes it, without git: `.git` in it, and what the repository knows of it.
+fn check_out(work: &Path, name: &str) {
+    let (checkout, known) = (work.join(".claude/worktrees").join(name), work.join(".git/worktrees").join(name));
+    std::fs::create_dir_all(&checkout).unwrap();
+    std::fs::create_dir_all(&known).unwrap();
+    std::fs::write(known.join("gitdir"), checkout.join(".git").display().to_string()).unwrap();
+    std::fs::write(known.join("commondir"), "../..").unwrap();
+    std::fs::write(checkout.join(".git"), format!("gitdir: {}\n", known.display())).unwrap();
+    std::fs::write(checkout.join(".mcp.json"), "{}").unwrap();
+}
+
+#[test]
+fn a_checkout_can_be_worked_in_but_not_what_it_is_tied_by() {
+    let fresh = || {
+        let world = World::with_git();
+        check_out(&world.at("work"), "a");
+        world
+    };
+    for (script, path) in [
+        ("echo evil > .claude/worktrees/a/.git", "work/.claude/worktrees/a/.git"),
+        (
+            "mv .claude/worktrees/a b; cp -r b .claude/worktrees/a; echo evil > .claude/worktrees/a/.git",
+            "work/.claude/worktrees/a/.git",
+        ),
+        ("echo evil > .claude/worktrees/a/.mcp.json", "work/.claude/worktrees/a/.mcp.json"),
+        ("echo evil > .git/worktrees/a/commondir", "work/.git/worktrees/a/commondir"),
+        (
+            "mv .git/worktrees w; cp -r w .git/worktrees; echo evil > .git/worktrees/a/commondir",
+            "work/.git/worktrees/a/commondir",
+        ),
+        ("echo evil > .claude/settings.json", "work/.claude/settings.json"),
+    ] {
+        let free = fresh();
+        free.free(script);
+        assert!(evil(path)(&free), "without a sandbox this should do harm: {script}");
+        let world = fresh();
+        let sandbox = world.sandbox();
+        world.inside(&sandbox, script);
+        assert!(!evil(path)(&world), "this got out: {script}");
+        let said = world.inside(&sandbox, "echo x > .claude/worktrees/a/file && mkdir .claude/worktrees/b");
+        assert!(said.ok, "{}", said.text);
+    }
+}
+
+/// Says so when it goes, also where a test fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Made after the sandbox, and removed while commands are started.
+#[test]
+fn checkouts_come_and_go() {
+    let world = World::with_git();
+    std::fs::create_dir_all(world.at("work/.claude/worktrees")).unwrap();
+    let sandbox = world.sandbox();
+    let (work, over) = (world.at("work"), AtomicBool::new(false));
+    let refused: Vec<String> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                check_out(&work, "b");
+                for folder in [".claude/worktrees/b", ".git/worktrees/b"] {
+                    std::fs::remove_dir_all(work.join(folder)).unwrap();
+                }
+            }
+        });
+        let _over = Over(&over);
+        (0..40).map(|_| world.inside(&sandbox, "true")).filter(|said| !said.ok).map(|said| said.text).collect()
+    });
+    assert_eq!(refused, Vec::<String>::new());
 }
 
 #[test]

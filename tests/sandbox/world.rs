@@ -75,6 +75,7 @@ impl World {
             allow_read: Vec::new(),
             network: Network::Open,
             unix_sockets: false,
+            whole: None,
         }
     }
 
@@ -230,6 +231,7 @@ fn nested(work: &Path) -> std::io::Result<()> {
         allow_read: Vec::new(),
         network: Network::Only(Hosts::new(&["a.test".into()], &[]).0),
         unix_sockets: false,
+        whole: None,
     };
     let sandbox = Sandbox::new(world.rules()).map_err(std::io::Error::other)?;
     let weak = [Weakness::ProtectedFiles, Weakness::HiddenInside, Weakness::AllowList];

@@ -185,7 +185,7 @@ fn ctrl_z_goes_back_to_the_shell_and_fg_to_the_run() {
     let shell = world.run(std::path::Path::new("/bin/bash")).named("bash").env("PS1", "shell> ").deadline(DEADLINE);
     let terminal = Terminal::start(&shell.args(["--norc", "--noprofile", "-i"]), 100, 30).unwrap();
     terminal.wait_for("shell>").unwrap();
-    let command = format!("{} 1 --backend {}\r", binary().display(), agent.display());
+    let command = format!("{} 1 --sandbox off --backend {}\r", binary().display(), agent.display());
     terminal.press(&command).unwrap();
     terminal.wait(|screen| screen.alternate && screen.shows("started")).unwrap();
     terminal.press("\u{1a}").unwrap();

@@ -54,10 +54,10 @@ pub fn agent(world: &World, script: &str) -> PathBuf {
     path
 }
 
-/// A loop with this agent on a screen of 100 by 30.
+/// A loop with this agent on a screen of 100 by 30. Without the sandbox: agents keep their notes in the home folder.
 pub fn looped(world: &World, script: &str, words: &[&str]) -> Terminal {
     let backend = format!("--backend={}", agent(world, script).display());
-    let run = ralph(world, &[&backend, "--failure-pause", "0"]).args(words.iter().copied());
+    let run = ralph(world, &[&backend, "--failure-pause", "0", "--sandbox", "off"]).args(words.iter().copied());
     Terminal::start(&run, 100, 30).unwrap()
 }
 

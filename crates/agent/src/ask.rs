@@ -1,10 +1,11 @@
 //! One question to the model: the request, the stream of its answer, and who is told what meanwhile.
 
 use crate::cancel::Cancelled;
+use crate::moments::{self, Switch};
 use crate::shared::{Lane, Shared};
-use crate::turn::Turn;
+use crate::turn::{Turn, whisper};
 use crate::{access, own};
-use model::{CachePolicy, Failure, Reply, Request};
+use model::{CachePolicy, Failure, FailureKind, Reply, Request};
 use serde_json::{Value, json};
 use wire::{Assistant, Event, System};
 
@@ -45,7 +46,7 @@ pub async fn ask(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Result<An
         models.extend(shared.options.asking.fallback.iter().cloned());
     }
     let mut refreshed = false;
-    let mut at = 0;
+    let mut at = turn.fallen_back.min(models.len() - 1);
     loop {
         let failure = match ask_model(shared, lane, turn, &models[at], at + 1 < models.len()).await {
             Err(NoReply::Failed(failure)) => failure,
@@ -55,14 +56,26 @@ pub async fn ask(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Result<An
             refreshed = true;
             continue;
         }
-        let replaceable = failure.overloaded || failure.category == "model_not_found";
-        if !replaceable || at + 1 >= models.len() {
+        if !is_replaceable(&failure) || at + 1 >= models.len() {
             return Err(NoReply::Failed(failure));
         }
         at += 1;
-        let content = format!("{} is not available; going on with {}.", models[at - 1], models[at]);
+        turn.fallen_back = at;
+        let (from, to) = (&models[at - 1], &models[at]);
+        let content = format!("{from} is not available; going on with {to}.");
         shared.emitter.send(Event::System(System::Informational { content, level: "warning" })).await;
+        let switch = Switch { from: from.clone(), to: to.clone(), requested: Some(to.clone()), source: "auto" };
+        moments::switched(shared, &switch).await;
+        for text in shared.live.ear.late.take() {
+            whisper(shared, lane, &text);
+        }
     }
+}
+
+/// Whether another model may do better: this one is overloaded, gone, or its server fails whatever is asked.
+fn is_replaceable(failure: &Failure) -> bool {
+    let server_fails = failure.kind == FailureKind::Http && failure.category == "server_error";
+    failure.overloaded || server_fails || failure.category == "model_not_found"
 }
 
 async fn ask_model(
@@ -209,7 +222,7 @@ fn request(shared: &Shared, lane: &Lane, model: &str, has_fallback: bool) -> Req
         thinking,
         betas,
         metadata: Some(json!({"user_id": format!("session_{}", shared.emitter.session_id())})),
-        cache: if asking.cache { CachePolicy::FiveMinutes } else { CachePolicy::Off },
+        cache: asking.cache.policy(model),
         task_budget: asking.task_budget,
         overload_retries: has_fallback.then_some(OVERLOADS_BEFORE_FALLBACK),
         ..aside_request(shared)

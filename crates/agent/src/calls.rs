@@ -137,7 +137,8 @@ pub async fn run_all(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, call
         return end_after(shared, turn, interrupted);
     }
     let batch_end = crate::moments::batch_done(shared, lane, &batch).await;
-    let stopped = stop.map(End::HookStopped).or(batch_end);
+    let unanswered = shared.live.no_prompter.borrow().clone();
+    let stopped = unanswered.map(End::NoPrompter).or(stop.map(End::HookStopped)).or(batch_end);
     stopped.or_else(|| end_after(shared, turn, interrupted)).or(ends_turn.then_some(End::Done))
 }
 

@@ -20,6 +20,9 @@ const HEADROOM_TOKENS: u64 = 33_000;
 /// to less and less: the last makes a thousand messages fit any window.
 const TEXT_MAX: [usize; 4] = [usize::MAX, 20_000, 2_000, 200];
 
+/// Characters of a token, roughly.
+const CHARS_PER_TOKEN: usize = 4;
+
 pub async fn if_needed(shared: &Shared, lane: &mut Lane) -> Result<(), End> {
     let own = model::info(&shared.model(&lane.role)).context_window;
     let window = shared.options.asking.window.map_or(own, |most| most.min(own));
@@ -56,10 +59,15 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str, wi
     memory::begin_again(shared, lane);
     let prompt = lane.conversation.compact(&text);
     lane.tools.reads.forget_answers();
+    let after = size(shared, &text);
+    if lane.role.is_main() {
+        shared.live.context_tokens.set(after);
+        shared.live.plan_told.set(false);
+    }
     let metadata = CompactMetadata {
         trigger,
         pre_tokens: before,
-        post_tokens: None,
+        post_tokens: Some(after),
         duration_ms: Some(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)),
     };
     write(shared, lane, &text, &metadata).await;
@@ -72,6 +80,12 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str, wi
     moments::compacted(shared, lane, trigger, &summary).await;
     memory::tell(shared, lane).await;
     Ok(())
+}
+
+/// Roughly what the next question will take: nobody has counted it yet.
+fn size(shared: &Shared, summary: &str) -> u64 {
+    let chars = shared.live.system_chars.get() + shared.live.tools_chars.get() + summary.len();
+    (chars / CHARS_PER_TOKEN) as u64
 }
 
 async fn summarise(shared: &Shared, lane: &Lane, wish: Option<&str>) -> Result<String, End> {

@@ -20,6 +20,8 @@ pub struct Ear {
     pub me: OnceCell<Weak<Shared>>,
     /// The main conversation's, for events outside any conversation.
     pub workspace: OnceCell<Arc<tools::Workspace>>,
+    /// What the main conversation has read.
+    pub reads: OnceCell<tools::ReadLog>,
     /// The prompt that is being worked on.
     pub prompt_id: RefCell<Option<String>>,
     /// Said outside a turn; reaches the model with the next request.
@@ -80,7 +82,8 @@ pub async fn fire(
 /// Everybody's hooks, and those of the agent itself.
 fn hooks_of(shared: &Shared, lane: &Lane) -> Rc<hooks::Hooks> {
     let mut hooks = Rc::clone(&shared.live.hooks.borrow());
-    if let Some(own) = &lane.hooks {
+    let own = lane.hooks.borrow();
+    if !own.is_empty() {
         Rc::make_mut(&mut hooks).add(own.clone());
     }
     hooks
@@ -117,7 +120,7 @@ async fn heard(shared: &Shared, lane: Option<&Lane>, hooks: &hooks::Hooks, momen
     let cwd = lane.map_or_else(|| main_cwd(shared), |lane| lane.tools.workspace.cwd());
     let session_id = shared.emitter.session_id();
     let transcript_path = transcript_path(shared, &session_id);
-    let (agent_id, effort) = (role.agent_id(), shared.effort(role));
+    let (agent_id, effort) = (role.agent_id(), shared.effort_level(role));
     let prompt_id = shared.live.ear.prompt_id.borrow().clone();
     let scene = Scene {
         session_id: &session_id,

@@ -1,7 +1,7 @@
 //! What hooks need of others: the client's own functions, a model's judgement, an MCP server's tool.
 
 use crate::ask::{self, NoReply};
-use crate::hooks::{self, Judge, Question};
+use crate::hooks::{self, Hooks, Judge, Question};
 use crate::own::errand::{self, Errand};
 use crate::shared::{Lane, Role, Shared};
 use config::AgentDef;
@@ -74,6 +74,7 @@ impl Help<'_> {
             tool_use_id: self.tool_use_id.unwrap_or(HOOK_AGENT),
             model: question.model.as_deref().or(Some(&small)),
             isolated: false,
+            hooks: Hooks::default(),
         };
         let ready = errand::prepare(&shared, lane, &errand, Rc::clone(&lane.cancel)).await?;
         let finished = errand::carry_out(&shared, ready).await;

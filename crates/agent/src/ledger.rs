@@ -47,7 +47,8 @@ impl Ledger {
     }
 
     pub fn total_usd(&self) -> f64 {
-        self.0.borrow().by_model.values().map(|usage| usage.cost_usd).sum()
+        // Not `sum`: of nothing it is -0.0, which clients would print.
+        self.0.borrow().by_model.values().fold(0.0, |sum, usage| sum + usage.cost_usd)
     }
 
     pub fn by_model(&self) -> BTreeMap<String, ModelUsage> {
@@ -58,6 +59,11 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_costs_nothing() {
+        assert_eq!(format!("{:?}", Ledger::default().total_usd()), "0.0");
+    }
 
     #[test]
     fn a_message_is_booked_once() {

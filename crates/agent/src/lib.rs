@@ -7,6 +7,7 @@
 mod access;
 mod after;
 mod ask;
+mod brought;
 mod calls;
 mod cancel;
 mod checkpoints;
@@ -16,6 +17,7 @@ mod control;
 mod conversation;
 mod emit;
 mod failpoint;
+mod fetch;
 mod front;
 mod hearing;
 mod helpers;
@@ -30,6 +32,7 @@ mod options;
 mod outside;
 mod own;
 mod permit;
+mod planning;
 mod prompt;
 mod result;
 mod schema;
@@ -43,10 +46,11 @@ mod turn;
 mod watching;
 mod words;
 
+pub use fetch::fetch;
 pub use front::{failed_start, run, warn};
 pub use options::{
-    Access, Asking, AutoCompact, BuiltinAgents, InputFormat, Limits, Linger, Options, OutputFormat, OutsideSetup,
-    Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind, ToolChoice,
-    ToolSetup,
+    Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
+    OutsideSetup, Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind,
+    ToolChoice, ToolSetup,
 };
 pub use schema::Schema;

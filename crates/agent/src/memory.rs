@@ -10,7 +10,6 @@ use crate::{prompt, turn, words};
 use config::{Cause, Memory, MemoryFile, Skill};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use wire::PermissionMode;
 
 /// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
 const FILE_CHARS: usize = 200_000;
@@ -41,18 +40,13 @@ pub enum Reader {
 }
 
 /// Reads what stands before a conversation. The text is the first block of its first message.
-pub fn begin(shared: &Shared, reader: Reader, mode: PermissionMode) -> (Option<String>, Known) {
-    read(shared, reader, mode, None)
+pub fn begin(shared: &Shared, reader: Reader) -> (Option<String>, Known) {
+    read(shared, reader, None)
 }
 
-fn read(
-    shared: &Shared,
-    reader: Reader,
-    mode: PermissionMode,
-    reason: Option<&'static str>,
-) -> (Option<String>, Known) {
+fn read(shared: &Shared, reader: Reader, reason: Option<&'static str>) -> (Option<String>, Known) {
     let options = &shared.options;
-    let Some(wanted) = &options.memory else { return (prompt::preamble(shared, mode, None), Known::default()) };
+    let Some(wanted) = &options.memory else { return (prompt::preamble(shared, None), Known::default()) };
     let mut wanted = wanted.clone();
     if reader == Reader::Agent {
         wanted.auto = None;
@@ -64,7 +58,7 @@ fn read(
     }
     let news = files.iter().map(|file| News::of(file, reason)).collect();
     let text = (!files.is_empty()).then(|| format!("{}{}\n</system-reminder>", words::MEMORY_HEAD, contents(&files)));
-    (prompt::preamble(shared, mode, text), Known { memory: Some(memory), told_skills: Vec::new(), news })
+    (prompt::preamble(shared, text), Known { memory: Some(memory), told_skills: Vec::new(), news })
 }
 
 fn sizes(file: &MemoryFile) -> (String, &'static str, usize) {
@@ -76,11 +70,11 @@ pub fn begin_again(shared: &Shared, lane: &mut Lane) {
     if lane.memory.memory.is_none() {
         return;
     }
-    let (reader, mode) = match &lane.role {
-        Role::Main => (Reader::Main, shared.live.mode.get()),
-        Role::Sub(_) => (Reader::Agent, PermissionMode::Default),
+    let reader = match &lane.role {
+        Role::Main => Reader::Main,
+        Role::Sub(_) => Reader::Agent,
     };
-    let (preamble, known) = read(shared, reader, mode, Some("compact"));
+    let (preamble, known) = read(shared, reader, Some("compact"));
     lane.conversation.set_preamble(preamble);
     lane.memory = known;
 }

@@ -2,7 +2,7 @@
 //! settings. Nothing here changes during a run and nothing below this crate reads the outside again.
 
 use config::{AgentDef, Places, Settings, Skill};
-use model::{ClientConfig, ModelEnv, ThinkingAsk};
+use model::{CachePolicy, ClientConfig, ModelEnv, ThinkingAsk};
 use policy::RuleSet;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -102,10 +102,31 @@ pub struct Asking {
     pub betas: Vec<String>,
     pub task_budget: Option<u64>,
     pub extra_body: Option<Value>,
-    pub cache: bool,
+    pub cache: Caching,
     pub auto_compact: AutoCompact,
     /// A smaller context window than the model has.
     pub window: Option<u64>,
+}
+
+/// Which requests mark what the API should remember, and for how long.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Caching {
+    pub off: bool,
+    /// Families of models that do without.
+    pub off_for: [Option<&'static str>; 4],
+    /// An hour instead of five minutes.
+    pub hour: bool,
+}
+
+impl Caching {
+    pub fn policy(&self, model: &str) -> CachePolicy {
+        let is_meant = |family: &&'static str| model.contains(*family);
+        match (self.off || self.off_for.iter().flatten().any(is_meant), self.hour) {
+            (true, _) => CachePolicy::Off,
+            (false, true) => CachePolicy::OneHour,
+            (false, false) => CachePolicy::FiveMinutes,
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -115,6 +136,8 @@ pub struct Prompting {
     pub append_subagent: Option<String>,
     /// Keep what differs per machine out of the system prompt.
     pub static_system: bool,
+    /// How to work in plan mode, in the client's words.
+    pub plan: Option<String>,
 }
 
 /// MCP servers and their limits.
@@ -218,6 +241,8 @@ pub struct Setup {
     pub listing_chars: Option<usize>,
     /// Show what sub-agents say, not only what they do.
     pub subagent_text: bool,
+    /// Guess what the user will say next.
+    pub suggestions: bool,
 }
 
 pub struct Options {
@@ -233,6 +258,8 @@ pub struct Options {
     pub partial: bool,
     pub replay_user: bool,
     pub hook_events: bool,
+    /// Nobody has switched suggestions off.
+    pub may_suggest: bool,
     pub preparation: Option<Preparation>,
     pub state_events: StateEvents,
     /// Where files are kept before they are changed, for clients that may rewind.

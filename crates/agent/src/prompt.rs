@@ -4,7 +4,6 @@ use crate::shared::Shared;
 use crate::{clock, style, words};
 use serde_json::{Value, json};
 use std::path::Path;
-use wire::PermissionMode;
 
 /// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
 pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
@@ -68,15 +67,12 @@ fn surroundings(shared: &Shared, cwd: &Path) -> String {
     text
 }
 
-/// Project memory and, in plan mode, its rule: the first block of the first message.
-pub fn preamble(shared: &Shared, mode: PermissionMode, memory: Option<String>) -> Option<String> {
+/// Project memory and what is kept out of the system prompt: the first block of the first message.
+pub fn preamble(shared: &Shared, memory: Option<String>) -> Option<String> {
     let prompting = &shared.setup().prompting;
     let mut parts: Vec<String> = memory.into_iter().collect();
     if prompting.static_system && prompting.system.is_none() {
         parts.push(surroundings(shared, &shared.options.cwd));
-    }
-    if mode == PermissionMode::Plan {
-        parts.push(words::PLAN_MODE.into());
     }
     if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
 }

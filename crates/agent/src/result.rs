@@ -68,7 +68,7 @@ impl Shape {
             }
             End::GaveUp(GiveUp::Overflow) => Self::error("error_during_execution", end, "prompt_too_long"),
             End::GaveUp(_) => Self::error("error_during_execution", end, "model_error"),
-            End::Internal(_) => Self::error("error_during_execution", end, "turn_setup_failed"),
+            End::Internal(_) | End::NoPrompter(_) => Self::error("error_during_execution", end, "turn_setup_failed"),
             End::Interrupted { streaming } => {
                 let reason = if *streaming { "aborted_streaming" } else { "aborted_tools" };
                 Self { is_error: interrupt_is_error, ..Self::error("error_during_execution", end, reason) }
@@ -132,7 +132,7 @@ pub fn reason(end: &End) -> String {
         End::GaveUp(why) => why.words().into(),
         End::Api(failure) => api_words(failure),
         End::Interrupted { .. } => "The turn was interrupted".into(),
-        End::BadCommand(what) | End::HookStopped(what) => what.clone(),
+        End::BadCommand(what) | End::HookStopped(what) | End::NoPrompter(what) => what.clone(),
         End::Internal(what) => format!("Internal error: {what}. The session can be resumed; please report this."),
     }
 }

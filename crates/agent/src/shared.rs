@@ -76,6 +76,8 @@ impl Kit {
 /// What a client may change between two steps of a running turn.
 pub struct Live {
     pub mode: Cell<PermissionMode>,
+    /// What the model was last told: that plan mode is on.
+    pub plan_told: Cell<bool>,
     pub model: RefCell<String>,
     pub setup: RefCell<Rc<Setup>>,
     /// Set up anew before the next turn.
@@ -89,17 +91,22 @@ pub struct Live {
     /// What a skill of this turn wants instead of the session's.
     pub turn_model: RefCell<Option<String>>,
     pub turn_effort: RefCell<Option<String>>,
+    /// Nobody answers the questions of this turn, although somebody should have: it ends.
+    pub no_prompter: RefCell<Option<String>>,
     pub rules: RefCell<policy::RuleSet>,
     pub extra_roots: RefCell<Vec<PathBuf>>,
     pub hooks: RefCell<Rc<Hooks>>,
     pub thinking: RefCell<model::ThinkingAsk>,
     pub effort: RefCell<Option<String>>,
+    pub output_style: RefCell<Option<String>>,
     pub told: Told,
     /// SessionStart hooks have been heard.
     pub started: Cell<bool>,
     pub ear: crate::hearing::Ear,
     /// A call that a hook put off; the next turn begins with it.
     pub deferred: RefCell<Option<crate::ask::ToolCall>>,
+    /// Lines about the session for its transcript, which only the turn may write to.
+    pub notes: RefCell<Vec<Value>>,
     /// Sizes of the main conversation, for clients that ask how full the window is.
     pub context_tokens: Cell<u64>,
     /// The instruction files of the main conversation: path, kind and characters.
@@ -118,8 +125,8 @@ pub struct Lane {
     pub role: Role,
     pub max_turns: Option<u32>,
     pub cancel: Rc<Cancel>,
-    /// Those that the agent's own file names; they run for it alone.
-    pub hooks: Option<Hooks>,
+    /// Those that an agent's own file names, and its skills; they run for it alone.
+    pub hooks: RefCell<Hooks>,
     pub memory: crate::memory::Known,
 }
 
@@ -200,6 +207,11 @@ impl Shared {
             Role::Sub(sub) => sub.effort.clone(),
         };
         own.or_else(|| self.live.effort.borrow().clone())
+    }
+
+    /// How hard the model of this role thinks in the end: what was asked for, as far as the model can, or its own.
+    pub fn effort_level(&self, role: &Role) -> Option<String> {
+        model::effort(&model::info(&self.model(role)), self.effort(role).as_deref())
     }
 
     /// A transcript that cannot be written never fails a run; it is said once.

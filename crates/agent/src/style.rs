@@ -41,7 +41,8 @@ pub fn chosen(shared: &Shared) -> Option<OutputStyle> {
     if let Some(style) = forced {
         return Some(style.clone());
     }
-    let name = shared.options.settings.output_style.as_deref()?;
+    let name = shared.live.output_style.borrow();
+    let name = name.as_deref()?;
     if name.eq_ignore_ascii_case(DEFAULT) {
         return None;
     }

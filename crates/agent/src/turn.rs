@@ -7,6 +7,7 @@ use crate::conversation::text_of;
 use crate::judge::{self, GiveUp, Next, Nudge, Nudged, Seen};
 use crate::memory;
 use crate::moments;
+use crate::planning;
 use crate::shared::{Lane, Role, Shared};
 use model::{Failure, Reply};
 use serde_json::{Value, json};
@@ -33,6 +34,8 @@ pub enum End {
     Deferred(Value),
     /// A call that was put off is for a tool that is not here any more.
     DeferredGone(String),
+    /// The tool that should answer permission questions is not there.
+    NoPrompter(String),
     /// The prompt was a command that does not exist or failed.
     BadCommand(String),
     /// A fault of ours: the turn panicked.
@@ -49,6 +52,8 @@ pub struct Turn {
     /// Messages to the model since the prompt; the reference counts turns by them.
     pub user_messages: u64,
     pub tool_uses: u64,
+    /// How many of the models to fall back on were taken; the rest of the turn goes on with the last.
+    pub fallen_back: usize,
     pub last_text: String,
     /// The next answer goes on where the last one was cut.
     continues: bool,
@@ -72,6 +77,7 @@ impl Turn {
             answers: 0,
             user_messages: 0,
             tool_uses: 0,
+            fallen_back: 0,
             last_text: String::new(),
             continues: false,
             stop_reason: None,
@@ -135,6 +141,7 @@ pub async fn drive(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn) -> End
         }
         if lane.role.is_main() {
             moments::look_at_settings(shared, lane).await;
+            planning::tell(shared, lane);
             for text in shared.live.ear.late.take() {
                 whisper(shared, lane, &text);
             }

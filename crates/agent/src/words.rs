@@ -40,10 +40,11 @@ instruction files where there are any; leave out what anybody can see. If CLAUDE
 pub const SKILLS_NEARBY: &str =
     "These skills are for files that you have just touched; load the one that fits with the Skill tool:";
 
-pub const PLAN_MODE: &str = "\
-<system-reminder>
-Plan mode is on: look around, read, think, but change nothing. When you have a plan, call ExitPlanMode with it.
-</system-reminder>";
+/// What stands around the way to work in plan mode, which clients may bring.
+pub const PLAN_MODE: &str = "Plan mode is on: change nothing, neither files nor anything else.";
+pub const PLAN_MODE_WORK: &str = "Look around, read and think until you know what is to be done and how.";
+pub const PLAN_MODE_END: &str = "When you have a plan, call ExitPlanMode with it.";
+pub const PLAN_MODE_OFF: &str = "Plan mode is off: you may carry out what was planned.";
 
 pub const EXPLORE: &str = "\
 You explore code for another engineer. You only read: no edits, no commands that change anything. Search broadly, read what matters, \
@@ -60,3 +61,7 @@ where you may write, keep them short and true. They are in:";
 pub const GENERAL: &str = "\
 You do one task for another engineer, who sees only your final answer. Work with the tools until the task is done, then answer with what \
 you did or found: facts, paths, results of commands. If you could not do it, say exactly why.";
+
+pub const SUGGESTER: &str = "You guess what a user will ask of a coding agent next.";
+pub const SUGGEST: &str = "Write the one short message that the user is most likely to send next, in the user's own \
+voice and language, and nothing else. Write nothing at all if there is no likely one.";

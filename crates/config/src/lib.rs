@@ -5,6 +5,7 @@
 //! environment. Nothing is read before it is asked for; a missing file costs one system call.
 
 mod agents;
+mod archive;
 mod copying;
 mod credentials;
 mod documents;
@@ -28,11 +29,13 @@ mod reach;
 mod redirects;
 mod screen;
 mod settings;
+mod skill_choice;
 mod skills;
 mod sources;
 mod styles;
 mod text;
 mod trust;
+mod unpack;
 
 pub use agents::{AgentDef, agents, agents_from_json};
 pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, Secret, credentials};
@@ -51,10 +54,12 @@ pub use permission_store::{restrictions, store_permission_update};
 pub use places::Places;
 pub use plugins::{Plugin, PluginDir, PluginFolders, PluginProblem, Plugins, plugins};
 pub use settings::{Permissions, Settings};
+pub use skill_choice::override_skills;
 pub use skills::{Skill, SkillKind, find_skill, load_skill, skills, skills_below};
 pub use sources::{SourceKind, Sourced, Sources};
 pub use styles::{OutputStyle, output_styles};
 pub use trust::{is_trusted, trust};
+pub use unpack::{ARCHIVE_MAX, unpack_plugin};
 
 #[cfg(test)]
 mod testbed;

@@ -1,4 +1,4 @@
-//! Local plugins: folders that bring commands, agents, skills, styles, hooks and MCP servers under one name.
+//! Local plugins: folders, or archives of them, that bring commands, agents, skills, styles, hooks and MCP servers under one name.
 //!
 //! The user names them on the command line, so their files count like the user's own. Absent: marketplaces,
 //! running hooks, starting servers. Those come back as values with the plugin's folders filled in.
@@ -11,7 +11,7 @@ use crate::documents::{Shelf, is_markdown, sorted_entries};
 use crate::manifest::Manifest;
 use crate::reach::Reach;
 use crate::text::is_plain_name;
-use crate::{AgentDef, OutputStyle, Places, Skill, agents, files, skills, styles};
+use crate::{AgentDef, OutputStyle, Places, Skill, agents, files, skills, styles, unpack};
 
 /// Configuration written by hand; larger is something else.
 const JSON_MAX: u64 = 1024 * 1024;
@@ -38,6 +38,8 @@ pub struct Plugin {
     pub hooks: Vec<Value>,
     /// By the name they have among all servers, `plugin_<plugin>_<server>`.
     pub mcp_servers: Map<String, Value>,
+    /// Whether they were wanted at all.
+    pub with_mcp: bool,
 }
 
 /// What kept a plugin, or a part of one, from being loaded.
@@ -85,10 +87,12 @@ fn problem(dir: &PluginDir, kind: &'static str, plugin: &str) -> PluginProblem {
 }
 
 fn load(places: &Places, dir: &PluginDir) -> Result<Plugin, Box<PluginProblem>> {
-    let folder = || dir.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let named = if dir.path.is_file() { dir.path.file_stem() } else { dir.path.file_name() };
+    let folder = || named.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = dir.called.clone().unwrap_or_else(folder);
     let fail = |kind: &'static str, message: String| Box::new(PluginProblem { message, ..problem(dir, kind, &folder) });
-    let root = dir.path.canonicalize().ok().filter(|root| root.is_dir());
+    let place = unpack::or_folder(places, &dir.path).map_err(|why| fail("archive-error", why))?;
+    let root = place.canonicalize().ok().filter(|root| root.is_dir());
     let root = root.ok_or_else(|| fail("path-not-found", format!("{} is not a folder", dir.path.display())))?;
     let manifest = Manifest::read(&root, &folder).map_err(|why| fail("manifest-error", why))?;
     let data = places.config_dir.join("plugins/data").join(&manifest.name);
@@ -106,6 +110,7 @@ fn load(places: &Places, dir: &PluginDir) -> Result<Plugin, Box<PluginProblem>> 
         styles: parts.styles(&reach),
         hooks,
         mcp_servers,
+        with_mcp: dir.with_mcp,
         version: manifest.version.clone(),
         name: manifest.name,
         folders,

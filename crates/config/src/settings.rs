@@ -32,6 +32,8 @@ pub struct Settings {
     pub hooks: Vec<Sourced<Value>>,
     /// What the administrator alone says: for lists that nobody else may extend.
     pub managed: Value,
+    /// What everybody but the folder says: for what a folder that is trusted still may not say.
+    pub personal: Value,
     /// To be laid over the environment of the process.
     pub env: Vec<(String, String)>,
     /// Never from the folder.
@@ -104,6 +106,7 @@ pub(crate) fn assemble(
     let mut settings = Settings {
         merged: Value::Object(merged),
         managed: Value::Object(merge_all(layers.iter().filter(|layer| layer.source == SourceKind::Managed))),
+        personal: Value::Object(merge_all(layers.iter().filter(|layer| !layer.source.is_folder()))),
         skip_permissions: skip && !permissions.disable_bypass,
         permissions,
         hooks: layers.iter().filter_map(|layer| Some(sourced(layer, layer.value.get("hooks")?.clone()))).collect(),

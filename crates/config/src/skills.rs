@@ -57,6 +57,8 @@ pub struct Skill {
     pub fork: bool,
     pub agent: Option<String>,
     pub paths: Vec<String>,
+    /// What runs once it was called; not those of a folder that the user has not trusted.
+    pub hooks: Option<Value>,
     /// `managed`, `user`, `project` or `plugin`.
     pub source: &'static str,
     /// The plugin it came with.
@@ -264,6 +266,7 @@ fn document(path: &Path, file_name: &str, kind: SkillKind, shelf: &Shelf, reach:
         fork: meta.text("context").is_some_and(|context| context == "fork"),
         agent: meta.text("agent"),
         paths: meta.globs("paths"),
+        hooks: meta.value("hooks").filter(|_| !shelf.is_folder() || reach.is_trusted()).cloned(),
         ..new(path, name, file_name, kind, shelf)
     })
 }
@@ -290,6 +293,7 @@ fn new(path: &Path, name: String, file_name: &str, kind: SkillKind, shelf: &Shel
         fork: false,
         agent: None,
         paths: Vec::new(),
+        hooks: None,
         source: shelf.source,
         plugin: None,
     }

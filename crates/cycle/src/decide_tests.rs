@@ -33,6 +33,7 @@ impl Bench {
             limits: Limits::default(),
             checks: Vec::new(),
             resumed: None,
+            sandbox: None,
             unconfined: None,
             flags: serde_json::Map::new(),
         };

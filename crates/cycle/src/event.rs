@@ -128,6 +128,9 @@ pub struct RunStarted {
     /// Where an earlier run goes on: what it had done and spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
+    /// What holds the agent, in words; nothing where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// What the sandbox does not hold in this run, in words; nothing where it holds everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfined: Option<String>,

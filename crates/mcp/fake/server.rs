@@ -86,6 +86,7 @@ impl Server {
                 say(&json!({"id": id, "result": {"messages": [{"role": "user", "content": content}]}}));
             }
             "resources/list" => say(&json!({"id": id, "result": {"resources": [{"uri": "a:1", "name": "one"}]}})),
+            "resources/read" if message["params"]["uri"] == "hang:1" => {}
             "resources/read" => {
                 let contents = json!([{"uri": message["params"]["uri"], "mimeType": "text/plain", "text": "inside"}]);
                 say(&json!({"id": id, "result": {"contents": contents}}));

@@ -32,6 +32,8 @@ pub struct ServerConfig {
     /// Of one call, where the entry sets its own.
     pub timeout: Option<Duration>,
     pub always_load: bool,
+    /// A command that tells more headers, for a remote server. Whoever does not trust the entry takes it out.
+    pub headers_helper: Option<String>,
     /// Where it was configured: project, user, local, dynamic, plugin, …
     pub scope: String,
     /// `sdk` for a server of the client, as clients expect it in `init`.
@@ -48,6 +50,7 @@ impl ServerConfig {
             transport: Transport::Sdk,
             timeout: None,
             always_load: false,
+            headers_helper: None,
             scope: scope.to_owned(),
             source: Some("sdk".to_owned()),
             raw: serde_json::json!({"type": "sdk", "name": name}),
@@ -104,6 +107,7 @@ impl Reader<'_> {
             transport,
             timeout: self.timeout(fields),
             always_load: fields.get("alwaysLoad").and_then(Value::as_bool).unwrap_or(false),
+            headers_helper: self.helper(fields),
             scope: scope.to_owned(),
             source: sdk.then(|| "sdk".to_owned()),
             raw: entry.clone(),
@@ -174,10 +178,17 @@ impl Reader<'_> {
             self.problem("invalid_url", "\"url\" must be an http or https address");
             return None;
         }
-        if fields.contains_key("headersHelper") {
-            self.problem("headers_helper_ignored", "\"headersHelper\" is not run; give the headers in \"headers\"");
-        }
         Some((url, self.pairs(fields, "headers")?))
+    }
+
+    fn helper(&mut self, fields: &Map<String, Value>) -> Option<String> {
+        match fields.get("headersHelper").filter(|given| !given.is_null())? {
+            Value::String(command) if !command.trim().is_empty() => Some(command.clone()),
+            _ => {
+                self.problem("invalid_headers_helper", "\"headersHelper\" must be a command; it is ignored");
+                None
+            }
+        }
     }
 
     fn pairs(&mut self, fields: &Map<String, Value>, key: &str) -> Option<Vec<(String, String)>> {

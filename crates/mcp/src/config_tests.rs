@@ -71,7 +71,7 @@ fn a_warning_leaves_the_server_usable() {
     for (entry, kind) in [
         (json!({"command": "${NOPE}"}), "missing_variable"),
         (json!({"command": "x", "timeout": 30}), "invalid_timeout"),
-        (json!({"type": "http", "url": "https://x.test", "headersHelper": "h"}), "headers_helper_ignored"),
+        (json!({"type": "http", "url": "https://x.test", "headersHelper": 7}), "invalid_headers_helper"),
     ] {
         let (server, problems) = one(&entry);
         assert_eq!((server.is_some(), problems), (true, vec![kind]), "{entry}");

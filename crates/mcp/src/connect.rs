@@ -5,6 +5,7 @@ use crate::config::{ServerConfig, Transport};
 use crate::deps::Deps;
 use crate::elicit;
 use crate::handler::Handler;
+use crate::helper;
 use crate::notes::Notes;
 use crate::prompt::Prompt;
 use crate::tool::Tool;
@@ -180,14 +181,15 @@ impl Attempt<'_> {
     }
 
     async fn remote_once(&self) -> Result<Connected, ConnectError> {
-        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &self.config.transport else {
+        let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &self.config.transport else {
             return Err(ConnectError::Setup("it is no remote server".into()));
         };
         let address =
             Url::parse(url).map_err(|error| ConnectError::Setup(format!("{url:?} is no address: {error}")))?;
         let builder = (self.deps.http)(&address).map_err(ConnectError::Setup)?;
         let client = web::client(builder).map_err(ConnectError::Setup)?;
-        let headers = web::headers(headers).map_err(ConnectError::Setup)?;
+        let headers = helper::headers(self.config, self.deps).await.map_err(ConnectError::Setup)?;
+        let headers = web::headers(&headers).map_err(ConnectError::Setup)?;
         // A server that was given more time for its calls may use it before it answers.
         let patience = FIRST_BYTE.max(self.config.timeout.unwrap_or_default());
         let notes = Notes::default();

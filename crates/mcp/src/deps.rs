@@ -29,6 +29,8 @@ pub struct Deps {
     pub start_timeout: Duration,
     /// For one call, where the server's entry does not say.
     pub call_timeout: Duration,
+    /// For a list, a prompt or a resource.
+    pub lookup_timeout: Duration,
     /// For a call of which nothing is heard, instead of the defaults; zero means no such limit.
     pub idle_timeout: Option<Duration>,
     pub http: HttpSetup,

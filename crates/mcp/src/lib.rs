@@ -18,6 +18,7 @@ mod elicit;
 mod events;
 mod expand;
 mod handler;
+mod helper;
 mod http;
 mod live;
 mod message;

@@ -124,7 +124,7 @@ impl Servers {
     pub async fn prompt(&self, prompt: &Prompt, words: &[String]) -> Result<Vec<Value>, String> {
         let params = GetPromptRequestParams::new(prompt.name.clone()).with_arguments(prompt.filled(words)?);
         let connection = self.connection(&prompt.server).await?;
-        let result = ask(&connection.peer, GetPromptRequest::new(params).into(), self.patience(&prompt.server)).await;
+        let result = ask(&connection.peer, GetPromptRequest::new(params).into(), self.brief(&prompt.server)).await;
         let result = self.explained(&prompt.server, &connection, result).await?;
         let shower =
             Shower { server: &prompt.server, tool: &prompt.name, limits: self.limits(), spill: &self.table.spill };
@@ -155,7 +155,7 @@ impl Servers {
         if !offered {
             return Ok(Vec::new());
         }
-        let listed = list(&connection.peer, Listed::Resources, self.patience(server)).await;
+        let listed = list(&connection.peer, Listed::Resources, self.brief(server)).await;
         let mut listed = self.explained(server, &connection, listed).await?;
         for resource in listed.iter_mut().filter_map(Value::as_object_mut) {
             resource.insert("server".into(), server.into());
@@ -167,7 +167,7 @@ impl Servers {
     pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<Value>, String> {
         let connection = self.connection(server).await?;
         let request = ReadResourceRequest::new(ReadResourceRequestParams::new(uri)).into();
-        let result = ask(&connection.peer, request, self.patience(server)).await;
+        let result = ask(&connection.peer, request, self.brief(server)).await;
         let result = self.explained(server, &connection, result).await?;
         Ok(read_resource(server, &result, self.limits(), &self.table.spill))
     }
@@ -186,6 +186,13 @@ impl Servers {
         };
         let idle = self.table.deps.idle_timeout.or(usual).filter(|idle| !idle.is_zero());
         Patience { total: Some(config.timeout.unwrap_or(self.table.deps.call_timeout)), idle }
+    }
+
+    /// For a question that only looks something up: a tool may work for hours, a list may not.
+    fn brief(&self, server: &str) -> Patience {
+        let patience = self.patience(server);
+        let most = self.table.deps.lookup_timeout;
+        Patience { total: Some(patience.total.map_or(most, |total| total.min(most))), ..patience }
     }
 
     /// The server's connection; one that was lost is brought back, once.

@@ -164,7 +164,8 @@ fn category(status: u16, kind: &str, said: &str) -> &'static str {
 
 fn hint(status: u16) -> &'static str {
     match status {
-        401 => ". The credential was refused: `ralph auth status` shows which one was sent",
+        // Clients key on the last words to offer a login.
+        401 => ". The credential was refused: `ralph auth status` shows which one was sent · Please run /login",
         402 => ". The account cannot pay for this request",
         403 => ". The credential is valid but may not do this",
         404 => ". Check the model's name and ANTHROPIC_BASE_URL",

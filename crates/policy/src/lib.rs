@@ -13,6 +13,7 @@ mod rule;
 pub mod shell;
 mod survey;
 
+pub use bash::Exclusions;
 pub use call::{Call, Decision, Kind, Listing, Name, PathFact, Policy, Resolve, Verdict};
 pub use decide::decide;
 pub use paths::normalise;

@@ -43,7 +43,7 @@ impl Child {
         Self::start(spec, Some((sandbox, also)))
     }
 
-    fn start(spec: Spec, inside: Inside<'_>) -> Result<Self, SpawnError> {
+    pub(crate) fn start(spec: Spec, inside: Inside<'_>) -> Result<Self, SpawnError> {
         tree::reap_adopted();
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         let mut owned = tree::owned();

@@ -6,6 +6,7 @@
 
 use crate::capture::{PIPES_HELD, receiver};
 use crate::child::Child;
+use crate::sandbox::Sandbox;
 use crate::spec::{Exit, Output, SpawnError, Spec, Stdin};
 use std::collections::VecDeque;
 use std::io;
@@ -34,11 +35,16 @@ pub struct Piped {
 
 impl Piped {
     /// Starts it; what `spec` says of stdin and output is not looked at. Needs a running tokio.
-    pub fn spawn(mut spec: Spec) -> Result<Self, SpawnError> {
+    pub fn spawn(spec: Spec) -> Result<Self, SpawnError> {
+        Self::start(spec, None)
+    }
+
+    /// The same in a sandbox, where there is one.
+    pub fn start(mut spec: Spec, sandbox: Option<&Sandbox>) -> Result<Self, SpawnError> {
         spec.stdin = Stdin::Pipe;
         spec.output = Output::Pipes;
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
-        let mut child = Child::spawn(spec)?;
+        let mut child = Child::start(spec, sandbox.map(|sandbox| (sandbox, &[][..])))?;
         let (pipes, stderr) = connect(&mut child).map_err(|cause| SpawnError::new(program, cwd, cause))?;
         Ok(Self::listening(child, Some(pipes), stderr))
     }

@@ -10,6 +10,7 @@
 use crate::capture::receiver;
 use crate::child::Child;
 use crate::piped::Piped;
+use crate::sandbox::Sandbox;
 use crate::spec::{Output, SpawnError, Spec, Stdin};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::OpenptFlags;
@@ -39,15 +40,16 @@ pub struct Terminal {
 }
 
 impl Piped {
-    /// Starts it on a terminal; what `spec` says of stdin and output is not looked at. Needs a running tokio.
-    pub fn on_terminal(mut spec: Spec) -> Result<(Self, Terminal), SpawnError> {
+    /// Starts it on a terminal, in a sandbox where there is one; what `spec` says of stdin and output is not
+    /// looked at. Needs a running tokio.
+    pub fn on_terminal(mut spec: Spec, sandbox: Option<&Sandbox>) -> Result<(Self, Terminal), SpawnError> {
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         let fail = |cause: io::Error| SpawnError::new(program.clone(), cwd.clone(), cause);
         let none = |error: io::Error| fail(io::Error::other(format!("there is no terminal for it: {error}")));
         let (terminal, theirs) = Terminal::open().map_err(none)?;
         spec.stdin = Stdin::Null;
         spec.output = Output::Terminal(theirs);
-        let mut child = Child::spawn(spec)?;
+        let mut child = Child::start(spec, sandbox.map(|sandbox| (sandbox, &[][..])))?;
         let stderr = receiver(child.stderr.take()).map_err(fail)?;
         Ok((Self::listening(child, None, stderr), terminal))
     }

@@ -30,6 +30,15 @@ pub fn credentials(env: &mut Env) {
     env.retain(|(name, _)| !is_sensitive(&name.to_string_lossy()));
 }
 
+/// The same, but for names that begin with one of these: they are the child's own.
+pub fn credentials_but(env: &mut Env, kept: &[String]) {
+    let is_own = |name: &str| kept.iter().any(|start| name.starts_with(start.as_str()));
+    env.retain(|(name, _)| {
+        let name = name.to_string_lossy();
+        is_own(&name) || !is_sensitive(&name)
+    });
+}
+
 fn is_sensitive(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
@@ -68,6 +77,15 @@ mod tests {
         ] {
             assert!(is_sensitive(name), "{name}");
         }
+    }
+
+    #[test]
+    fn an_agents_own_stay() {
+        let env = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "GH_TOKEN", "LD_PRELOAD", "PATH", "OTHER_KEY"];
+        let mut env = env.map(|name| (name.into(), "x".into())).to_vec();
+        super::credentials_but(&mut env, &["ANTHROPIC_".into(), "CLAUDE_".into(), "OTHER_KEY".into()]);
+        let left: Vec<_> = env.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert_eq!(left, ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "PATH", "OTHER_KEY"]);
     }
 
     #[test]

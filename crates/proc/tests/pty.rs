@@ -31,7 +31,7 @@ async fn all(terminal: &mut Terminal) -> String {
 async fn it_has_a_terminal_that_is_its_own_and_complains_elsewhere() {
     let script = "test -t 0 && test -t 1 && ! test -t 2 && echo yes; stty size; echo there > /dev/tty; \
                   set -- $(cat /proc/$$/stat); test $1 = $6 && test $7 != 0 && echo leads; echo trouble >&2; exit 4";
-    let (mut piped, mut terminal) = Piped::on_terminal(shell(script)).unwrap();
+    let (mut piped, mut terminal) = Piped::on_terminal(shell(script), None).unwrap();
     assert!(piped.take_pipes().is_none());
     assert_eq!(all(&mut terminal).await, "yes\n50 200\nthere\nleads\n");
     assert_eq!(piped.wait().await.code, Some(4));
@@ -41,7 +41,7 @@ async fn it_has_a_terminal_that_is_its_own_and_complains_elsewhere() {
 #[tokio::test]
 async fn what_it_draws_is_read_as_text_and_nothing_is_echoed() {
     let script = r#"printf '\033[2J\033[31m{"a":1}\033[0m\n\033]0;title\007two\n'; cat; echo end"#;
-    let (mut piped, mut terminal) = Piped::on_terminal(shell(script)).unwrap();
+    let (mut piped, mut terminal) = Piped::on_terminal(shell(script), None).unwrap();
     let mut text = Vec::new();
     while !text.ends_with(b"two\n") {
         assert!(terminal.read(&mut text).await.unwrap() > 0);
@@ -54,7 +54,7 @@ async fn what_it_draws_is_read_as_text_and_nothing_is_echoed() {
 #[tokio::test]
 async fn a_great_deal_of_output_comes_whole_even_where_a_child_holds_the_terminal() {
     let script = "(trap '' HUP; exec sleep 1) & head -c 3000000 /dev/zero | tr '\\0' x; printf END";
-    let (mut piped, mut terminal) = Piped::on_terminal(shell(script)).unwrap();
+    let (mut piped, mut terminal) = Piped::on_terminal(shell(script), None).unwrap();
     let text = all(&mut terminal).await;
     assert_eq!((text.len(), &text[text.len() - 4..]), (3_000_003, "xEND"));
     assert_eq!(piped.wait().await.code, Some(0));
@@ -64,7 +64,7 @@ async fn a_great_deal_of_output_comes_whole_even_where_a_child_holds_the_termina
 async fn dropping_it_kills_what_ignores_every_hint() {
     let script = "trap '' TERM HUP INT; sleep 600 & echo $$ $!; wait; sleep 600";
     for stopping in [false, true] {
-        let (mut piped, mut terminal) = Piped::on_terminal(shell(script)).unwrap();
+        let (mut piped, mut terminal) = Piped::on_terminal(shell(script), None).unwrap();
         let mut text = Vec::new();
         while !text.ends_with(b"\n") {
             assert!(terminal.read(&mut text).await.unwrap() > 0);
@@ -83,7 +83,7 @@ async fn dropping_it_kills_what_ignores_every_hint() {
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let missing = Spec { program: "no-such-program-here".into(), ..shell("") };
-    let error = Piped::on_terminal(missing).unwrap_err().to_string();
+    let error = Piped::on_terminal(missing, None).unwrap_err().to_string();
     assert!(error.contains("no-such-program-here in /"), "{error}");
 }
 

@@ -4,6 +4,7 @@
 use crate::backend::Call;
 use crate::transport::Transport;
 use cycle::AgentEnd;
+use proc::sandbox::Sandbox;
 use proc::{Output, Piped, Spec, Stdin, Terminal};
 use serde_json::json;
 use std::path::Path;
@@ -110,7 +111,14 @@ impl Voice {
 
 impl Running {
     /// Starts it and gives it the prompt. A call that does not talk has the prompt among its arguments.
-    pub(crate) fn start(program: &Path, call: Call, cwd: &Path, prompt: &str, bounds: Bounds) -> Result<Self, String> {
+    pub(crate) fn start(
+        program: &Path,
+        call: Call,
+        cwd: &Path,
+        prompt: &str,
+        bounds: Bounds,
+        sandbox: Option<&Sandbox>,
+    ) -> Result<Self, String> {
         let spec = Spec {
             program: program.into(),
             args: call.args,
@@ -122,12 +130,12 @@ impl Running {
         };
         let (child, stdin, out) = match call.transport {
             Transport::Pipe => {
-                let mut child = Piped::spawn(spec).map_err(|error| error.to_string())?;
+                let mut child = Piped::start(spec, sandbox).map_err(|error| error.to_string())?;
                 let (stdin, out) = child.take_pipes().ok_or("the agent has no pipes")?;
                 (child, Some(stdin), Voice::Pipe(out))
             }
             Transport::Terminal => {
-                let (child, terminal) = Piped::on_terminal(spec).map_err(|error| error.to_string())?;
+                let (child, terminal) = Piped::on_terminal(spec, sandbox).map_err(|error| error.to_string())?;
                 (child, None, Voice::Terminal(terminal))
             }
         };

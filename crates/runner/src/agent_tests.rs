@@ -25,7 +25,7 @@ fn run_with(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let call = call(script, transport);
-        let mut running = Running::start(Path::new("/bin/sh"), call, Path::new("/"), "hi", bounds).unwrap();
+        let mut running = Running::start(Path::new("/bin/sh"), call, Path::new("/"), "hi", bounds, None).unwrap();
         then(&mut running);
         all(&mut running).await
     })
@@ -81,9 +81,15 @@ fn the_prompt_and_messages_arrive_as_lines_of_json() {
     let script = "read a; echo \"$a\"; read b; echo \"$b\"; cat; echo end";
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut running =
-            Running::start(Path::new("/bin/sh"), call(script, Transport::Pipe), Path::new("/"), "first", bounds())
-                .unwrap();
+        let mut running = Running::start(
+            Path::new("/bin/sh"),
+            call(script, Transport::Pipe),
+            Path::new("/"),
+            "first",
+            bounds(),
+            None,
+        )
+        .unwrap();
         let Said::Line(line) = running.next().await else { panic!("no line") };
         assert_eq!(line, r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"first"}]}}"#);
         assert!(running.say("second"));
@@ -133,7 +139,7 @@ fn adversary_47_time_that_was_slept_through_is_not_silence() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let call = call("sleep 60", Transport::Pipe);
-        let mut running = Running::start(Path::new("/bin/sh"), call, Path::new("/"), "", bounds()).unwrap();
+        let mut running = Running::start(Path::new("/bin/sh"), call, Path::new("/"), "", bounds(), None).unwrap();
         let now = Instant::now();
         running.late(now - LONG, now);
         assert_eq!((running.ending.take(), running.silent_at), (None, now + LONG));
@@ -171,7 +177,8 @@ fn a_program_that_is_not_there_says_so() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let error =
-            Running::start(Path::new("/no/such"), call("", Transport::Pipe), Path::new("/"), "", bounds()).unwrap_err();
+            Running::start(Path::new("/no/such"), call("", Transport::Pipe), Path::new("/"), "", bounds(), None)
+                .unwrap_err();
         assert!(error.contains("/no/such"), "{error}");
     });
 }

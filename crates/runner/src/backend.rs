@@ -34,13 +34,13 @@ pub enum BackendError {
 
 /// `auto` takes `claude` on PATH first and the built-in agent where there is none.
 pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
-    let other = |name: &str, program, known| Backend { name: name.into(), program, leading: Vec::new(), known };
-    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned(), Known::Ours) };
-    let claude = |known| {
-        let program = on_path(CLAUDE, path)?;
-        let known = if is_us(&program, exe) { Known::Ours } else { known };
-        Some(other(CLAUDE, program, known))
+    let other = |name: &str, program: PathBuf, known| {
+        let ours = is_us(&program, exe) && program.file_name() == Some(OsStr::new(CLAUDE));
+        let known = if ours { Known::Ours } else { known };
+        Backend { name: name.into(), program, leading: Vec::new(), known }
     };
+    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned(), Known::Ours) };
+    let claude = |known| Some(other(CLAUDE, on_path(CLAUDE, path)?, known));
     match wish {
         "auto" => Ok(claude(Known::Nothing).unwrap_or_else(builtin)),
         BUILTIN => Ok(builtin()),
@@ -96,7 +96,7 @@ pub(crate) fn needs_file(format: OutputFormat, transport: Transport, prompt: &st
 const TERM: &str = "xterm-256color";
 
 impl Backend {
-    /// Only our own agent knows our flags: built in, or as the `claude` that links to it.
+    /// Only our own agent knows our flags: built in, or under a name that links to it.
     pub fn is_ours(&self) -> bool {
         self.known == Known::Ours
     }

@@ -105,12 +105,19 @@ async fn until(wake: Option<u64>) {
     }
 }
 
-/// An agent that is not ours starts its commands by itself.
-fn unconfined(job: &Job) -> Option<String> {
-    if job.settings.sandbox == SandboxWish::Off {
-        return Some("no sandbox".into());
+/// What holds the agent, and what nothing holds. An agent that is not ours starts its commands by itself, so
+/// all of it is held.
+fn holding(job: &Job) -> (Option<String>, Option<String>) {
+    let level = job.settings.sandbox.name();
+    match (job.settings.sandbox, &job.held) {
+        (SandboxWish::Off, _) => (None, Some("no sandbox".into())),
+        (_, Some(_)) => (Some(format!("{level}, around the whole agent")), None),
+        (_, None) if job.backend.is_ours() => (Some(format!("{level}, around its commands")), None),
+        (_, None) => {
+            let open = format!("the sandbox holds checks, but not the commands of {}", job.backend.name);
+            (None, Some(open))
+        }
     }
-    (!job.backend.is_ours()).then(|| format!("the sandbox holds checks, but not the commands of {}", job.backend.name))
 }
 
 struct Body<'a> {
@@ -170,6 +177,7 @@ impl<'a> Body<'a> {
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let state = State::new(plan, memory, today, tree, now());
         let title = prompt::title(&sources, &job.folder.root().display().to_string());
+        let (sandbox, unconfined) = holding(&job);
         let started = RunStarted {
             schema: SCHEMA,
             run: run.clone(),
@@ -180,7 +188,8 @@ impl<'a> Body<'a> {
             limits: job.settings.limits(),
             checks: checks.iter().map(|check| check.command.clone()).collect(),
             resumed,
-            unconfined: unconfined(&job),
+            sandbox,
+            unconfined,
             flags: job.flags.clone(),
         };
         // What was found out of one agent says nothing of another.

@@ -1,7 +1,7 @@
 //! What a run is given from outside.
 
 use crate::backend::Backend;
-use crate::{Folder, Rehearsal, Settings};
+use crate::{Folder, Held, Rehearsal, Settings};
 use cycle::{LoopEvent, Price};
 use jiff::tz::TimeZone;
 use proc::Env;
@@ -38,6 +38,8 @@ pub struct Job {
     pub env: Env,
     /// What checks may do: they execute what agents wrote.
     pub rules: Option<Rules>,
+    /// The box around an agent that is not ours; our own shuts in its commands itself.
+    pub held: Option<Held>,
     /// To be said when the run begins.
     pub warnings: Vec<String>,
     /// Days begin and clocks count here.

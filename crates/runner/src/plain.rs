@@ -70,8 +70,10 @@ impl Plain {
                 let again = start.resumed.as_ref().map_or(String::new(), |resumed| {
                     format!(", going on after {} and {}", iterations(resumed.iterations), usd(resumed.cost_usd))
                 });
-                let unconfined = start.unconfined.as_ref().map_or(String::new(), |words| format!(" · {words}"));
-                let agent = format!("{} {}{unconfined}", start.backend, start.model);
+                let held = start.sandbox.as_ref().map(|words| format!(" · sandbox: {words}"));
+                let open = start.unconfined.as_ref().map(|words| format!(" · {words}"));
+                let held: String = held.into_iter().chain(open).collect();
+                let agent = format!("{} {}{held}", start.backend, start.model);
                 format!("ralph ▸ {} · run {} · {agent}{again}", start.title, start.run)
             }
             EventKind::IterationStarted(start) => {

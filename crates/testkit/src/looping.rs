@@ -29,7 +29,7 @@ pub fn folder() -> World {
     with_model(json!([]))
 }
 
-/// Fake agents are not held by the sandbox, and each run would say so.
+/// Fake agents keep their notes in the home folder, where the sandbox lets no agent write. It has a suite of its own.
 const CONFIG: &str = "sandbox = \"off\"\n";
 
 /// The same, with a model for the built-in agent.

@@ -8,6 +8,7 @@ use crate::bash_output::Excerpt;
 use crate::bash_result::{self, Finished, ended_by_us, finished, in_background};
 use crate::bash_run::{Command, End};
 use crate::ctx::{Ctx, Invocation};
+use crate::exits::{Exits, Leaves};
 use crate::input::parse;
 use crate::tasks::{Ending, NewTask, Running, Status, Tasks};
 use crate::workspace::Workspace;
@@ -58,6 +59,8 @@ pub struct Shell {
     pub sandbox: Option<Arc<Sandbox>>,
     /// File tools and fetches keep to its rules, too.
     pub fenced: bool,
+    /// Commands that leave it.
+    pub exits: Exits,
 }
 
 impl Shell {
@@ -83,12 +86,23 @@ impl Shell {
             fallback_dir,
             sandbox: None,
             fenced: false,
+            exits: Exits::default(),
         }
     }
 
     /// What other tools than this one have to keep to.
     pub fn fence(&self) -> Option<&Rules> {
         self.sandbox.as_deref().filter(|_| self.fenced).map(Sandbox::rules)
+    }
+
+    /// As it is for commands that leave.
+    fn unconfined(&self) -> Self {
+        Self { sandbox: None, env: self.exits.env().clone(), ..self.clone() }
+    }
+
+    /// Whether a call runs outside of the sandbox that there is, and why.
+    pub fn leaves(&self, input: &serde_json::Value) -> Option<Leaves> {
+        self.sandbox.as_ref().and_then(|_| self.exits.leaves(input))
     }
 
     fn limit(&self, asked: Option<f64>) -> Duration {
@@ -108,7 +122,11 @@ struct Input {
 
 pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
     match parse::<Input>(SPEC.name, call.input) {
-        Ok(input) => run_in(&input, call.tool_use_id, &ctx.shell, &ctx.tasks, &ctx.workspace).await,
+        Ok(input) => {
+            let outside = ctx.shell.leaves(call.input).map(|_| ctx.shell.unconfined());
+            let shell = outside.as_ref().unwrap_or(&ctx.shell);
+            run_in(&input, call.tool_use_id, shell, &ctx.tasks, &ctx.workspace).await
+        }
         Err(text) => Outcome::misuse(text),
     }
 }
@@ -130,7 +148,17 @@ async fn run_in(input: &Input, tool_use_id: &str, shell: &Shell, tasks: &Tasks, 
         };
     }
     let limit = shell.limit(input.timeout);
-    match command.finish_within(Some(limit)).await {
+    let end = match wait(&mut command, limit, shell, tasks, tool_use_id).await {
+        Some(end) => end,
+        None => match go_on(command, input, tool_use_id, tasks, None) {
+            Ok(outcome) => return outcome,
+            Err(back) => {
+                command = *back;
+                command.finish_within(Some(limit)).await
+            }
+        },
+    };
+    match end {
         End::Exited(exit) => {
             let notice = settle(&command, &cwd, shell, workspace);
             report(command, &input.command, exit.shell_code(), notice.as_deref(), shell.max_output)
@@ -150,6 +178,19 @@ async fn run_in(input: &Input, tool_use_id: &str, shell: &Shell, tasks: &Tasks, 
             let (output, kept_at) = take_output(command, shell.max_output);
             ended_by_us(exit.shell_code(), &bash_result::flooded(), &output, kept_at.as_deref())
         }
+    }
+}
+
+/// The end of a command, unless somebody wants it to go on by itself before that.
+async fn wait(command: &mut Command, limit: Duration, shell: &Shell, tasks: &Tasks, id: &str) -> Option<End> {
+    if !shell.background_allowed {
+        return Some(command.finish_within(Some(limit)).await);
+    }
+    let awaited = tasks.awaited(id);
+    tokio::select! {
+        biased;
+        end = command.finish_within(Some(limit)) => Some(end),
+        () = awaited.left_alone() => None,
     }
 }
 

@@ -254,6 +254,25 @@ async fn a_command_in_the_background_is_a_task() {
 }
 
 #[tokio::test]
+async fn a_command_that_is_waited_for_is_left_alone_when_asked() {
+    let bench = Bench::new();
+    assert!(!bench.tasks.leave_alone(None), "nothing is waited for");
+    let asking = async {
+        assert!(!bench.tasks.leave_alone(Some("toolu_2")));
+        while !bench.tasks.leave_alone(Some("toolu_1")) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let command = "while [ ! -e gate ]; do sleep 0.02; done; echo through";
+    let (outcome, ()) = tokio::join!(bench.run(command), asking);
+    assert!(outcome.structured["backgroundTaskId"].is_string() && !outcome.is_error(), "{}", text(&outcome));
+    std::fs::write(bench.project().join("gate"), "").unwrap();
+    let (task, _) = bench.finished().await;
+    assert_eq!((task.status, read(&task.output_file).as_str()), (Status::Completed, "through\n"));
+    assert!(!bench.tasks.leave_alone(None), "it is not waited for any more");
+}
+
+#[tokio::test]
 async fn at_its_timeout_a_command_moves_to_the_background() {
     let bench = Bench::new();
     let command = "echo on; while [ ! -e gate ]; do sleep 0.02; done; echo off; cd src";

@@ -97,6 +97,8 @@ struct State {
     tasks: Vec<Entry>,
     /// Two a task at most, and whoever starts tasks reads them between turns.
     news: VecDeque<TaskEvent>,
+    /// Calls that are waited for and could be left alone, and whether somebody wants that.
+    awaited: Vec<(String, bool)>,
 }
 
 #[derive(Debug)]
@@ -130,6 +132,24 @@ impl Tasks {
         }
         self.0.changed.send_replace(());
         Ok(Running { tasks: self.clone(), id, finished: false })
+    }
+
+    /// Notes that a call is waited for, as long as the guard lives.
+    pub(crate) fn awaited(&self, tool_use_id: &str) -> Awaited {
+        self.lock().awaited.push((tool_use_id.to_owned(), false));
+        Awaited { tasks: self.clone(), tool_use_id: tool_use_id.to_owned() }
+    }
+
+    /// Asks that the call be waited for no longer, or all of them. Whether there was one.
+    pub fn leave_alone(&self, tool_use_id: Option<&str>) -> bool {
+        let mut any = false;
+        for (id, is_left) in &mut self.lock().awaited {
+            if tool_use_id.is_none_or(|wanted| wanted == id) {
+                (*is_left, any) = (true, true);
+            }
+        }
+        self.0.changed.send_replace(());
+        any
     }
 
     /// Whether another task could begin now.
@@ -259,6 +279,27 @@ impl State {
         {
             self.tasks.remove(oldest);
         }
+    }
+}
+
+/// A call that is waited for.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    tasks: Tasks,
+    tool_use_id: String,
+}
+
+impl Awaited {
+    /// Completes when somebody wants it to go on in the background.
+    pub(crate) async fn left_alone(&self) {
+        let is_left = |state: &mut State| state.awaited.iter().any(|(id, left)| *id == self.tool_use_id && *left);
+        self.tasks.wait_for(|state| is_left(state).then_some(())).await;
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.tasks.lock().awaited.retain(|(id, _)| *id != self.tool_use_id);
     }
 }
 

@@ -26,6 +26,7 @@ pub fn run_started() -> EventKind {
         limits,
         checks: vec!["cargo test".into()],
         resumed: None,
+        sandbox: None,
         unconfined: None,
         flags: serde_json::Map::new(),
     }))

@@ -35,6 +35,10 @@ pub enum Event {
         request_id: String,
     },
     /// After `/clear`: later lines carry the new id.
+    /// What the user may want to say next.
+    PromptSuggestion {
+        suggestion: String,
+    },
     ConversationReset {
         new_conversation_id: String,
         trigger: &'static str,

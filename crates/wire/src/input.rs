@@ -96,7 +96,8 @@ fn user(value: Value) -> Result<Input, InputError> {
 fn control_request(mut value: Value) -> Result<Input, InputError> {
     let malformed = |why: &str| InputError::Malformed { kind: "control_request", why: why.into() };
     let request_id = string(&value, "request_id").ok_or_else(|| malformed("no request_id"))?;
-    let request = value.get_mut("request").map(Value::take).ok_or_else(|| malformed("no request"))?;
+    // Without a request there is still somebody who waits for an answer: it is answered as one that nobody knows.
+    let request = value.get_mut("request").map(Value::take).unwrap_or_default();
     Ok(Input::ControlRequest { request_id, request })
 }
 
@@ -135,6 +136,16 @@ mod tests {
             [r#"{"type":"user"}"#, r#"{"type":"user","message":{"content":5}}"#, r#"{"type":"control_request"}"#]
         {
             assert!(matches!(parse(line), Err(InputError::Malformed { .. })), "{line}");
+        }
+    }
+
+    #[test]
+    fn whoever_asks_can_be_answered() {
+        for (line, request) in [
+            (r#"{"type":"control_request","request_id":"1"}"#, Value::Null),
+            (r#"{"type":"control_request","request_id":"1","request":7}"#, json!(7)),
+        ] {
+            assert_eq!(parse(line), Ok(Some(Input::ControlRequest { request_id: "1".into(), request })), "{line}");
         }
     }
 

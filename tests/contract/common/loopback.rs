@@ -47,6 +47,18 @@ impl Loopback {
         Self { address, arrived }
     }
 
+    /// One file, whatever is asked for.
+    pub fn serving(file: Vec<u8>) -> Self {
+        Self::start(move |_| {
+            let head = format!("HTTP/1.1 200 X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", file.len());
+            [head.as_bytes(), &file].concat()
+        })
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// Forwards plain requests to where they are addressed; tunnels are refused.
     pub fn proxy() -> Self {
         Self::start(|request| forward(request).unwrap_or_else(|| reply(502, "text/plain", "no tunnels here")))

@@ -141,3 +141,73 @@ fn a_plugin_may_bring_the_agent_and_the_style_of_the_session() {
     let prompt = system(&requests(&world)[1]);
     assert!(prompt.contains("SPEAK UP.") && !prompt.contains("You run tests."), "{prompt}");
 }
+
+/// A plugin in a zip archive, as GitHub packs repositories: one folder, files stored.
+fn archive() -> Vec<u8> {
+    let files = [
+        ("kit-main/.claude-plugin/plugin.json", r#"{"name":"crate"}"#, 0o100_644_u32),
+        ("kit-main/commands/open.md", "Open it with ${CLAUDE_PLUGIN_ROOT}.", 0o100_644),
+        ("kit-main/bin/crate-tool", "#!/bin/sh\necho from-the-crate\n", 0o100_755),
+    ];
+    let (mut out, mut table) = (Vec::new(), Vec::new());
+    for (name, text, mode) in files {
+        let start = u32::try_from(out.len()).unwrap().to_le_bytes();
+        let (size, length) =
+            (u32::try_from(text.len()).unwrap().to_le_bytes(), u16::try_from(name.len()).unwrap().to_le_bytes());
+        let facts = [&[0_u8; 8][..], &crc(text.as_bytes()).to_le_bytes(), &size, &size, &length].concat();
+        out.extend([b"PK\x03\x04", &[20, 0][..], &facts, &[0, 0], name.as_bytes(), text.as_bytes()].concat());
+        let place = [&[0_u8; 6][..], &(mode << 16).to_le_bytes(), &start].concat();
+        table.extend([b"PK\x01\x02", &[20, 3, 20, 0][..], &facts, &[0, 0], &place, name.as_bytes()].concat());
+    }
+    let (size, at) =
+        (u32::try_from(table.len()).unwrap().to_le_bytes(), u32::try_from(out.len()).unwrap().to_le_bytes());
+    out.extend(table);
+    out.extend([b"PK\x05\x06", &[0; 4][..], &[3, 0, 3, 0], &size, &at, &[0, 0]].concat());
+    out
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+#[test]
+fn a_plugin_may_come_as_an_archive_or_from_an_address() {
+    let server = crate::common::loopback::Loopback::serving(archive());
+    for by_address in [false, true] {
+        let world = project(json!([bash("crate-tool"), say("done"), say("opened")]));
+        let file = world.wd().join("kit.zip");
+        std::fs::write(&file, archive()).unwrap();
+        let address = format!("{}/kit.zip", server.url());
+        let flag = if by_address { ["--plugin-url", &address] } else { ["--plugin-dir", "kit.zip"] };
+        let outcome = finish(streaming(&world, "hi").args(flag).args(["--allowedTools", "Bash"]));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{:?}", outcome.lines);
+        assert_eq!(tool_results(&outcome)[0], "from-the-crate");
+        let plugin = init(&outcome)["plugins"][0].clone();
+        assert_eq!(plugin["name"], "crate");
+        finish(streaming(&world, "/crate:open").args(flag));
+        let root = plugin["path"].as_str().unwrap();
+        assert!(
+            said(&requests(&world)[2]).contains(&format!("Open it with {root}.")),
+            "the same content, the same place"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_plugin_is_told_and_stops_nothing() {
+    let server = crate::common::loopback::Loopback::serving(b"<html>".to_vec());
+    let nowhere = format!("{}/nothing", server.url());
+    for (flag, value, kind) in [
+        ("--plugin-dir", "bad.zip", "archive-error"),
+        ("--plugin-url", nowhere.as_str(), "fetch-failed"),
+        ("--plugin-url", "http://plugins.example/kit.zip", "fetch-failed"),
+        ("--plugin-url", "kit.zip", "fetch-failed"),
+    ] {
+        let world = project(json!([say("ok")]));
+        std::fs::write(world.wd().join("bad.zip"), "PK and no more").unwrap();
+        let outcome = finish(streaming(&world, "hi").args([flag, value]));
+        assert_eq!(outcome.code, Some(0), "{value}: {}", outcome.stderr);
+        assert_eq!(init(&outcome)["plugin_errors"][0]["type"], kind, "{value}");
+    }
+}

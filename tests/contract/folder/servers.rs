@@ -153,3 +153,18 @@ fn lists_in_the_settings_keep_servers_out() {
     assert_eq!(init(&outcome)["mcp_servers"], json!([]));
     assert_eq!(init(&outcome)["mcp_server_errors"][0]["type"], "blocked_by_policy");
 }
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_told() {
+    for (text, words) in
+        [("{bad", ".mcp.json is not JSON"), (r#"{"mcpServers":{"x":{"url":"http://x"}}}"#, "needs \"type\"")]
+    {
+        let world = project(json!([say("ok")]));
+        add(&world, ".mcp.json", text);
+        let outcome = finish(streaming(&world, "hi"));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+        let message = init(&outcome)["mcp_server_errors"][0]["message"].take();
+        assert!(message.as_str().is_some_and(|message| message.contains(words)), "{message}");
+    }
+}

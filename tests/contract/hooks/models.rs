@@ -104,3 +104,34 @@ fn a_typed_command_switches_too_and_the_same_model_is_no_switch() {
     finish(run(&world, &hooks, "/model haiku").args(["--model", "haiku"]));
     assert_eq!(heard(&world, "after").len(), 1);
 }
+
+/// The rest of the turn goes on with the other model, and the next turn tries the first one again.
+#[test]
+fn a_model_that_gives_way_is_a_switch_that_nobody_asked_for() {
+    let gone = json!({"status": 404, "error": {"type": "error", "error": {"type": "not_found_error", "message": "model: gone"}}});
+    let world = world(json!([gone, crate::common::bash("echo 1"), say("one"), gone, say("two")]));
+    let hooks = json!({"hooks": {"PreModelSwitch": [{"hooks": [notes("before")]}], "PostModelSwitch": [{"hooks": [notes("after"), {"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PostModelSwitch\",\"additionalContext\":\"be brief\"}}'"}]}]}});
+    let outcome = finish(
+        duplex(&world, &hooks)
+            .args(["--model", "claude-opus-5", "--fallback-model", "claude-sonnet-5"])
+            .prompt("one")
+            .wait(json!({"type": "result"}))
+            .prompt("two")
+            .wait(json!({"type": "result"}))
+            .close(),
+    );
+    assert_eq!(outcome.code, Some(0), "{:?}", outcome.lines);
+    let asked: Vec<String> = (0..5).map(|request| model_of(&world, request)).collect();
+    let (first, other) = ("claude-opus-5", "claude-sonnet-5");
+    assert_eq!(asked, [first, other, other, first, other]);
+    let told = heard(&world, "after");
+    assert_eq!(told.len(), 2);
+    for told in told {
+        assert_eq!(
+            (&told["from_model"], &told["to_model"], &told["source"]),
+            (&json!(first), &json!(other), &json!("auto"))
+        );
+    }
+    assert!(world.mock().requests()[1].body["messages"].to_string().contains("be brief"));
+    assert!(heard(&world, "before").is_empty(), "it cannot be refused");
+}

@@ -1,6 +1,7 @@
 //! What stands in the conversation beside the prompt: mentioned files, the folder, the project's memory.
 
 use super::{STREAM, Seen, ask, claude, plain, stream};
+use serde_json::{Value, json};
 use testkit::World;
 
 fn world_with(files: &[(&str, &str)]) -> World {
@@ -174,5 +175,25 @@ fn an_added_folder_is_named_and_may_be_read() {
         let denials = seen.outcome.result().unwrap()["permission_denials"].as_array().unwrap().len();
         assert_eq!(denials == 0, may, "{words:?}: {}", seen.told());
         assert_eq!(seen.system().contains(&format!("{home}/more")), may, "{words:?}");
+    }
+}
+
+#[test]
+fn what_the_api_should_remember_and_for_how_long_is_the_callers_choice() {
+    let world = plain();
+    let five = json!({"type": "ephemeral"});
+    let hour = json!({"type": "ephemeral", "ttl": "1h"});
+    for (variables, expected) in [
+        (&[][..], &five),
+        (&["ENABLE_PROMPT_CACHING_1H"], &hour),
+        (&["ENABLE_PROMPT_CACHING_1H", "FORCE_PROMPT_CACHING_5M"], &five),
+        (&["DISABLE_PROMPT_CACHING"], &Value::Null),
+        (&["DISABLE_PROMPT_CACHING_OPUS"], &Value::Null),
+        (&["DISABLE_PROMPT_CACHING_HAIKU"], &five),
+    ] {
+        let run = claude(&world).args(STREAM);
+        let seen = Seen::of(&world, variables.iter().fold(run, |run, name| run.env(name, "1")));
+        let last = seen.body()["tools"].as_array().unwrap().last().unwrap()["cache_control"].clone();
+        assert_eq!(last, *expected, "{variables:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! `initialize`: what a client sets up before its first prompt, and what it learns about us.
 
-use crate::Schema;
 use crate::shared::Shared;
+use crate::{Schema, SessionPlan};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -35,8 +35,14 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
         if let Some(append) = request["appendSystemPrompt"].as_str().filter(|text| !text.is_empty()) {
             setup.prompting.append = Some(append.to_owned());
         }
+        if let Some(plan) = request["planModeInstructions"].as_str().filter(|text| !text.trim().is_empty()) {
+            setup.prompting.plan = Some(plan.to_owned());
+        }
         if request["excludeDynamicSections"] == true {
             setup.prompting.static_system = true;
+        }
+        if request["promptSuggestions"] == true {
+            setup.suggestions = shared.options.may_suggest;
         }
         if request["forwardSubagentText"] == true {
             setup.subagent_text = true;
@@ -46,9 +52,12 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
     if let Some(names) = request["skills"].as_array() {
         let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         shared.change_setup(|setup| {
-            setup.skills.retain(|skill| names.contains(&skill.name));
+            setup.skills.retain(|skill| skill.is_among(&names));
             setup.only_skills = Some(names);
         });
+    }
+    if let Some(title) = request["title"].as_str().filter(|_| shared.options.session.plan == SessionPlan::New) {
+        super::name_session(shared, title);
     }
     follow_agent(shared);
     let hooks_applied = request["hooks"].is_object();
@@ -85,23 +94,28 @@ fn system_prompt(value: &Value) -> Option<String> {
     }
 }
 
-fn describe(shared: &Shared, hooks_applied: bool) -> Value {
-    let (options, setup) = (&shared.options, shared.setup());
+/// The skills that people may call, as clients list them.
+pub fn skills(shared: &Shared) -> Vec<Value> {
+    let setup = shared.setup();
     let skills = setup.skills.iter().filter(|skill| skill.user_invocable);
+    skills
+        .map(|skill| {
+            let hint = skill.argument_hint.as_deref().unwrap_or_default();
+            json!({"name": skill.name, "description": skill.description, "argumentHint": hint})
+        })
+        .collect()
+}
+
+/// Every command and every agent.
+pub fn lists(shared: &Shared) -> Value {
+    let setup = shared.setup();
     let own = crate::front::BUILTIN_COMMANDS.iter().map(
         |(name, description)| json!({"name": name, "description": description, "argumentHint": "", "builtin": true}),
     );
     let prompts = crate::outside::prompts(shared).into_iter().map(
         |prompt| json!({"name": prompt.full_name, "description": prompt.description, "argumentHint": prompt.hint()}),
     );
-    let commands: Vec<Value> = skills
-        .map(|skill| {
-            let hint = skill.argument_hint.as_deref().unwrap_or_default();
-            json!({"name": skill.name, "description": skill.description, "argumentHint": hint})
-        })
-        .chain(prompts)
-        .chain(own)
-        .collect();
+    let commands: Vec<Value> = skills(shared).into_iter().chain(prompts).chain(own).collect();
     let agents: Vec<Value> = setup
         .agents
         .iter()
@@ -113,11 +127,17 @@ fn describe(shared: &Shared, hooks_applied: bool) -> Value {
             value
         })
         .collect();
+    json!({"commands": commands, "agents": agents})
+}
+
+fn describe(shared: &Shared, hooks_applied: bool) -> Value {
+    let options = &shared.options;
+    let mut lists = lists(shared);
     let source = options.access.credentials.chosen.as_ref().map(|chosen| chosen.source.clone());
     let mut payload = json!({
-        "commands": commands,
-        "agents": agents,
-        "output_style": options.settings.output_style.as_deref().unwrap_or("default"),
+        "commands": lists["commands"].take(),
+        "agents": lists["agents"].take(),
+        "output_style": shared.live.output_style.borrow().as_deref().unwrap_or("default"),
         "available_output_styles": crate::style::names(shared),
         "models": model::listing(&options.asking.model_env),
         "account": {"apiKeySource": source, "apiProvider": "firstParty"},

@@ -2,22 +2,23 @@
 //!
 //! Deliberately absent: their `bin` folders. The search path of commands is fixed when the process starts.
 
-use crate::front::plugin_hooks;
+use crate::brought;
 use crate::shared::Shared;
 use config::{PluginDir, Plugins};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::rc::Rc;
 
 /// Loads those that are not there yet. True where the client named any.
 pub fn apply(shared: &Rc<Shared>, listed: &Value) -> bool {
     let Some(listed) = listed.as_array() else { return false };
-    let dirs: Vec<PluginDir> = listed.iter().filter_map(|plugin| dir(shared, plugin)).collect();
+    let here = |dir: PluginDir| PluginDir { path: shared.options.cwd.join(&dir.path), ..dir };
+    let dirs: Vec<PluginDir> = listed.iter().filter_map(dir).map(here).collect();
     let Plugins { loaded, problems } = config::plugins(&shared.options.places, &dirs);
     let known = shared.setup().plugins.clone();
     let is_new = |name: &str| !known.loaded.iter().any(|plugin| plugin.name == name);
     let new: Vec<config::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
     for plugin in &new {
-        let hooks = plugin_hooks(&shared.options, plugin);
+        let hooks = brought::of_plugin(&shared.options, plugin);
         Rc::make_mut(&mut shared.live.hooks.borrow_mut()).add(hooks);
         crate::outside::add_plugin_servers(shared, plugin);
     }
@@ -33,8 +34,9 @@ pub fn apply(shared: &Rc<Shared>, listed: &Value) -> bool {
     true
 }
 
-fn dir(shared: &Shared, plugin: &Value) -> Option<PluginDir> {
+/// One entry of a client's list: the folder as it names it.
+pub fn dir(plugin: &Value) -> Option<PluginDir> {
     let path = plugin.as_str().or_else(|| plugin["path"].as_str()).filter(|path| !path.is_empty())?;
-    let with_mcp = plugin["skipMcp"] != json!(true);
-    Some(PluginDir { path: shared.options.cwd.join(path), with_mcp, called: None })
+    let without = plugin["skipMcpDiscovery"] == true || plugin["skipMcp"] == true;
+    Some(PluginDir { path: path.into(), with_mcp: !without, called: None })
 }

@@ -1,6 +1,6 @@
 //! What the client asks of us.
 
-use super::{initialize, roots, switch, usage};
+use super::{files, flags, initialize, reload, roots, switch, usage};
 use crate::cancel::Why;
 use crate::shared::Shared;
 use serde_json::{Value, json};
@@ -62,12 +62,20 @@ async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value, waiting: Va
         "register_repo_root" => roots::register(shared, request),
         "set_max_thinking_tokens" => set_thinking(shared, request),
         "set_model" => switch::set_model(shared, &request["model"]).await,
-        "apply_flag_settings" => apply_settings(shared, &request["settings"]).await,
+        "apply_flag_settings" => flags::apply(shared, &request["settings"]).await,
         "get_settings" => Ok(settings(shared)),
         "get_context_usage" => Ok(usage::context(shared)),
         "mcp_status" => Ok(crate::outside::status(shared)),
         "stop_task" => stop_task(shared, request).await,
+        "background_tasks" => background(shared, request),
         "rewind_files" => crate::checkpoints::rewind(shared, request),
+        "reload_skills" => Ok(reload::skills(shared)),
+        "reload_plugins" => reload::plugins(shared, request),
+        "reload_output_styles" => Ok(reload::output_styles(shared)),
+        "read_file" => files::read(shared, request),
+        "seed_read_state" => files::seed(shared, request),
+        "get_task_output" => files::task_output(shared, request),
+        "rename_session" => rename(shared, request),
         "get_binary_version" => Ok(json!({"version": shared.options.version})),
         "list_models" => Ok(json!({"models": model::listing(&shared.options.asking.model_env)})),
         "get_session_cost" => Ok(json!({"total_cost_usd": shared.ledger.total_usd()})),
@@ -99,31 +107,22 @@ pub async fn change_mode(shared: &Shared, mode: PermissionMode) {
 }
 
 fn set_thinking(shared: &Shared, request: &Value) -> Result<Value, String> {
-    let budget = match &request["max_thinking_tokens"] {
-        Value::Null => shared.options.asking.thinking.flag_budget,
-        number => Some(number.as_u64().ok_or("max_thinking_tokens must be a whole number or null")?),
-    };
+    let own = &shared.options.asking.thinking;
     let mut thinking = shared.live.thinking.borrow_mut();
-    thinking.flag_budget = budget;
-    if let Some(display) = request["thinking_display"].as_str() {
-        thinking.display = Some(display.to_owned());
+    match request.get("max_thinking_tokens") {
+        None => {}
+        Some(Value::Null) => thinking.flag_budget = own.flag_budget,
+        Some(number) => {
+            let budget = number.as_u64().ok_or("max_thinking_tokens must be a whole number or null")?;
+            thinking.flag_budget = Some(budget);
+        }
     }
-    Ok(json!({}))
-}
-
-/// The settings that make a difference while a session runs; a null takes a value back.
-async fn apply_settings(shared: &Shared, settings: &Value) -> Result<Value, String> {
-    let map = settings.as_object().ok_or("apply_flag_settings needs \"settings\", an object")?;
-    for (key, value) in map {
-        match key.as_str() {
-            "model" => drop(switch::set_model(shared, value).await?),
-            "effortLevel" => {
-                let own = shared.options.asking.effort.clone();
-                *shared.live.effort.borrow_mut() = value.as_str().map(str::to_owned).or(own);
-            }
-            "alwaysThinkingEnabled" => shared.live.thinking.borrow_mut().always = value.as_bool().unwrap_or(false),
-            // Not ours to change in mid-session, and no reason to fail the client.
-            _ => {}
+    match request.get("thinking_display") {
+        None => {}
+        Some(Value::Null) => thinking.display.clone_from(&own.display),
+        Some(display) => {
+            let known = display.as_str().filter(|display| ["summarized", "omitted"].contains(display));
+            thinking.display = Some(known.ok_or("thinking_display must be summarized, omitted or null")?.to_owned());
         }
     }
     Ok(json!({}))
@@ -135,6 +134,25 @@ fn settings(shared: &Shared) -> Value {
         "sources": [],
         "applied": {"model": *shared.live.model.borrow(), "effort": *shared.live.effort.borrow()},
     })
+}
+
+fn rename(shared: &Shared, request: &Value) -> Result<Value, String> {
+    let title = request["title"].as_str().ok_or("rename_session needs \"title\", a string")?;
+    let meant = request["session_id"].as_str().is_none_or(|id| id == shared.emitter.session_id());
+    if !meant {
+        return Err("the session with this id is over; another one has begun since".into());
+    }
+    super::name_session(shared, title).ok_or("the title is empty")?;
+    Ok(json!({}))
+}
+
+/// Commands that are waited for go on by themselves; agents are still waited for.
+fn background(shared: &Shared, request: &Value) -> Result<Value, String> {
+    if !shared.options.tools.shell.background_allowed {
+        return Err("background tasks are switched off for this session".into());
+    }
+    let left = shared.kit.tasks.leave_alone(request["tool_use_id"].as_str());
+    Ok(json!({"backgrounded": left}))
 }
 
 async fn stop_task(shared: &Shared, request: &Value) -> Result<Value, String> {

@@ -12,16 +12,20 @@ pub fn context(shared: &Shared) -> Value {
     let total = shared.live.context_tokens.get();
     let system = shared.live.system_chars.get() / CHARS_PER_TOKEN;
     let tools = shared.live.tools_chars.get() / CHARS_PER_TOKEN;
-    let messages = total.saturating_sub((system + tools) as u64);
-    let category =
-        |name: &str, tokens: u64, color: &str| json!({"name": name, "tokens": tokens, "color": color, "kind": "used"});
+    let from_servers: usize = crate::outside::tools(shared).iter().map(|tool| tokens(tool.size())).sum();
+    let memory: usize = shared.live.memory_files.borrow().iter().map(|(_, _, chars)| tokens(*chars)).sum();
+    let own_tools = tools.saturating_sub(from_servers);
+    let messages = total.saturating_sub((system + tools + memory) as u64);
+    let category = |id: &str, name: &str, tokens: u64, color: &str| json!({"id": id, "name": name, "tokens": tokens, "color": color, "kind": "used"});
     let percentage = if window == 0 { 0.0 } else { (total as f64 / window as f64 * 1000.0).round() / 10.0 };
     json!({
         "categories": [
-            category("System prompt", system as u64, "promptBorder"),
-            category("System tools", tools as u64, "inactive"),
-            category("Messages", messages, "purple"),
-            {"name": "Free space", "tokens": window.saturating_sub(total), "color": "inactive", "kind": "free"},
+            category("system_prompt", "System prompt", system as u64, "promptBorder"),
+            category("system_tools", "System tools", own_tools as u64, "inactive"),
+            category("mcp_tools", "MCP tools", from_servers as u64, "cyan"),
+            category("memory_files", "Memory files", memory as u64, "claude"),
+            category("messages", "Messages", messages, "purple"),
+            {"id": "free_space", "name": "Free space", "tokens": window.saturating_sub(total), "color": "inactive", "kind": "free"},
         ],
         "totalTokens": total,
         "maxTokens": window,

@@ -5,6 +5,7 @@ use crate::shared::{Lane, Shared};
 use crate::{clock, compact, memory, moments};
 use serde_json::json;
 use session::{Store, Transcript};
+use std::rc::Rc;
 use wire::Event;
 
 /// Names and what they do, for clients that list them.
@@ -51,12 +52,14 @@ pub fn elsewhere(name: &str) -> Option<String> {
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
-pub fn is_builtin(name: &str) -> bool {
-    COMMANDS.iter().any(|(known, _)| *known == name)
-}
+/// Other names that people know.
+const ALIASES: [(&str, &str); 2] = [("new", "clear"), ("reset", "clear")];
 
-/// Titles are shown in lists.
-const TITLE_CHARS: usize = 200;
+/// The command that is meant by a name.
+pub fn meant(name: &str) -> Option<&'static str> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, meant)| meant);
+    COMMANDS.iter().map(|(known, _)| *known).find(|known| *known == name)
+}
 
 /// Runs one; its answer is the turn's result.
 pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Result<String, String> {
@@ -65,6 +68,7 @@ pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Re
             clear(shared, lane).await;
             Ok(String::new())
         }
+        "compact" if !lane.conversation.can_be_shortened() => Ok("There is nothing to compact yet.".into()),
         "compact" => {
             compact::compact(shared, lane, "manual", Some(args).filter(|args| !args.is_empty()))
                 .await
@@ -76,7 +80,7 @@ pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Re
         "effort" => effort(shared, args),
         "mcp" => Ok(crate::outside::in_words(shared)),
         "model" => model(shared, args).await,
-        "rename" => rename(shared, lane, args),
+        "rename" => rename(shared, args),
         _ => Ok(help(shared)),
     }
 }
@@ -89,8 +93,9 @@ async fn clear(shared: &Shared, lane: &mut Lane) {
     shared.emitter.send(reset).await;
     shared.emitter.rename_session(new_id.clone());
     shared.ledger.reset();
+    Rc::make_mut(&mut shared.live.hooks.borrow_mut()).forget_brought();
     let session = &shared.options.session;
-    let (preamble, known) = memory::begin(shared, memory::Reader::Main, shared.live.mode.get());
+    let (preamble, known) = memory::begin(shared, memory::Reader::Main);
     lane.conversation = Conversation::new(Vec::new(), preamble);
     lane.memory = known;
     lane.tools.reads.forget_answers();
@@ -103,6 +108,7 @@ async fn clear(shared: &Shared, lane: &mut Lane) {
     } else {
         Transcript::disabled()
     };
+    shared.live.plan_told.set(false);
     shared.live.context_tokens.set(0);
     moments::session_starts(shared, lane, "clear").await;
     memory::tell(shared, lane).await;
@@ -141,16 +147,12 @@ fn effort(shared: &Shared, args: &str) -> Result<String, String> {
         other => return Err(format!("There is no effort \"{other}\". Known: {}, auto", EFFORTS.join(", "))),
     };
     shared.live.effort.borrow_mut().clone_from(&chosen);
+    shared.live.stale.set(true);
     Ok(format!("The effort is {}.", chosen.as_deref().unwrap_or("the model's own")))
 }
 
-fn rename(shared: &Shared, lane: &mut Lane, args: &str) -> Result<String, String> {
-    if args.is_empty() {
-        return Err("/rename needs a title.".to_owned());
-    }
-    let title: String = args.chars().filter(|c| !c.is_control()).take(TITLE_CHARS).collect();
-    lane.transcript
-        .meta(&json!({"type": "custom-title", "customTitle": title, "sessionId": shared.emitter.session_id()}));
+fn rename(shared: &Shared, args: &str) -> Result<String, String> {
+    let title = crate::control::name_session(shared, args).ok_or("/rename needs a title.")?;
     Ok(format!("The session is now called {title}."))
 }
 

@@ -10,12 +10,14 @@ mod opening;
 mod recall;
 mod slash;
 mod stdin;
+mod suggest;
 mod user_turn;
 mod writer;
 
 pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use failed::failed_start;
-pub use opening::{mirror, plugin_hooks};
+pub use opening::{mark_effort, mirror};
+pub use user_turn::plugins;
 pub use writer::{PIPE_BUF, Writer, warn};
 
 use crate::cancel::Why;
@@ -170,6 +172,12 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
         match ended {
             Ok(is_error) => last = if is_error { ExitCode::Failure } else { ExitCode::Success },
             Err(exit) => break Some(exit),
+        }
+        if last == ExitCode::Success
+            && suggest::is_due(shared, &lane)
+            && let Some(exit) = suggest::after(shared, &lane, &mut desk).await
+        {
+            break Some(exit);
         }
     };
     moments::session_ends(shared, &lane, "other").await;

@@ -12,7 +12,7 @@ use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
 use crate::small::{self, Question};
 use crate::toolset::Toolset;
-use crate::{BuiltinAgents, Options, SessionPlan, Setup, access, moments, prompt};
+use crate::{BuiltinAgents, Options, SessionPlan, Setup, access, brought, moments, prompt};
 use config::AgentDef;
 use serde_json::{Value, json};
 use session::{Mirror, Stamp, Store, Transcript};
@@ -21,6 +21,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
+
+const EFFORT: &str = "CLAUDE_EFFORT";
 
 pub fn open(
     mut options: Options,
@@ -41,7 +43,7 @@ pub fn open(
     let transcript = transcript(&options, loaded.leaf, mirror(&options, &emitter)).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
-    let (preamble, memory) = memory::begin(&shared, Reader::Main, shared.live.mode.get());
+    let (preamble, memory) = memory::begin(&shared, Reader::Main);
     let lane = Lane {
         conversation: Conversation::new(loaded.messages, preamble),
         transcript,
@@ -51,13 +53,15 @@ pub fn open(
         role: Role::Main,
         max_turns,
         cancel: Rc::clone(&shared.cancel),
-        hooks: None,
+        hooks: RefCell::default(),
         memory,
     };
     let ear = &shared.live.ear;
-    // Both are set here and nowhere else.
+    // All are set here and nowhere else.
     let _ = (ear.me.set(Rc::downgrade(&shared)), ear.workspace.set(Arc::clone(&lane.tools.workspace)));
+    let _ = ear.reads.set(lane.tools.reads.clone());
     moments::remember_settings(&shared);
+    shared.live.plan_told.set(crate::planning::was_told(&lane.conversation.messages()));
     shared.live.deferred.replace(loaded.deferred);
     Ok((shared, lane))
 }
@@ -78,12 +82,20 @@ pub fn equip(shared: &Shared, lane: &mut Lane) {
     if let Some(agent) = chosen {
         lane.toolset = lane.toolset.running_as(agent.tools.as_deref(), &agent.disallowed_tools);
     }
+    mark_effort(shared, lane);
     lane.system = prompt::system(shared, chosen.map(|agent| agent.prompt.as_str()));
     shared
         .live
         .system_chars
         .set(lane.system.iter().map(|block| block["text"].as_str().unwrap_or_default().len()).sum());
     shared.live.tools_chars.set(lane.toolset.definitions().iter().map(|tool| tool.to_string().len()).sum());
+}
+
+/// Commands see how hard the model thinks that runs them.
+pub fn mark_effort(shared: &Shared, lane: &mut Lane) {
+    let env = &mut lane.tools.shell.env;
+    env.retain(|(name, _)| name != EFFORT);
+    env.extend(shared.effort_level(&lane.role).map(|level| (EFFORT.into(), level.into())));
 }
 
 /// The agent that a session runs as.
@@ -222,6 +234,7 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
     Rc::new(Shared {
         live: Live {
             mode: Cell::new(options.permissions.mode),
+            plan_told: Cell::new(false),
             model: RefCell::new(options.asking.model.clone()),
             setup: RefCell::new(Rc::new(options.setup.clone())),
             stale: Cell::new(true),
@@ -230,15 +243,18 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
             bans: RefCell::default(),
             turn_model: RefCell::default(),
             turn_effort: RefCell::default(),
+            no_prompter: RefCell::default(),
             rules: RefCell::new(options.permissions.rules.clone()),
             extra_roots: RefCell::default(),
             hooks: RefCell::new(Rc::new(hooks(&options))),
             thinking: RefCell::new(options.asking.thinking.clone()),
             effort: RefCell::new(options.asking.effort.clone()),
+            output_style: RefCell::new(options.settings.output_style.clone()),
             told: crate::state::Told::default(),
             started: Cell::new(false),
             ear: crate::hearing::Ear::default(),
             deferred: RefCell::default(),
+            notes: RefCell::default(),
             context_tokens: Cell::new(0),
             memory_files: RefCell::default(),
             system_chars: Cell::new(0),
@@ -261,7 +277,6 @@ fn share(options: Options, emitter: Emitter, secrets: Secrets, questions: Unboun
 }
 
 fn hooks(options: &Options) -> Hooks {
-    let settings = &options.settings.merged;
     let (mut hooks, mut warnings) = (Hooks::default(), Vec::new());
     for layer in &options.settings.hooks {
         let origin = layer.file.as_ref().map_or_else(|| "settings".into(), |file| file.display().to_string());
@@ -269,38 +284,12 @@ fn hooks(options: &Options) -> Hooks {
         hooks.add(more.anchored(&layer.anchor));
         warnings.extend(problems);
     }
-    restrict(&mut hooks, settings, &mut warnings);
+    warnings.extend(brought::restrict(options, &mut hooks));
     for warning in warnings {
         warn(&warning);
     }
     for plugin in &options.setup.plugins.loaded {
-        hooks.add(plugin_hooks(options, plugin));
+        hooks.add(brought::of_plugin(options, plugin));
     }
     hooks
-}
-
-/// The hooks that a plugin brings, as far as they may run here.
-pub fn plugin_hooks(options: &Options, plugin: &config::Plugin) -> Hooks {
-    let settings = &options.settings.merged;
-    let mut hooks = Hooks::default();
-    if settings["allowManagedHooksOnly"] == true || settings["disableAllHooks"] == true {
-        return hooks;
-    }
-    let mut warnings = Vec::new();
-    for value in &plugin.hooks {
-        let (more, problems) = Hooks::from_settings(value, &format!("plugin {}", plugin.name));
-        hooks.add(more.of_plugin(&plugin.folders.root, &plugin.folders.data));
-        warnings.extend(problems);
-    }
-    restrict(&mut hooks, settings, &mut warnings);
-    for warning in warnings {
-        warn(&warning);
-    }
-    hooks
-}
-
-fn restrict(hooks: &mut Hooks, settings: &Value, warnings: &mut Vec<String>) {
-    let list = |key: &str| -> Option<Vec<String>> { serde_json::from_value(settings[key].clone()).ok() };
-    let (urls, variables) = (list("allowedHttpHookUrls"), list("httpHookAllowedEnvVars"));
-    warnings.extend(hooks.restrict_http(urls.as_deref(), variables.as_deref()));
 }

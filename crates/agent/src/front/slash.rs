@@ -17,7 +17,7 @@ pub enum Slash {
     /// add to it.
     Blocks { blocks: Vec<Value>, contexts: Vec<String> },
     /// One of ours.
-    Builtin { name: String, args: String },
+    Builtin { name: &'static str, args: String },
 }
 
 /// An unknown command is an error: sent on as a prompt it would look like success.
@@ -54,8 +54,8 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
         let text = format!("{} {args}", words::INIT);
         return Ok(Slash::Blocks { blocks: vec![json!({"type": "text", "text": text})], contexts: Vec::new() });
     }
-    if builtin::is_builtin(name) {
-        return Ok(Slash::Builtin { name: name.to_owned(), args: args.to_owned() });
+    if let Some(name) = builtin::meant(name) {
+        return Ok(Slash::Builtin { name, args: args.to_owned() });
     }
     if !outside::prompts(shared).iter().any(|prompt| prompt.full_name == name) {
         return Err(builtin::elsewhere(name).unwrap_or_else(|| unknown(shared, name)));

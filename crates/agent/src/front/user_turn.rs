@@ -6,7 +6,9 @@ use super::{builtin, mention_denials, warn};
 use crate::conversation::{blocks_of, last_text, text_of, without_last_text};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
-use crate::{InputFormat, Options, SessionPlan, calls, clock, hearing, memory, mentions, moments, outside, result};
+use crate::{
+    InputFormat, Options, SessionPlan, brought, calls, clock, hearing, memory, mentions, moments, outside, result,
+};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use session::UserExtra;
@@ -22,6 +24,7 @@ pub async fn run(shared: &Rc<Shared>, lane: &mut Lane, work: Work) -> bool {
     shared.live.bans.borrow_mut().clear();
     shared.live.turn_model.borrow_mut().take();
     shared.live.turn_effort.borrow_mut().take();
+    shared.live.no_prompter.take();
     let mut turn = Turn::begin();
     let origin = match &work {
         Work::Prompt(prompt) => prompt.origin.clone().filter(|origin| origin["kind"] == "human"),
@@ -52,12 +55,19 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
         && let Some(agent) = super::opening::session_agent(&shared.setup())
     {
         outside::start_for_session(shared, agent);
+        brought::by_session_agent(shared, agent);
     }
     outside::settle(shared).await;
     shared.live.ear.between.settled().await;
     super::opening::equip(shared, lane);
     let is_first = !shared.live.started.replace(true);
     if is_first {
+        if shared.setup().prompting.static_system && !shared.options.setup.prompting.static_system {
+            // A client has just asked for it: what the system prompt leaves out stands before the conversation.
+            let (preamble, known) = memory::begin(shared, memory::Reader::Main);
+            lane.conversation.set_preamble(preamble);
+            lane.memory = known;
+        }
         moments::setup(shared, lane).await;
         moments::session_starts(shared, lane, moments::start_source(shared)).await;
         memory::tell(shared, lane).await;
@@ -85,7 +95,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, work: Work) -
             let (command, mut added) = match slash::read(shared, lane, last, prompt.client_composed).await {
                 Ok(Slash::Prompt) => (None, Vec::new()),
                 Ok(Slash::Blocks { blocks, contexts }) => (Some(blocks), contexts),
-                Ok(Slash::Builtin { name, args }) => return local(shared, lane, turn, &name, &args).await,
+                Ok(Slash::Builtin { name, args }) => return local(shared, lane, turn, name, &args).await,
                 Err(problem) => return End::BadCommand(problem),
             };
             let contexts = match moments::prompt_comes(shared, lane, &text).await {
@@ -198,8 +208,16 @@ fn add_meta(shared: &Shared, lane: &mut Lane, content: Value) {
     lane.conversation.push_user(content);
 }
 
+/// What was said about the session since the last turn.
+pub fn write_notes(shared: &Shared, lane: &mut Lane) {
+    for note in shared.live.notes.take() {
+        lane.transcript.meta(&note);
+    }
+}
+
 /// What a client said without asking for an answer; a resumed session finds it in its history.
 pub fn keep(shared: &Shared, lane: &mut Lane, contents: Vec<Value>) {
+    write_notes(shared, lane);
     for content in contents {
         let message = json!({"role": "user", "content": content});
         lane.transcript.user(&shared.emitter.ids().next(), &message, UserExtra::default());
@@ -222,6 +240,7 @@ fn usable(content: Value) -> Value {
 
 /// What a turn that did not end well leaves behind for the client, the transcript and stderr.
 async fn finish(shared: &Shared, lane: &mut Lane, end: &End) {
+    write_notes(shared, lane);
     match end {
         End::Api(failure) => {
             let words = result::reason(end);
@@ -236,7 +255,7 @@ async fn finish(shared: &Shared, lane: &mut Lane, end: &End) {
             warn(&words);
         }
         End::Interrupted { streaming } => interrupted(shared, lane, *streaming).await,
-        End::Internal(_) => warn(&result::reason(end)),
+        End::Internal(_) | End::NoPrompter(_) => warn(&result::reason(end)),
         _ => {}
     }
     Shared::report_transcript(lane);
@@ -294,7 +313,7 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
             .as_ref()
             .map_or_else(|| "none".into(), |chosen| chosen.source.clone()),
         claude_code_version: options.version.into(),
-        output_style: options.settings.output_style.clone().unwrap_or_else(|| "default".into()),
+        output_style: shared.live.output_style.borrow().clone().unwrap_or_else(|| "default".into()),
         agents: setup.agents.iter().map(|agent| agent.name.clone()).collect(),
         skills: setup.skills.iter().map(|skill| skill.name.clone()).collect(),
         plugins: plugins(&setup.plugins),
@@ -314,7 +333,7 @@ fn memory_paths(options: &Options) -> BTreeMap<String, String> {
     folder.map(|folder| ("auto".to_owned(), folder)).into_iter().collect()
 }
 
-fn plugins(plugins: &config::Plugins) -> Vec<Value> {
+pub fn plugins(plugins: &config::Plugins) -> Vec<Value> {
     let one = |plugin: &config::Plugin| {
         let mut value = json!({"name": plugin.name, "path": plugin.folders.root});
         if let Some(version) = &plugin.version {

@@ -68,11 +68,16 @@ fn choose<'h>(handlers: &'h [Handler], subject: Option<&str>, moment: &Moment<'_
         let again = |other: &&Handler| other.action == handler.action && other.plugin == handler.plugin;
         // Without help there is nobody to ask; the caller says where that is so.
         let answerable = moment.world.helpers.is_some() || !matches!(handler.action, Action::Opinion { .. });
+        let is_spent = handler.once.as_ref().is_some_and(|spent| spent.get());
         if meant
             && answerable
+            && !is_spent
             && !chosen.iter().any(again)
             && condition::holds(&handler.condition, &moment.input, moment.scene, moment.world)
         {
+            if let Some(spent) = &handler.once {
+                spent.set(true);
+            }
             chosen.push(handler);
         }
     }

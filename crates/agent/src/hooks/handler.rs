@@ -5,7 +5,9 @@ use super::event::HookEvent;
 use super::matcher::Matcher;
 use policy::{Rule, Source, parse_rule};
 use serde_json::Value;
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Hooks run test suites; ten minutes is what the reference gives them.
@@ -29,6 +31,10 @@ pub(super) struct Handler {
     pub(super) timeout: Option<Duration>,
     pub(super) action: Action,
     pub(super) plugin: Option<Plugin>,
+    /// Set where it runs a single time: whether it has.
+    pub(super) once: Option<Rc<Cell<bool>>>,
+    /// The skill that brought it.
+    pub(super) by: Option<Rc<str>>,
 }
 
 /// The `if` field.
@@ -154,7 +160,8 @@ impl Handler {
                 }
             },
         };
-        Ok(Self { event, matcher, condition, timeout, action, plugin: None })
+        let once = (value["once"] == true).then(Rc::default);
+        Ok(Self { event, matcher, condition, timeout, action, plugin: None, once, by: None })
     }
 
     /// How long it may take.

@@ -23,6 +23,15 @@ impl Hooks {
     /// Reads `{Event: [{matcher?, hooks: [handler…]}]}`. What cannot be used is skipped and named in a
     /// warning; `source` says where it stands, for people.
     pub fn from_settings(hooks: &Value, source: &str) -> (Self, Vec<String>) {
+        let (mut read, warnings) = Self::from_skill(hooks, source);
+        for handler in &mut read.handlers {
+            handler.once = None;
+        }
+        (read, warnings)
+    }
+
+    /// The same of a skill, where `once` has a meaning.
+    pub fn from_skill(hooks: &Value, source: &str) -> (Self, Vec<String>) {
         let mut read = Self::default();
         let mut warnings = Vec::new();
         match hooks {
@@ -111,6 +120,29 @@ impl Hooks {
         self.handlers.extend(other.handlers);
     }
 
+    /// Adds what a skill brings, if it has not brought it before.
+    pub fn bring(&mut self, by: &str, other: Self) {
+        if self.handlers.iter().any(|handler| handler.by.as_deref() == Some(by)) {
+            return;
+        }
+        let by: Rc<str> = by.into();
+        self.handlers.extend(other.handlers.into_iter().map(|handler| Handler { by: Some(Rc::clone(&by)), ..handler }));
+    }
+
+    /// The skills are out of the conversation, and their hooks with them.
+    pub fn forget_brought(&mut self) {
+        self.handlers.retain(|handler| handler.by.is_none());
+    }
+
+    /// Takes out what plugins brought, for whoever reads them again.
+    pub fn forget_plugins(&mut self) {
+        self.handlers.retain(|handler| handler.plugin.is_none() || handler.by.is_some());
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.handlers.is_empty()
+    }
+
     /// Takes the client's callbacks from its `initialize`: `{Event: [{matcher, hookCallbackIds, timeout?,
     /// onFailure?}]}`. They replace earlier ones; what cannot be read is ignored, as are unknown events.
     pub fn set_callbacks(&mut self, initialize_hooks: &Value) {
@@ -163,6 +195,8 @@ fn callbacks(event: HookEvent, group: &Value) -> Vec<Handler> {
         timeout: seconds(group).ok().flatten(),
         action: Action::Callback { id: id.to_owned(), on_failure },
         plugin: None,
+        once: None,
+        by: None,
     })
     .collect()
 }

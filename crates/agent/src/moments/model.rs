@@ -15,7 +15,7 @@ pub struct Switch {
     pub to: String,
     /// As it was asked for; nothing where the default was.
     pub requested: Option<String>,
-    /// `command` or `sdk`.
+    /// `command`, `sdk`, or `auto` where nobody asked.
     pub source: &'static str,
 }
 
@@ -23,15 +23,20 @@ impl Switch {
     fn fields(&self, shared: &Shared) -> Map<String, Value> {
         let tokens = shared.live.context_tokens.get();
         let info = model::info(&self.to);
+        let cache = shared.options.asking.cache;
+        let (ttl, write) = match cache.policy(&self.to) {
+            model::CachePolicy::OneHour => ("1h", info.price.cache_write_1h),
+            _ => ("5m", info.price.cache_write_5m),
+        };
         fields([
             ("from_model", json!(self.from)),
             ("to_model", json!(self.to)),
             ("requested_model", json!(self.requested)),
             ("source", json!(self.source)),
             ("context_tokens", json!(tokens)),
-            ("prompt_cache_warm", json!(shared.options.asking.cache && tokens > 0)),
-            ("cache_ttl", json!("5m")),
-            ("estimated_cache_write_usd", json!(tokens as f64 * info.price.cache_write_5m / PER_MILLION)),
+            ("prompt_cache_warm", json!(cache.policy(&self.from) != model::CachePolicy::Off && tokens > 0)),
+            ("cache_ttl", json!(ttl)),
+            ("estimated_cache_write_usd", json!(tokens as f64 * write / PER_MILLION)),
             ("pricing", json!(if info.cost_basis.is_some() { "default" } else { "catalog" })),
         ])
     }

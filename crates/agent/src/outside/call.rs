@@ -53,16 +53,19 @@ fn text_of(content: &[Value]) -> String {
 
 /// One call beside the conversation, whose answer is text: a permission prompt.
 pub async fn call_for_text(shared: &Shared, tool: &str, arguments: Value) -> Result<String, String> {
+    let servers = shared.outside.servers.get().ok_or("no MCP server is configured")?;
+    servers.call(tool, arguments).await.map(|called| text_of(&called.content))
+}
+
+/// Why the tool that should answer permission questions cannot.
+pub fn missing_prompter(shared: &Shared, tool: &str) -> Option<String> {
     let servers = shared.outside.servers.get();
     let names: Vec<String> =
         servers.map(|servers| servers.tools().into_iter().map(|tool| tool.full_name).collect()).unwrap_or_default();
-    let Some(servers) = servers.filter(|_| names.iter().any(|name| name == tool)) else {
-        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(format!(
-            "MCP tool {tool} (passed via --permission-prompt-tool) not found. Available MCP tools: {known}"
-        ));
-    };
-    servers.call(tool, arguments).await.map(|called| text_of(&called.content))
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let words =
+        || format!("MCP tool {tool} (passed via --permission-prompt-tool) not found. Available MCP tools: {known}");
+    (!names.iter().any(|name| name == tool)).then(words)
 }
 
 /// One call beside the conversation, by the server's own names: a hook's.

@@ -9,7 +9,7 @@ mod hired;
 mod people;
 pub mod resources;
 
-pub use call::{call_for_text, call_named, is_outside, meta, run, wants_a_person};
+pub use call::{call_for_text, call_named, is_outside, meta, missing_prompter, run, wants_a_person};
 pub use control::{control, status};
 pub use hired::{Hired, hire, start_for_session};
 pub use people::{call_prompt, prompts};
@@ -27,6 +27,10 @@ use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+/// For what a server has only to look up; it may be on the other side of the world.
+const LOOKUP: Duration = Duration::from_mins(1);
 
 /// The servers of one process.
 #[derive(Default)]
@@ -203,6 +207,7 @@ fn deps(shared: &Rc<Shared>) -> Deps {
         client: ("ralph".into(), env!("CARGO_PKG_VERSION").into()),
         start_timeout: options.outside.start_timeout,
         call_timeout: options.outside.call_timeout,
+        lookup_timeout: LOOKUP,
         idle_timeout: options.outside.idle_timeout,
         http: Rc::new(move |_| model::plain_client(&access)),
         max_output_tokens: options.outside.max_output_tokens,

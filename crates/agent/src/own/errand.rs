@@ -2,6 +2,7 @@
 //!
 //! Whether it is waited for is the caller's business: [`in_foreground`] does, `background` does not.
 
+use crate::brought;
 use crate::calls::Done;
 use crate::cancel::Cancel;
 use crate::conversation::Conversation;
@@ -17,6 +18,7 @@ use crate::turn::{End, Turn, drive};
 use config::AgentDef;
 use serde_json::{Value, json};
 use session::{Stamp, Store, Transcript, UserExtra};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 use tools::{Content, Outcome, Status};
@@ -33,6 +35,8 @@ pub struct Errand<'a> {
     pub model: Option<&'a str>,
     /// In a checkout of its own.
     pub isolated: bool,
+    /// Of the skill that it carries out, beside the agent's own.
+    pub hooks: Hooks,
 }
 
 /// An agent that is ready to begin.
@@ -151,8 +155,7 @@ pub async fn prepare(
     }
     let (mut transcript, transcript_file) = transcript(shared, &sub, errand.description);
     let reads_memory = !agent.omit_memory && !matches!(agent.name.as_str(), "Explore" | "Plan");
-    let (preamble, memory) =
-        if reads_memory { memory::begin(shared, Reader::Agent, PermissionMode::Default) } else { Default::default() };
+    let (preamble, memory) = if reads_memory { memory::begin(shared, Reader::Agent) } else { Default::default() };
     let mut conversation = Conversation::new(Vec::new(), preamble);
     for text in skill::preloaded(shared, lane, &agent.skills).await {
         let content = json!([{"type": "text", "text": text}]);
@@ -160,10 +163,12 @@ pub async fn prepare(
         transcript.user(&shared.emitter.ids().next(), &json!({"role": "user", "content": content}), extra);
         conversation.push_user(content);
     }
+    let mut hooks = brought::of_subagent(&shared.options, agent);
+    hooks.add(errand.hooks.clone());
     let message = json!({"role": "user", "content": errand.task});
     transcript.user(&shared.emitter.ids().next(), &message, UserExtra::default());
     conversation.push_user(json!(errand.task));
-    let lane = Lane {
+    let mut lane = Lane {
         conversation,
         transcript,
         toolset,
@@ -172,24 +177,12 @@ pub async fn prepare(
         role: Role::Sub(sub),
         max_turns: agent.max_turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)),
         cancel,
-        hooks: own_hooks(agent),
+        hooks: RefCell::new(hooks),
         memory,
     };
+    crate::front::mark_effort(shared, &mut lane);
     let task = errand.task.to_owned();
     Ok(Ready { agent_id, transcript_file, lane, task, worktree, _servers: servers, _counted: counted })
-}
-
-/// What its file says should run while it works. There it says Stop of its own end.
-fn own_hooks(agent: &AgentDef) -> Option<Hooks> {
-    let mut written = agent.hooks.as_ref()?.as_object()?.clone();
-    if let Some(stop) = written.shift_remove("Stop") {
-        written.entry("SubagentStop").or_insert(stop);
-    }
-    let (hooks, problems) = Hooks::from_settings(&Value::Object(written), &format!("agent {}", agent.name));
-    for problem in problems {
-        crate::front::warn(&problem);
-    }
-    Some(hooks)
 }
 
 fn tools_in(shared: &Shared, cwd: PathBuf, sub: &Sub) -> tools::Ctx {

@@ -2,6 +2,7 @@
 
 use crate::Setup;
 use crate::ask::ToolCall;
+use crate::brought;
 use crate::calls::Done;
 use crate::own::errand::{self, Errand};
 use crate::own::subagent;
@@ -89,6 +90,7 @@ pub async fn call(
         if lane.role.is_main() {
             choose_model(shared, skill);
         }
+        brought::by_skill(shared, lane, skill);
         return Ok(Called::Body(task));
     }
     errand::within_limits(shared, lane)?;
@@ -102,6 +104,7 @@ pub async fn call(
         tool_use_id: call_id,
         model: skill.model.as_deref(),
         isolated,
+        hooks: brought::of_forked_skill(&shared.options, skill),
     };
     Ok(Called::Answer(Box::new(errand::in_foreground(shared, lane, &errand).await)))
 }
@@ -173,6 +176,7 @@ async fn expanded(
     call_id: &str,
 ) -> Result<String, String> {
     let session_id = shared.emitter.session_id();
+    let effort = shared.effort_level(&lane.role).unwrap_or_default();
     let folder = skill.dir.display().to_string();
     let project = shared.options.cwd.display().to_string();
     let (root, data) = skill
@@ -183,7 +187,7 @@ async fn expanded(
         ("CLAUDE_SESSION_ID", session_id.as_str()),
         ("CLAUDE_SKILL_DIR", folder.as_str()),
         ("CLAUDE_PROJECT_DIR", project.as_str()),
-        ("CLAUDE_EFFORT", shared.options.asking.effort.as_deref().unwrap_or_default()),
+        ("CLAUDE_EFFORT", effort.as_str()),
     ];
     if skill.plugin.is_some() {
         variables.extend([("CLAUDE_PLUGIN_ROOT", root.as_str()), ("CLAUDE_PLUGIN_DATA", data.as_str())]);

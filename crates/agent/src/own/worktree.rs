@@ -7,6 +7,7 @@ use crate::moments;
 use crate::shared::Shared;
 use proc::Git;
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -126,6 +127,10 @@ async fn run(git: &Git, folder: &Path, words: &[&str]) -> Result<String, String>
 /// The folder of worktrees is no change of the project.
 fn hide(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let ignore = folder.join(".gitignore");
-    if ignore.exists() { Ok(()) } else { std::fs::write(ignore, "*\n") }
+    // Commands may write in this folder, so never through a link of theirs.
+    match std::fs::File::create_new(folder.join(".gitignore")) {
+        Ok(mut ignore) => ignore.write_all(b"*\n"),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }

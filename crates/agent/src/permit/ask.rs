@@ -18,7 +18,14 @@ pub async fn ask(request: &Request<'_>, call: Permitted, decision: &Decision) ->
         Prompter::Client => notified(request, from_client(request, &call, decision, &suggestions)).await,
         // A program is no person.
         Prompter::Tool(_) if crate::outside::wants_a_person(request.shared, request.name) => None,
-        Prompter::Tool(tool) => Some(notified(request, from_tool(request, &call, tool)).await),
+        Prompter::Tool(tool) => {
+            if let Some(missing) = crate::outside::missing_prompter(request.shared, tool) {
+                let refused = request.deny(&call.input, &missing, Some(decision)).await;
+                request.shared.live.no_prompter.replace(Some(missing));
+                return Err(refused);
+            }
+            Some(notified(request, from_tool(request, &call, tool)).await)
+        }
     };
     match answer {
         Some(answer) => settle(request, call, &answer).await,

@@ -13,7 +13,7 @@ use crate::shared::{Lane, Role, Shared};
 use policy::{Call, Decision, PathFact, Policy, Verdict};
 use serde_json::{Map, Value, json};
 use std::time::Instant;
-use tools::{Disk, Target};
+use tools::{Disk, Leaves, Target, Workspace};
 use wire::{Event, PermissionMode, System, ToolDenied};
 
 /// A call that may run, with its input as hooks and the client have left it.
@@ -172,11 +172,21 @@ impl Request<'_> {
 
 /// The decision of rules and mode alone, without any effect.
 pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &[Target]) -> Decision {
-    let workspace = &lane.tools.workspace;
+    judge_in(shared, (&lane.role, &lane.tools.workspace), name, input, targets)
+}
+
+/// The same for whoever has this role in this workspace.
+pub fn judge_in(
+    shared: &Shared,
+    (role, workspace): (&Role, &Workspace),
+    name: &str,
+    input: &Value,
+    targets: &[Target],
+) -> Decision {
     let mut rules = shared.live.rules.borrow().clone();
     rules.allow.extend(shared.live.grants.borrow().iter().cloned());
     rules.deny.extend(shared.live.bans.borrow().iter().cloned());
-    if let Role::Sub(sub) = &lane.role {
+    if let Role::Sub(sub) = role {
         rules.allow.extend(sub.rules.allow.iter().cloned());
         rules.ask.extend(sub.rules.ask.iter().cloned());
         rules.deny.extend(sub.rules.deny.iter().cloned());
@@ -184,7 +194,7 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
     let mut roots = workspace.roots().to_vec();
     roots.extend(shared.live.extra_roots.borrow().iter().cloned());
     let mut policy = Policy {
-        mode: shared.mode(&lane.role),
+        mode: shared.mode(role),
         rules,
         roots,
         cwd: workspace.cwd(),
@@ -200,7 +210,17 @@ pub fn judge(shared: &Shared, lane: &Lane, name: &str, input: &Value, targets: &
         let reason = "Its server wants a person to decide about every call.".to_owned();
         return Decision { verdict: Verdict::Ask, reason_type: "rule", reason, rule: None, blocked_path: None };
     }
-    if decision.verdict == Verdict::Allow || !boxed(shared, name, policy.mode) {
+    let leaves = if name == "Bash" { shared.options.tools.shell.leaves(input) } else { None };
+    if decision.verdict == Verdict::Allow
+        && policy.mode == PermissionMode::BypassPermissions
+        && leaves == Some(Leaves::OnRequest { asked: true })
+    {
+        // Who skips permissions has not said that the sandbox may be left as well.
+        let reason =
+            "The command wants to leave the sandbox, which is asked about even where nothing else is.".to_owned();
+        return Decision { verdict: Verdict::Ask, reason_type: "safety", reason, rule: None, blocked_path: None };
+    }
+    if decision.verdict == Verdict::Allow || leaves.is_some() || !boxed(shared, name, policy.mode) {
         return decision;
     }
     // What stays inside the sandbox is judged as if everything were allowed that no rule speaks of.

@@ -7,6 +7,9 @@ use serde_json::Value;
 use std::path::PathBuf;
 use wire::PermissionMode;
 
+/// Whose rules a client may take back beside the session's own.
+const PLACES: [&str; 4] = ["userSettings", "projectSettings", "localSettings", "cliArg"];
+
 /// Applies one update to this session, and stores it where it names a settings file. An update that is
 /// not understood changes nothing.
 pub async fn apply(shared: &Shared, update: &Value) {
@@ -52,7 +55,12 @@ fn rules(shared: &Shared, update: &Value) {
             list.retain(|rule| rule.source.name != "session");
             list.extend(rules);
         }
-        Some("removeRules") => list.retain(|rule| !rules.iter().any(|gone| gone.text == rule.text)),
+        Some("removeRules") => {
+            // From where the client says and from this session; an administrator's rules are nobody else's to take.
+            let named = update["destination"].as_str().filter(|place| PLACES.contains(place));
+            let is_theirs = |rule: &Rule| rule.source.name == "session" || Some(rule.source.name.as_str()) == named;
+            list.retain(|rule| !is_theirs(rule) || !rules.iter().any(|gone| gone.text == rule.text));
+        }
         _ => list.extend(rules),
     }
 }

@@ -28,6 +28,7 @@ pub fn deps(folder: &tempfile::TempDir) -> Deps {
         client: ("test".into(), "1".into()),
         start_timeout: Duration::from_secs(20),
         call_timeout: Duration::from_secs(20),
+        lookup_timeout: Duration::from_secs(20),
         idle_timeout: None,
         http: Rc::new(|_| Ok(reqwest::Client::builder().no_proxy().tls_certs_only([]))),
         max_output_tokens: 25_000,

@@ -40,6 +40,47 @@ fn streamable_http_from_hello_to_goodbye() {
 }
 
 #[test]
+fn a_helper_tells_headers_anew_for_every_connection() {
+    let folder = world();
+    run(async {
+        let web = Web::start().await;
+        let script = "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n; \
+                      printf '{\"authorization\":\"Bearer %s-%s\"}' \"$CLAUDE_CODE_MCP_SERVER_NAME\" $n";
+        for kind in ["http", "sse"] {
+            let mut entry = remote(kind, &web.url(if kind == "http" { "/mcp" } else { "/sse" }));
+            entry["s"]["headersHelper"] = json!(script);
+            let _ = std::fs::remove_file(folder.path().join("n"));
+            web.keys.borrow_mut().clear();
+            let servers = started(deps(&folder), &entry).await;
+            let status = status(&servers, "s");
+            assert_eq!((status.status, status.error), ("connected", None), "{kind}");
+            assert!(web.keys.borrow().iter().all(|key| key == "Bearer s-1"), "{kind}: {:?}", web.keys);
+            web.keys.borrow_mut().clear();
+            servers.reconnect("s").await.unwrap();
+            let keys = web.keys.borrow().clone();
+            assert_eq!(keys.last().map(String::as_str), Some("Bearer s-2"), "{kind}: {keys:?}");
+            servers.shutdown().await;
+        }
+    });
+}
+
+#[test]
+fn a_helper_that_fails_is_the_reason_and_its_output_is_not_told() {
+    let folder = world();
+    run(async {
+        let web = Web::start().await;
+        for (script, part) in [("echo s3cret; exit 3", "failed (exit 3)"), ("echo s3cret", "JSON object")] {
+            let mut entry = remote("http", &web.url("/mcp"));
+            entry["s"]["headersHelper"] = json!(script);
+            let servers = started(deps(&folder), &entry).await;
+            let error = status(&servers, "s").error.unwrap();
+            assert!(error.contains(part) && !error.contains("s3cret"), "{error}");
+            assert!(web.seen.borrow().is_empty(), "asked without its headers");
+        }
+    });
+}
+
+#[test]
 fn a_remote_failure_names_its_cause() {
     let folder = world();
     run(async {

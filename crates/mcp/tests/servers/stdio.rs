@@ -293,3 +293,16 @@ fn servers_set_at_run_time_replace_each_other_and_nobody_else() {
         assert_eq!(status(&servers, "fixed").status, "connected");
     });
 }
+
+#[test]
+fn a_resource_that_never_comes_is_not_waited_for_like_a_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let deps =
+            Deps { lookup_timeout: Duration::from_millis(200), call_timeout: Duration::from_hours(1), ..deps(&folder) };
+        let servers = started(deps, &json!({"s": stdio("")})).await;
+        let error = servers.read_resource("s", "hang:1").await.unwrap_err();
+        assert!(error.contains("\"s\""), "{error}");
+        assert_eq!(servers.read_resource("s", "a:1").await.unwrap()[0]["text"], "inside", "it is still there");
+    });
+}

@@ -4,6 +4,7 @@
 //! rules and the read-only set. Deliberately absent: running or rewriting commands.
 
 mod argv;
+mod excluded;
 mod files;
 mod git;
 mod locate;
@@ -13,6 +14,8 @@ mod unseen;
 mod variables;
 mod wrappers;
 mod writers;
+
+pub use excluded::Exclusions;
 
 use std::path::PathBuf;
 

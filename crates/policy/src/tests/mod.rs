@@ -11,6 +11,7 @@ use crate::{
     normalise, parse_rule,
 };
 
+mod exclusions;
 mod properties;
 mod read_only;
 mod rules;

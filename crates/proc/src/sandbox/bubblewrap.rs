@@ -101,6 +101,15 @@ pub(super) fn arguments(rules: &Rules, also: &[PathBuf], cwd: &Path, is_root: bo
     for path in &here.protected {
         mount("--ro-bind", path, path);
     }
+    for folder in &here.checkouts {
+        mount("--bind", folder, folder);
+    }
+    for pin in here.fleeting_pins() {
+        mount("--bind-try", &pin, &pin);
+    }
+    for path in &here.fleeting {
+        mount("--ro-bind-try", path, path);
+    }
     let (folders, files): (Vec<_>, Vec<_>) =
         rules.hidden.iter().filter(|path| path.exists()).partition(|path| path.is_dir());
     for path in files {

@@ -5,6 +5,7 @@
 
 use super::repository;
 use super::rules::{Level, Network, Rules};
+use super::whole::Whole;
 use std::path::{Path, PathBuf};
 
 /// Everything that decides the rules. Relative paths count from the first root, `~/` from home.
@@ -23,15 +24,20 @@ pub struct Request {
     pub allow_read: Vec<PathBuf>,
     pub network: Network,
     pub unix_sockets: bool,
+    /// Not for commands of an agent but for an agent.
+    pub whole: Option<Whole>,
 }
 
 /// In every root: what makes programs outside run something, or says what agents may do. Held even
 /// where it does not exist.
-const PROTECTED: [&str; 7] =
+pub(super) const PROTECTED: [&str; 7] =
     [".claude", ".mcp.json", ".ralph/config.toml", ".ralph/check", ".ralph/runs", ".vscode", ".idea"];
 
 /// The same, but only where it exists: a folder standing in for these would disturb other programs.
 const PROTECTED_IF_THERE: [&str; 4] = [".gitmodules", ".envrc", ".ripgreprc", ".devcontainer"];
+
+/// Where agents make checkouts for each other, in every root: below something protected, and theirs.
+const CHECKOUTS: &str = ".claude/worktrees";
 
 /// In the home folder, for those who work in it.
 const START_FILES: [&str; 17] = [
@@ -123,46 +129,85 @@ const SYSTEM_SECRETS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/run/secrets"
 
 impl Request {
     pub fn rules(&self) -> Rules {
-        let home = |names: &[&str]| -> Vec<PathBuf> {
-            self.home.iter().flat_map(|home| names.iter().map(|name| real(&home.join(name)))).collect()
-        };
         let roots: Vec<PathBuf> = self.roots.iter().map(|root| real(root)).collect();
-        let mut rules = Rules { network: self.network.clone(), unix_sockets: self.unix_sockets, ..Rules::default() };
-        rules.write = self.temp.iter().map(|path| real(path)).filter(|path| path.exists()).collect();
-        rules.hidden = home(&CREDENTIALS);
-        rules.hidden.extend(SYSTEM_SECRETS.iter().map(|path| real(Path::new(path))));
-        rules.hidden.push(real(&self.config_dir.join(".credentials.json")));
-        rules.hidden.extend(self.deny_read.iter().map(|path| self.place(path)));
-        rules.shown = self.allow_read.iter().map(|path| self.place(path)).collect();
-        let mut protected = Vec::new();
-        if self.level == Level::Workspace {
-            rules.write.extend(roots.iter().cloned());
-            rules.write.extend(home(&CACHES).into_iter().filter(|path| path.exists()));
-            rules.write.extend(self.allow_write.iter().map(|path| self.place(path)));
-            for root in &roots {
-                let repository = repository::find(root).unwrap_or_default();
-                rules.write.extend(repository.write);
-                protected.extend(repository.protected);
-            }
-        }
-        for root in &roots {
-            protected.extend(PROTECTED.iter().map(|name| root.join(name)));
-            protected.extend(PROTECTED_IF_THERE.iter().map(|name| root.join(name)).filter(|path| path.exists()));
-        }
-        // Where somebody works at home, even start files that do not exist are held; elsewhere nobody
-        // wants folders standing in for them.
-        let at_home = self.home.as_ref().is_some_and(|home| roots.iter().any(|root| real(home).starts_with(root)));
-        protected.extend(home(&START_FILES).into_iter().filter(|path| at_home || path.exists()));
-        protected.push(real(&self.config_dir));
-        protected.extend(self.deny_write.iter().map(|path| self.place(path)));
+        let (write, ties) = self.writable(&roots);
+        let mut protected = self.guarded(&roots);
+        protected.extend(ties);
         // A link is held by what it leads to.
         let targets: Vec<PathBuf> = protected.iter().map(|path| real(path)).collect();
-        let inside = |path: &PathBuf| rules.write.iter().any(|tree| path.starts_with(tree));
-        rules.protected = protected.into_iter().chain(targets).filter(inside).collect();
+        let inside = |path: &PathBuf| write.iter().any(|tree| path.starts_with(tree));
+        let mut rules = Rules {
+            protected: protected.into_iter().chain(targets).filter(&inside).collect(),
+            checkouts: roots.iter().map(|root| root.join(CHECKOUTS)).filter(&inside).collect(),
+            hidden: self.hidden(),
+            shown: self.allow_read.iter().map(|path| self.place(path)).collect(),
+            network: self.network.clone(),
+            unix_sockets: self.unix_sockets,
+            agent: self.whole.as_ref().map(|_| Whole::agent(self)),
+            write,
+        };
         tidy(&mut rules.write);
         tidy(&mut rules.protected);
         tidy(&mut rules.hidden);
         rules
+    }
+
+    fn at_home(&self, names: &[&str]) -> Vec<PathBuf> {
+        self.home.iter().flat_map(|home| names.iter().map(|name| real(&home.join(name)))).collect()
+    }
+
+    /// What may be written, and what must not be of the repositories in it.
+    fn writable(&self, roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let mut write: Vec<PathBuf> = self.temp.iter().map(|path| real(path)).filter(|path| path.exists()).collect();
+        let mut ties = Vec::new();
+        if self.whole.is_some() {
+            write.extend(Whole::own_folders(self));
+        }
+        if self.level == Level::Workspace {
+            write.extend(roots.iter().cloned());
+            write.extend(self.at_home(&CACHES).into_iter().filter(|path| path.exists()));
+            write.extend(self.allow_write.iter().map(|path| self.place(path)));
+            for root in roots {
+                let repository = repository::find(root).unwrap_or_default();
+                write.extend(repository.write);
+                ties.extend(repository.protected);
+            }
+        }
+        (write, ties)
+    }
+
+    fn hidden(&self) -> Vec<PathBuf> {
+        let mut hidden = self.at_home(&CREDENTIALS);
+        hidden.extend(SYSTEM_SECRETS.iter().map(|path| real(Path::new(path))));
+        hidden.push(real(&self.config_dir.join(".credentials.json")));
+        if let Some(whole) = &self.whole {
+            whole.keep_credentials(self, &mut hidden);
+        }
+        hidden.extend(self.deny_read.iter().map(|path| self.place(path)));
+        hidden
+    }
+
+    /// What must stay as it is where it lies in something writable.
+    fn guarded(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
+        let mut guarded = Vec::new();
+        for root in roots {
+            guarded.extend(PROTECTED.iter().map(|name| root.join(name)));
+            guarded.extend(PROTECTED_IF_THERE.iter().map(|name| root.join(name)).filter(|path| path.exists()));
+        }
+        // Where somebody works at home, even start files that do not exist are held; elsewhere nobody
+        // wants folders standing in for them.
+        let works_there = self.home.as_ref().is_some_and(|home| roots.iter().any(|root| real(home).starts_with(root)));
+        guarded.extend(self.at_home(&START_FILES).into_iter().filter(|path| works_there || path.exists()));
+        let own = real(&self.config_dir);
+        if self.whole.is_some() {
+            let opened: Vec<PathBuf> = self.allow_write.iter().map(|path| self.place(path)).collect();
+            guarded.retain(|path| real(path) != own);
+            guarded.extend(Whole::protected(&own).into_iter().filter(|path| !opened.contains(path)));
+        } else {
+            guarded.push(own);
+        }
+        guarded.extend(self.deny_write.iter().map(|path| self.place(path)));
+        guarded
     }
 
     fn place(&self, path: &Path) -> PathBuf {
@@ -176,7 +221,7 @@ impl Request {
 }
 
 /// Links followed as far as the path exists; the rest as it is.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
             return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
@@ -207,6 +252,7 @@ mod tests {
             allow_read: Vec::new(),
             network: Network::Open,
             unix_sockets: false,
+            whole: None,
         }
     }
 
@@ -231,6 +277,7 @@ mod tests {
             ("w/.git/config", false),
             ("w/.mcp.json", false),
             ("w/.claude/settings.json", false),
+            ("w/.claude/worktrees/a/src/x", true),
             ("w/.ralph/config.toml", false),
             ("w/.ralph/todo.md", true),
             ("h/.cache/pip/x", true),

@@ -7,7 +7,7 @@ use super::enter::{Entry, Shut};
 use super::filter::{self, Families};
 use super::landlock::{self, ABI_SCOPES, ABI_TRUNCATE};
 use super::mounts::Mounts;
-use super::placeholder::Placeholder;
+use super::placeholder::{self, Placeholder};
 use super::proxy::Proxy;
 use super::rules::{Network, Rules, Weakness};
 use super::{Confine, Ready, Unavailable, sys};
@@ -86,7 +86,8 @@ impl Linux {
         }
         let placeholders = if walls.mounts() { put_placeholders(&rules)? } else { Vec::new() };
         // A folder that stands in for several protected paths is protected itself.
-        rules.protected.extend(placeholders.iter().map(|placeholder| placeholder.path().to_owned()));
+        let kept = placeholders.iter().map(|placeholder| placeholder.path().to_owned());
+        rules.protected.extend(kept.filter(|path| !rules.checkouts.contains(path)));
         rules.protected.sort();
         rules.protected.dedup();
         let listener = match &mut walls {
@@ -195,7 +196,7 @@ fn put_placeholders(rules: &Rules) -> Result<Vec<Placeholder>, Unavailable> {
         if put.iter().any(|outer| path.starts_with(outer.path())) {
             continue;
         }
-        if path.symlink_metadata().is_ok() && !path.is_dir() && !path.ends_with("commondir") {
+        if path.symlink_metadata().is_ok() && !path.is_dir() && !placeholder::may_be_file(path) {
             continue;
         }
         let placeholder = Placeholder::put(tree, path).map_err(|error| {
@@ -203,7 +204,21 @@ fn put_placeholders(rules: &Rules) -> Result<Vec<Placeholder>, Unavailable> {
         })?;
         put.extend(placeholder);
     }
+    if rules.agent.is_some() {
+        put_checkouts(rules, &mut put);
+    }
     Ok(put)
+}
+
+/// An agent makes checkouts by itself, inside, where it cannot make the folder for them. Those that cannot be
+/// made are not there.
+fn put_checkouts(rules: &Rules, put: &mut Vec<Placeholder>) {
+    for folder in &rules.checkouts {
+        let above = folder.parent().filter(|above| above.is_dir());
+        let made = above.and_then(|above| Placeholder::put(above, folder).ok().flatten());
+        // Before what it lies in, as they are removed in this order.
+        put.splice(..0, made);
+    }
 }
 
 #[cfg(test)]

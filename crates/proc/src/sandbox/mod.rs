@@ -39,6 +39,7 @@ mod rules;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod sys;
+mod whole;
 
 pub use attempt::attempt;
 #[cfg(target_os = "linux")]
@@ -51,7 +52,8 @@ use linux::Linux as Native;
 use macos::Mac as Native;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use nowhere::Nowhere as Native;
-pub use rules::{Level, Network, OutOfReach, Rules, Weakness};
+pub use rules::{Agent, Level, Network, OutOfReach, Rules, Weakness};
+pub use whole::Whole;
 
 use crate::spec::{Env, Spec};
 use std::io;

@@ -5,7 +5,9 @@
 //! one, and so does every folder between it and the writable tree: else the folder could be moved away
 //! and another put in its place. All memory is prepared before the fork.
 
-use super::rules::Rules;
+use super::layout::PROTECTED;
+use super::repository;
+use super::rules::{IN_CHECKOUTS, Rules};
 use super::sys;
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -17,12 +19,21 @@ use std::path::{Path, PathBuf};
 /// Writable trees of one command. They are kept in an array while nothing may be allocated.
 const TREES_MAX: usize = 128;
 
+/// Checkouts that agents have made for each other. Where there are more, none can be written: each costs mounts.
+const CHECKOUTS_MAX: usize = 64;
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mounts {
     trees: Vec<CString>,
     /// Folders on the way to protected paths, outer ones first.
     pins: Vec<CString>,
     protected: Vec<CString>,
+    /// Below protected paths, writable again.
+    checkouts: Vec<CString>,
+    /// What checkouts bring with them, and the folders on the way to it. They come and go while commands are
+    /// started: what is gone by now needs no protection.
+    fleeting_pins: Vec<CString>,
+    fleeting: Vec<CString>,
     hidden_folders: Vec<CString>,
     hidden_files: Vec<CString>,
     /// Single files that stay writable whatever is around them.
@@ -32,8 +43,10 @@ pub(super) struct Mounts {
 impl Mounts {
     /// Looks at what exists now; everything protected is expected to.
     pub(super) fn plan(rules: &Rules, also: &[PathBuf]) -> io::Result<Self> {
-        let Existing { trees, protected, hidden } = existing(rules);
-        if trees.len() + also.len() > TREES_MAX {
+        let here = existing(rules);
+        let fleeting_pins = here.fleeting_pins();
+        let Existing { trees, protected, checkouts, fleeting, hidden } = here;
+        if trees.len() + checkouts.len() + also.len() > TREES_MAX {
             return Err(io::Error::other(format!("more than {TREES_MAX} folders are writable")));
         }
         let guarded: Vec<&Path> = protected.iter().chain(&hidden).map(PathBuf::as_path).collect();
@@ -42,6 +55,9 @@ impl Mounts {
             pins: texts(between(&trees, &guarded).iter())?,
             trees: texts(trees.iter())?,
             protected: texts(protected.iter())?,
+            checkouts: texts(checkouts.iter())?,
+            fleeting_pins: texts(fleeting_pins.iter())?,
+            fleeting: texts(fleeting.iter())?,
             hidden_folders: texts(folders.into_iter())?,
             hidden_files: texts(files.into_iter())?,
             files: texts(also.iter().filter(|path| path.exists()))?,
@@ -52,7 +68,7 @@ impl Mounts {
     pub(super) fn make(&self) -> io::Result<()> {
         sys::mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE, c"")?;
         let mut copies: [RawFd; TREES_MAX] = [-1; TREES_MAX];
-        for (copy, tree) in copies.iter_mut().zip(self.trees.iter().chain(&self.files)) {
+        for (copy, tree) in copies.iter_mut().zip(self.trees.iter().chain(&self.checkouts).chain(&self.files)) {
             *copy = sys::copy_tree(tree)?;
         }
         sys::make_read_only(c"/")?;
@@ -66,6 +82,17 @@ impl Mounts {
             sys::mount(path, path, c"", libc::MS_BIND | libc::MS_REC, c"")?;
             sys::make_read_only(path)?;
         }
+        let copies = &copies[self.trees.len()..];
+        for (copy, folder) in copies.iter().zip(&self.checkouts) {
+            sys::attach_tree(*copy, folder)?;
+        }
+        for pin in &self.fleeting_pins {
+            if_there(sys::mount(pin, pin, c"", libc::MS_BIND | libc::MS_REC, c""))?;
+        }
+        for path in &self.fleeting {
+            let bound = sys::mount(path, path, c"", libc::MS_BIND | libc::MS_REC, c"");
+            if_there(bound.and_then(|()| sys::make_read_only(path)))?;
+        }
         for path in &self.hidden_folders {
             let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
             sys::mount(c"none", path, c"tmpfs", flags, c"size=4k,mode=000")?;
@@ -73,10 +100,18 @@ impl Mounts {
         for path in &self.hidden_files {
             sys::mount(c"/dev/null", path, c"", libc::MS_BIND, c"")?;
         }
-        for (copy, file) in copies.iter().skip(self.trees.len()).zip(&self.files) {
+        for (copy, file) in copies.iter().skip(self.checkouts.len()).zip(&self.files) {
             sys::attach_tree(*copy, file)?;
         }
         Ok(())
+    }
+}
+
+/// In the child: nothing is allocated.
+fn if_there(step: io::Result<()>) -> io::Result<()> {
+    match step {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => Ok(()),
+        other => other,
     }
 }
 
@@ -85,17 +120,66 @@ pub(super) struct Existing {
     pub(super) trees: Vec<PathBuf>,
     /// Below `trees`.
     pub(super) protected: Vec<PathBuf>,
+    /// Below `protected`.
+    pub(super) checkouts: Vec<PathBuf>,
+    /// To be protected because of checkouts: what is guarded in each, and what ties it to its repository.
+    pub(super) fleeting: Vec<PathBuf>,
     /// Below `trees`.
     pub(super) hidden: Vec<PathBuf>,
+}
+
+impl Existing {
+    /// Folders on the way to what is fleeting, but for those that are pinned anyway.
+    pub(super) fn fleeting_pins(&self) -> BTreeSet<PathBuf> {
+        let paths = |list: &[PathBuf]| -> Vec<PathBuf> { list.to_vec() };
+        let (trees, fleeting) = ([paths(&self.checkouts), paths(&self.trees)].concat(), paths(&self.fleeting));
+        let lasting: Vec<&Path> = self.protected.iter().chain(&self.hidden).map(PathBuf::as_path).collect();
+        let lasting = between(&self.trees, &lasting);
+        let mut pins = between(&trees, &fleeting.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+        pins.retain(|pin| !lasting.contains(pin));
+        pins
+    }
 }
 
 pub(super) fn existing(rules: &Rules) -> Existing {
     let wanted: Vec<PathBuf> = rules.write.iter().filter(|path| path.exists()).cloned().collect();
     let trees = outermost(&wanted);
     let below = |path: &&PathBuf| trees.iter().any(|tree| path.starts_with(tree)) && path.exists();
-    let protected = rules.protected.iter().filter(below).cloned().collect();
+    let protected: Vec<PathBuf> = rules.protected.iter().filter(below).cloned().collect();
     let hidden = rules.hidden.iter().filter(below).cloned().collect();
-    Existing { trees, protected, hidden }
+    let (mut checkouts, mut fleeting) = (Vec::new(), Vec::new());
+    for folder in rules.checkouts.iter().filter(below).filter(|folder| is_own_folder(folder)) {
+        let Some(made) = repository::entries(folder, CHECKOUTS_MAX) else { continue };
+        checkouts.push(folder.clone());
+        for checkout in made {
+            fleeting.extend(PROTECTED.iter().map(|name| checkout.join(name)).filter(|path| is_no_link(path)));
+            // A file; a folder would be a repository that somebody has made there.
+            fleeting.extend(IN_CHECKOUTS.iter().map(|name| checkout.join(name)).filter(|path| is_plain_file(path)));
+            let ties = repository::find(&checkout).unwrap_or_default().protected;
+            fleeting.extend(ties.into_iter().filter(|path| below(&path) && !path.starts_with(folder)));
+        }
+    }
+    fleeting.retain(|path| !protected.iter().any(|lasting| path.starts_with(lasting) && !is_below(&checkouts, path)));
+    fleeting.sort();
+    fleeting.dedup();
+    Existing { trees, protected, checkouts, fleeting, hidden }
+}
+
+fn is_below(folders: &[PathBuf], path: &Path) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+fn is_no_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|data| !data.is_symlink())
+}
+
+fn is_plain_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|data| data.is_file())
+}
+
+/// A link would open what it leads to.
+fn is_own_folder(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| real == path) && path.is_dir()
 }
 
 /// Paths of the list that are not below another one of it.
@@ -163,6 +247,40 @@ mod tests {
         let mounts = Mounts::plan(&rules, &[]).unwrap();
         assert_eq!((mounts.trees.len(), mounts.pins.len(), mounts.protected.len()), (1, 1, 1));
         assert!(mounts.hidden_folders.is_empty() && mounts.hidden_files.is_empty());
+    }
+
+    #[test]
+    fn what_checkouts_bring_may_be_gone_again() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let at = |path: &str| root.join(path);
+        for folder in ["w/.git/objects", "w/.git/hooks", "w/.git/worktrees/a", "w/.claude/worktrees/a/.vscode"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        for (file, text) in [
+            ("w/.git/HEAD", String::new()),
+            ("w/.git/worktrees/a/commondir", "../..".into()),
+            ("w/.git/worktrees/a/gitdir", at("w/.claude/worktrees/a/.git").display().to_string()),
+            ("w/.claude/worktrees/a/.git", format!("gitdir: {}", at("w/.git/worktrees/a").display())),
+        ] {
+            std::fs::write(at(file), text).unwrap();
+        }
+        let rules = Rules {
+            write: vec![at("w")],
+            protected: vec![at("w/.git/hooks"), at("w/.claude")],
+            checkouts: vec![at("w/.claude/worktrees")],
+            ..Rules::default()
+        };
+        let here = existing(&rules);
+        assert_eq!((here.protected, here.checkouts), (rules.protected.clone(), rules.checkouts.clone()));
+        let fleeting = ["w/.claude/worktrees/a/.git", "w/.claude/worktrees/a/.vscode", "w/.git/worktrees/a/commondir"];
+        assert_eq!(here.fleeting, [fleeting.map(at).to_vec(), vec![at("w/.git/worktrees/a/gitdir")]].concat());
+        let pins = existing(&rules).fleeting_pins();
+        let expected = ["w/.claude/worktrees/a", "w/.git/worktrees", "w/.git/worktrees/a"].map(at);
+        assert_eq!(pins.into_iter().collect::<Vec<_>>(), expected);
+        for (code, fine) in [(libc::ENOENT, true), (libc::ENOTDIR, true), (libc::EPERM, false)] {
+            assert_eq!(if_there(Err(io::Error::from_raw_os_error(code))).is_ok(), fine, "{code}");
+        }
     }
 
     #[test]

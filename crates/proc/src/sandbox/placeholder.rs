@@ -5,8 +5,8 @@
 //! Removed when the agent ends; one that a killed agent left behind is known by its mode and taken over
 //! by the next. A lock keeps agents in the same folder from removing each other's.
 //!
-//! One path cannot be a folder: git refuses a repository whose `commondir` is none of its files. There
-//! it is the file that says what is true anyway: this folder.
+//! Some paths cannot be a folder: git refuses a repository whose `commondir` is none of its files, and
+//! agents complain about settings that are none. There it is a file that says what is true anyway.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, Permissions};
@@ -17,9 +17,20 @@ use std::path::{Path, PathBuf};
 /// Which hardly anybody gives a folder of their own; empty ones of this mode are taken for ours.
 const MODE: u32 = 0o711;
 
-/// Of git's file, and its whole content.
-const COMMON_DIR: &str = "commondir";
-const THIS_FOLDER: &[u8] = b".\n";
+/// Files, and their whole content: this folder, no settings, no memory. Written in a way that nobody else does,
+/// since files of this content are taken for ours.
+const FILES: [(&str, &[u8]); 4] =
+    [("commondir", b".\n"), ("settings.json", b"{ }\n"), ("settings.local.json", b"{ }\n"), ("CLAUDE.md", b" \n")];
+
+/// What a file that stands there would say; `None` where a folder stands.
+fn text_of(path: &Path) -> Option<&'static [u8]> {
+    FILES.iter().find(|(name, _)| path.ends_with(name)).map(|(_, text)| *text)
+}
+
+/// Whether what stands there may be a file of ours.
+pub(super) fn may_be_file(path: &Path) -> bool {
+    text_of(path).is_some()
+}
 
 #[derive(Debug)]
 pub(super) struct Placeholder {
@@ -32,7 +43,7 @@ impl Placeholder {
     /// For a protected path below `tree`. What is there already needs none.
     pub(super) fn put(tree: &Path, protected: &Path) -> io::Result<Option<Self>> {
         let path = first_missing(tree, protected);
-        let made = if path.ends_with(COMMON_DIR) { make_file(&path) } else { make_folder(&path) };
+        let made = text_of(&path).map_or_else(|| make_folder(&path), |text| make_file(&path, text));
         match made {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_ours(&path) => return Ok(None),
             // Where we may not make it, commands may not either.
@@ -72,22 +83,22 @@ fn make_folder(path: &Path) -> io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(MODE))
 }
 
-fn make_file(path: &Path) -> io::Result<()> {
-    File::create_new(path)?.write_all(THIS_FOLDER)
+fn make_file(path: &Path, text: &[u8]) -> io::Result<()> {
+    File::create_new(path)?.write_all(text)
 }
 
 fn is_ours(path: &Path) -> bool {
     match path.symlink_metadata() {
         Ok(data) if data.is_dir() => data.permissions().mode() & 0o777 == MODE,
-        Ok(data) if data.is_file() && path.ends_with(COMMON_DIR) => says_this_folder(path),
+        Ok(data) if data.is_file() => text_of(path).is_some_and(|text| says(path, text)),
         _ => false,
     }
 }
 
-fn says_this_folder(path: &Path) -> bool {
-    let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(THIS_FOLDER.len() as u64 + 1).read_to_end(&mut text));
-    read.is_ok() && text == THIS_FOLDER
+fn says(path: &Path, text: &[u8]) -> bool {
+    let mut found = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(text.len() as u64 + 1).read_to_end(&mut found));
+    read.is_ok() && found == text
 }
 
 /// The protected path itself, or the first folder on the way to it that is not there either.
@@ -121,7 +132,7 @@ mod tests {
     #[test]
     fn what_a_killed_agent_left_is_taken_over() {
         let root = tempfile::tempdir().unwrap();
-        for name in [".mcp.json", "commondir"] {
+        for name in [".mcp.json", "commondir", "settings.json"] {
             let path = root.path().join(name);
             std::mem::forget(Placeholder::put(root.path(), &path).unwrap());
             // The kernel lets go of a dead process's locks; here another one stands for it.

@@ -34,10 +34,10 @@ pub(super) fn find(workspace: &Path) -> Option<Repository> {
 
 fn ordinary(root: &Path, git: &Path) -> Repository {
     let mut protected = guarded(root, git);
-    for folder in entries(&git.join("worktrees")) {
+    for folder in parts(&git.join("worktrees")) {
         protected.extend(["gitdir", "commondir", "config.worktree"].map(|name| folder.join(name)));
     }
-    for folder in entries(&git.join("modules")) {
+    for folder in parts(&git.join("modules")) {
         protected.extend(["config", "hooks"].map(|name| folder.join(name)));
     }
     Repository { write: vec![git.to_owned()], protected }
@@ -92,9 +92,17 @@ fn small_text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
+fn parts(folder: &Path) -> Vec<PathBuf> {
     let listed = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     listed.take(PARTS_MAX).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+/// The folders in a folder, links not counted, unless there are more than `most`.
+pub(super) fn entries(folder: &Path, most: usize) -> Option<Vec<PathBuf>> {
+    let listed = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let folders = listed.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let folders: Vec<PathBuf> = folders.take(most + 1).map(|entry| entry.path()).collect();
+    (folders.len() <= most).then_some(folders)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Paths are absolute and real (no links, no dots). Deliberately absent: where the lists come from
 //! (`layout`) and how a kernel holds them.
 
+use super::layout::PROTECTED;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +50,9 @@ pub struct Rules {
     pub write: Vec<PathBuf>,
     /// Below `write`, but not to be changed, whether they exist or not.
     pub protected: Vec<PathBuf>,
+    /// Below `protected`, folders of checkouts that agents make for each other. Each checkout may be
+    /// written but for what is protected in every workspace.
+    pub checkouts: Vec<PathBuf>,
     /// Trees and files that may not be read.
     pub hidden: Vec<PathBuf>,
     /// Below `hidden`, but readable all the same.
@@ -57,6 +61,16 @@ pub struct Rules {
     /// Whether sockets of this machine (`AF_UNIX`) may be used: behind some of them are programs that
     /// run commands for whoever asks.
     pub unix_sockets: bool,
+    /// Where these are the rules of an agent and not only of its commands.
+    pub agent: Option<Agent>,
+}
+
+/// What agents need that commands do not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agent {
+    /// Files that it replaces, with what it makes beside them for that: names that begin with theirs and a dot.
+    /// Only where paths are judged by their names (macOS); elsewhere the whole folder would be open.
+    pub replaces: Vec<PathBuf>,
 }
 
 /// Why a path is out of reach.
@@ -73,7 +87,7 @@ pub enum OutOfReach {
 impl Rules {
     /// Judges a real path for writing, as the kernel would.
     pub fn may_write(&self, real: &Path) -> Result<(), OutOfReach> {
-        if deepest(&self.protected, real).is_some() {
+        if deepest(&self.protected, real) > deepest(&self.checkouts, real) || self.is_guarded_in_checkout(real) {
             return Err(OutOfReach::Protected(real.to_owned()));
         }
         // A folder that holds something protected cannot be put in its place either.
@@ -86,6 +100,18 @@ impl Rules {
         }
     }
 
+    /// Whether it is protected in the checkout that it lies in, or holds something that is.
+    fn is_guarded_in_checkout(&self, real: &Path) -> bool {
+        let guarded = |folder: &PathBuf| {
+            let mut parts = real.strip_prefix(folder).ok()?.components();
+            parts.next()?;
+            let inner = parts.as_path();
+            let meets = |name: &str| inner.starts_with(name) || Path::new(name).starts_with(inner);
+            Some(inner != Path::new("") && IN_CHECKOUTS.iter().chain(&PROTECTED).any(|name| meets(name)))
+        };
+        self.checkouts.iter().filter_map(guarded).any(|guarded| guarded)
+    }
+
     /// Judges a real path for reading. What is nearest to the path decides.
     pub fn may_read(&self, real: &Path) -> Result<(), OutOfReach> {
         let hidden = deepest(&self.hidden, real);
@@ -93,6 +119,9 @@ impl Rules {
         if hidden > shown { Err(OutOfReach::Hidden(real.to_owned())) } else { Ok(()) }
     }
 }
+
+/// Beside what is protected in every workspace: it says where the repository is.
+pub(super) const IN_CHECKOUTS: [&str; 1] = [".git"];
 
 /// How many parts the longest listed path has that `real` is or lies below.
 fn deepest(listed: &[PathBuf], real: &Path) -> Option<usize> {
@@ -151,6 +180,7 @@ mod tests {
         Rules {
             write: paths(&["/w", "/tmp", "/h/.ssh/work"]),
             protected: paths(&["/w/.git/config", "/w/.claude"]),
+            checkouts: paths(&["/w/.claude/worktrees"]),
             hidden: paths(&["/h/.ssh", "/w/.env"]),
             shown: paths(&["/h/.ssh/known_hosts"]),
             ..Rules::default()
@@ -166,6 +196,13 @@ mod tests {
             ("/w/.git/config.lock", true),
             ("/w/.git", false),
             ("/w/.claude/new/deep", false),
+            ("/w/.claude/worktrees", true),
+            ("/w/.claude/worktrees/a/src/x", true),
+            ("/w/.claude/worktrees/a/.git", false),
+            ("/w/.claude/worktrees/a/.gitignore", true),
+            ("/w/.claude/worktrees/a/.claude/settings.json", false),
+            ("/w/.claude/worktrees/a/.ralph", false),
+            ("/w/.claude/worktrees-not", false),
             ("/w-evil/a", false),
             ("/h/.bashrc", false),
             ("/w/.env", false),

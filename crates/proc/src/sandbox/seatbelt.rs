@@ -4,16 +4,15 @@
 //! Paths are matched by name there, so what does not exist yet is held like what does. Deliberately
 //! absent: a list of the many services a Mac offers; those that hand out secrets or run things are closed.
 
-use super::rules::{Network, Rules};
+use super::layout::PROTECTED;
+use super::rules::{IN_CHECKOUTS, Network, Rules};
 use std::path::{Path, PathBuf};
 
-/// Services that read the keychain or start programs outside.
-const CLOSED_SERVICES: [&str; 4] = [
-    "com.apple.SecurityServer",
-    "com.apple.securityd.xpc",
-    "com.apple.coreservices.launchservicesd",
-    "com.apple.pasteboard.1",
-];
+/// Services that start programs outside, or read what was copied.
+const CLOSED_SERVICES: [&str; 2] = ["com.apple.coreservices.launchservicesd", "com.apple.pasteboard.1"];
+
+/// Services that read the keychain.
+const KEYCHAIN: [&str; 2] = ["com.apple.SecurityServer", "com.apple.securityd.xpc"];
 
 /// Devices that every program writes to.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/dtracehelper"];
@@ -32,7 +31,11 @@ pub(super) fn profile(rules: &Rules, also: &[PathBuf], proxy: Option<u16>) -> St
     say("allow", "file-write*", &["(regex #\"^/dev/(ttys[0-9]+|fd/.*)$\")".to_owned()]);
     say("allow", "file-write*", &trees(&rules.write));
     say("allow", "file-write*", &trees(also));
+    let replaced = rules.agent.iter().flat_map(|agent| &agent.replaces).map(|file| replaced(file));
+    say("allow", "file-write*", &replaced.collect::<Vec<_>>());
     say("deny", "file-write*", &trees(&rules.protected));
+    say("allow", "file-write*", &trees(&rules.checkouts));
+    say("deny", "file-write*", &rules.checkouts.iter().map(|folder| guarded(folder)).collect::<Vec<_>>());
     say("deny", "file-write-unlink", &ancestors(&rules.protected));
     say("deny", "file-read*", &trees(&rules.hidden));
     say("deny", "file-write*", &trees(&rules.hidden));
@@ -41,7 +44,8 @@ pub(super) fn profile(rules: &Rules, also: &[PathBuf], proxy: Option<u16>) -> St
     say("deny", "signal", &others);
     say("deny", "process-info*", &others);
     text.push_str("(deny appleevent-send)\n(deny job-creation)\n");
-    for service in CLOSED_SERVICES {
+    let keychain = KEYCHAIN.iter().filter(|_| rules.agent.is_none());
+    for service in keychain.chain(&CLOSED_SERVICES) {
         text.push_str(&format!("(deny mach-lookup (global-name \"{service}\"))\n"));
     }
     text.push_str(&network(rules, proxy));
@@ -68,6 +72,32 @@ fn ancestors(protected: &[PathBuf]) -> Vec<String> {
     folders.into_iter().map(|folder| filter("literal", folder)).collect()
 }
 
+/// What is protected in each checkout below a folder.
+fn guarded(folder: &Path) -> String {
+    let names: Vec<String> = IN_CHECKOUTS.iter().chain(&PROTECTED).map(|name| expression(Path::new(name))).collect();
+    format!("(regex #\"^{}/[^/]+/({})(/|$)\")", expression(folder), names.join("|"))
+}
+
+/// A file, and what is made beside it to replace it.
+fn replaced(file: &Path) -> String {
+    format!("(regex #\"^{}([.][^/]*)?$\")", expression(file))
+}
+
+/// A path as a regular expression. A letter that would mean something there, or end it, stands for any one.
+fn expression(path: &Path) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | ' ');
+    let letter = |c: char| {
+        if plain(c) {
+            c.to_string()
+        } else if c == '.' {
+            "[.]".to_owned()
+        } else {
+            ".".to_owned()
+        }
+    };
+    path.to_string_lossy().chars().map(letter).collect()
+}
+
 fn filter(kind: &str, path: &Path) -> String {
     let text = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
     format!("({kind} \"{text}\")")
@@ -82,10 +112,12 @@ mod tests {
         Rules {
             write: vec!["/w".into(), "/tmp".into()],
             protected: vec!["/w/.git/hooks".into()],
+            checkouts: vec!["/w/.claude/worktrees".into()],
             hidden: vec!["/Users/me/.ssh".into()],
             shown: vec!["/Users/me/.ssh/known_hosts".into()],
             network: Network::Only(Hosts::default()),
             unix_sockets: false,
+            agent: None,
         }
     }
 
@@ -104,6 +136,8 @@ mod tests {
 (allow file-write* (subpath "/tmp"))
 (allow file-write* (subpath "/note"))
 (deny file-write* (subpath "/w/.git/hooks"))
+(allow file-write* (subpath "/w/.claude/worktrees"))
+(deny file-write* (regex #"^/w/[.]claude/worktrees/[^/]+/([.]git|[.]claude|[.]mcp[.]json|[.]ralph/config[.]toml|[.]ralph/check|[.]ralph/runs|[.]vscode|[.]idea)(/|$)"))
 (deny file-write-unlink (literal "/"))
 (deny file-write-unlink (literal "/w"))
 (deny file-write-unlink (literal "/w/.git"))
@@ -125,6 +159,14 @@ mod tests {
 (deny network-outbound (remote unix-socket))
 "#;
         assert_eq!(profile(&rules(), &["/note".into()], Some(4711)), expected);
+    }
+
+    #[test]
+    fn an_agent_replaces_its_state_and_asks_the_keychain() {
+        let agent = super::super::Agent { replaces: vec!["/Users/me/.claude.json".into()] };
+        let text = profile(&Rules { agent: Some(agent), ..rules() }, &[], None);
+        assert!(text.contains(r#"(allow file-write* (regex #"^/Users/me/[.]claude[.]json([.][^/]*)?$"))"#), "{text}");
+        assert!(!text.contains("SecurityServer") && text.contains("pasteboard"), "{text}");
     }
 
     #[test]

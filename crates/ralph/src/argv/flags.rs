@@ -24,8 +24,6 @@ pub enum Standing {
     Works,
     /// Accepted, and there is nothing to do for it headless.
     Silent,
-    /// Accepted, not built yet. Ignoring it would mislead, so we say on stderr what is ignored.
-    Later(&'static str),
     /// Belongs to the interactive or cloud product. Refused.
     Elsewhere,
 }
@@ -47,10 +45,6 @@ const fn flag(name: &'static str, arity: Arity, standing: Standing, help: &'stat
 
 const fn works(name: &'static str, arity: Arity, help: &'static str) -> Flag {
     flag(name, arity, Standing::Works, help)
-}
-
-const fn later(name: &'static str, arity: Arity, what: &'static str) -> Flag {
-    flag(name, arity, Standing::Later(what), "")
 }
 
 const fn silent(name: &'static str, arity: Arity) -> Flag {
@@ -84,6 +78,7 @@ pub const FLAGS: &[Flag] = &[
     works("init-only", No, "run Setup and SessionStart hooks, then exit"),
     works("maintenance", No, "run Setup hooks (maintenance) first"),
     works("replay-user-messages", No, "echo accepted prompts on stdout"),
+    works("prompt-suggestions", No, "guess what the user will say next, after each turn but the first"),
     works("forward-subagent-text", No, "also show what subagents say"),
     works("json-schema", One, "require a result that fits this JSON Schema"),
     works("max-turns", One, "stop after N model answers"),
@@ -132,9 +127,10 @@ pub const FLAGS: &[Flag] = &[
     short(works("name", One, "a title for the session"), 'n'),
     works("agent", One, "run as this agent"),
     works("agents", One, "more agents, as JSON"),
-    works("plugin-dir", Repeat, "load the plugin in this folder"),
+    works("plugin-dir", Repeat, "load the plugin in this folder or zip archive"),
     works("project-config-root", One, "take the project's configuration from this folder"),
     works("plugin-dir-no-mcp", Repeat, "the same without its MCP servers"),
+    works("plugin-url", Repeat, "load the plugin in the zip archive at this https address"),
     works("await-initialize", No, "take no prompt before the client's initialize"),
     works("disable-slash-commands", No, "no skills, no commands"),
     works("bare", No, "Bash, Read and Edit only; no project configuration"),
@@ -145,10 +141,7 @@ pub const FLAGS: &[Flag] = &[
     works("debug-to-stderr", No, "log to stderr"),
     short(works("version", No, "print the version"), 'v'),
     short(works("help", No, "print this help"), 'h'),
-    // The next issues' features.
-    later("plugin-url", Repeat, "plugins are loaded from folders only"),
     // Nothing to do for these headless, whatever they say.
-    silent("prompt-suggestions", No),
     silent("mcp-debug", No),
     silent("enable-auto-mode", No),
     silent("chrome", No),

@@ -80,6 +80,7 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         backend: runner::choose("builtin", &environment.exe, folder, "".as_ref())?,
         auth: Auth::Ambient,
         rules: None,
+        held: None,
         warnings: Vec::new(),
         env,
         zone: jiff::tz::TimeZone::system(),

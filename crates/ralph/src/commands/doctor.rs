@@ -63,6 +63,7 @@ pub fn run(environment: &Environment, json: bool) -> ExitCode {
         Err(exit) => return exit,
     };
     sandbox(&mut report, &found);
+    looped(&mut report, environment, &found);
     say::out(&if json { report.json(&found) } else { report.text() });
     if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure }
 }
@@ -157,6 +158,23 @@ fn sandbox(report: &mut Report, found: &Found) {
     for what in named(Verdict::Open) {
         report.problem("sandbox", &format!("NOT held: {what}"));
     }
+}
+
+/// Which agent a loop here would run, and what would hold it.
+fn looped(report: &mut Report, environment: &Environment, found: &Found) {
+    let folder = runner::Folder::new(&environment.cwd);
+    let wish = runner::Settings::load(&folder.config(), toml::Table::new()).map_or("auto".to_owned(), |it| it.backend);
+    let path = environment.raw("PATH").unwrap_or_default();
+    let backend = match runner::choose(&wish, &environment.exe, &environment.cwd, path.as_ref()) {
+        Ok(backend) => backend,
+        Err(error) => return report.problem("loop", &error.to_string()),
+    };
+    let holds = match (found, backend.is_ours()) {
+        (Found::None(_), _) => "nothing can hold it here, and loops need '--sandbox off'",
+        (Found::Some { .. }, true) => "ours; the sandbox holds its commands",
+        (Found::Some { .. }, false) => "not ours; the sandbox holds all of it",
+    };
+    report.line("loop", &format!("would run {}: {holds}", backend.program.display()));
 }
 
 /// Only looks: a folder that is missing is made when the first session needs it.

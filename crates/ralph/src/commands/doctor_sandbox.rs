@@ -103,6 +103,7 @@ impl Scratch {
             allow_read: Vec::new(),
             network: if cut { Network::Only(Hosts::default()) } else { Network::Open },
             unix_sockets: false,
+            whole: None,
         }
     }
 }

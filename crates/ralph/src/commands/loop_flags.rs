@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 42] = [
+const FLAGS: [(&str, &str, Kind, &str); 43] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -45,6 +45,7 @@ const FLAGS: [(&str, &str, Kind, &str); 42] = [
     ("reasoning", "reasoning", Text, "none, low, med, high"),
     ("permissions", "permissions", Text, "bypass, acceptEdits, default, plan"),
     ("sandbox", "sandbox", Text, "what commands may write: workspace, read-only, off"),
+    ("keep-env", "keep_env", List, "a credential in the environment that another agent needs itself; repeatable"),
     ("tools", "tools", Text, "the agent's tools"),
     ("auth", "auth", Text, "auto, or login: the agent's own login"),
     ("output-format", "output_format", Text, "stream-json, args, json, text: how the agent is spoken to"),

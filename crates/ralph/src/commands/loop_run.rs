@@ -9,7 +9,7 @@ use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
-use proc::sandbox::Rules;
+use proc::sandbox::{Level, Rules};
 use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use std::cell::RefCell;
 use std::io::Write;
@@ -92,6 +92,9 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
         Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
     };
+    if let Err(Refusal(line)) = hold(&mut job, environment) {
+        return refuse(&line);
+    }
     let watch = job.settings.watch;
     runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, director)))
 }
@@ -120,6 +123,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         auth,
         env: environment.vars.clone(),
         rules,
+        held: None,
         warnings,
         zone: jiff::tz::TimeZone::system(),
         resume,
@@ -146,9 +150,26 @@ fn confined(
     warnings: &mut Vec<String>,
 ) -> Result<Option<Rules>, Refusal> {
     if settings.sandbox == SandboxWish::Off {
-        return Ok(None);
+        let policy = meaning::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
+        return policy.map_or(Ok(None), |why| Err(Refusal(format!("error: {why}"))));
     }
     meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
+}
+
+/// The box around an agent that is not ours.
+fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
+    let level = match job.settings.sandbox {
+        SandboxWish::Off => return Ok(()),
+        SandboxWish::ReadOnly => Level::ReadOnly,
+        SandboxWish::Workspace => Level::Workspace,
+    };
+    if job.backend.is_ours() {
+        return Ok(());
+    }
+    let foreign = meaning::Foreign { name: &job.backend.name, level, env: &job.env, keeps: &job.settings.keep_env };
+    let held = meaning::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
+    job.held = Some(held);
+    Ok(())
 }
 
 /// An agent works here unattended, so somebody has to have vouched for the folder.

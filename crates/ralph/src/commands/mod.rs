@@ -91,7 +91,7 @@ fn asks_for_help(command: &str, rest: &[String]) -> bool {
 }
 
 /// The runtime of everything that waits: one thread, so that a process costs little.
-fn runtime() -> Result<tokio::runtime::Runtime, ExitCode> {
+pub fn runtime() -> Result<tokio::runtime::Runtime, ExitCode> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         say::err(&format!("error: the runtime cannot be started: {error}"));
         ExitCode::Failure

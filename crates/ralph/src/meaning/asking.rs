@@ -3,7 +3,7 @@
 use super::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::Environment;
-use agent::{Asking, AutoCompact};
+use agent::{Asking, AutoCompact, Caching};
 use config::{AgentDef, Settings};
 use model::{ModelEnv, Thinking, ThinkingAsk};
 
@@ -28,12 +28,22 @@ pub fn resolve(typed: &Typed, settings: &Settings, environment: &Environment) ->
         betas: betas(typed, environment),
         task_budget: number(typed, "task-budget")?,
         extra_body: extra_body(environment)?,
-        cache: !environment.is_on("DISABLE_PROMPT_CACHING"),
+        cache: caching(environment),
         auto_compact: auto_compact(typed, settings, environment)?,
         window: window(environment),
         subagent_model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         model_env,
     })
+}
+
+fn caching(environment: &Environment) -> Caching {
+    let families = [("HAIKU", "haiku"), ("SONNET", "sonnet"), ("OPUS", "opus"), ("FABLE", "fable")];
+    let off = |name: &str| environment.is_on(&format!("DISABLE_PROMPT_CACHING_{name}"));
+    Caching {
+        off: environment.is_on("DISABLE_PROMPT_CACHING"),
+        off_for: families.map(|(name, family)| off(name).then_some(family)),
+        hour: environment.is_on("ENABLE_PROMPT_CACHING_1H") && !environment.is_on("FORCE_PROMPT_CACHING_5M"),
+    }
 }
 
 /// A session that runs as an agent asks that agent's model, unless the caller named one.

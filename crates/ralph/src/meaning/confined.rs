@@ -1,6 +1,11 @@
 //! Whether commands are confined, and how: the flag, the settings, and what this machine can hold.
 //! Never less than was asked for without a word.
 
+mod exits;
+mod whole;
+
+pub use whole::{Foreign, held};
+
 use super::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
@@ -9,6 +14,7 @@ use proc::sandbox::{Hosts, Level, Network, Request, Rules, Sandbox};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tools::Exits;
 
 /// Who asked for the sandbox, since a flag is a promise and a setting of the reference a wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +34,30 @@ pub struct Confined {
     pub fenced: bool,
     /// Commands in it need no permission, unless a rule says otherwise.
     pub auto_allow: bool,
+    /// Commands that leave it.
+    pub exits: Exits,
 }
 
 /// Keys of `sandbox` that this agent does without: each names a program or a way of another sandbox.
 const NOT_NEEDED: [&str; 4] = ["bwrapPath", "socatPath", "ripgrep", "enableWeakerNestedSandbox"];
 
 /// Keys that are understood, with those below them.
-const KNOWN: [&str; 6] =
-    ["enabled", "autoAllowBashIfSandboxed", "allowUnsandboxedCommands", "failIfUnavailable", "filesystem", "network"];
-const KNOWN_FILES: [&str; 4] = ["allowWrite", "denyWrite", "denyRead", "allowRead"];
-const KNOWN_NETWORK: [&str; 5] =
-    ["allowedDomains", "deniedDomains", "allowAllUnixSockets", "allowLocalBinding", "strictAllowlist"];
+const KNOWN: [&str; 7] = [
+    "enabled",
+    "autoAllowBashIfSandboxed",
+    "allowUnsandboxedCommands",
+    "excludedCommands",
+    "failIfUnavailable",
+    "filesystem",
+    "network",
+];
+const KNOWN_FILES: [&str; 5] = ["allowWrite", "denyWrite", "denyRead", "allowRead", READS_ONLY];
+const KNOWN_NETWORK: [&str; 6] =
+    ["allowedDomains", "deniedDomains", "allowAllUnixSockets", "allowLocalBinding", "strictAllowlist", DOMAINS_ONLY];
+
+/// Of an administrator: nobody else's list counts.
+const DOMAINS_ONLY: &str = "allowManagedDomainsOnly";
+const READS_ONLY: &str = "allowManagedReadPathsOnly";
 
 pub fn resolve(
     typed: &Typed,
@@ -48,27 +67,52 @@ pub fn resolve(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Confined>, Refusal> {
-    let block = &settings.merged["sandbox"];
-    let wish = wish(typed, block)?;
+    let block = &block(settings);
+    let wish = wish(typed, settings)?;
     let level = match wish {
         Wish::Nobody => return Ok(None),
         Wish::Flag(level) => level,
         Wish::Settings => Level::Workspace,
     };
     warnings.extend(unknown(block));
-    let network = network(block, wish, warnings);
+    let network = network(block, lists_only(wish, settings), &[], warnings);
     let request = request(level, network, block, places, extra_roots, environment, warnings);
-    if request.roots.iter().any(|root| root == Path::new("/")) {
-        return Err(Refusal::new(
-            "Error: the workspace is /, and a sandbox around everything is none. Work in a folder.",
-        ));
-    }
-    built(&request, block, wish, warnings)
+    let confined = built(&request, block, wish, warnings)?;
+    let exits = exits::find(settings, wish != Wish::Settings);
+    Ok(confined.map(|confined| Confined { exits, ..confined }))
 }
 
-fn wish(typed: &Typed, block: &Value) -> Result<Wish, Refusal> {
+/// What the settings say of it, with the lists that are the administrator's alone.
+fn block(settings: &Settings) -> Value {
+    let mut block = settings.merged["sandbox"].clone();
+    let managed = &settings.managed["sandbox"];
+    for (part, only, list) in [("network", DOMAINS_ONLY, "allowedDomains"), ("filesystem", READS_ONLY, "allowRead")] {
+        if managed[part][only] == Value::Bool(true) {
+            let theirs = managed[part].get(list).cloned().unwrap_or(Value::Array(Vec::new()));
+            block[part][list] = theirs;
+        }
+    }
+    block
+}
+
+/// Whether the administrator wants commands confined, whatever anybody else says.
+pub fn is_policy(settings: &Settings) -> bool {
+    settings.managed["sandbox"]["enabled"] == Value::Bool(true)
+}
+
+/// What somebody is told who wants none all the same.
+pub const POLICY: &str = "the administrator's settings ask for a sandbox (sandbox.enabled), and 'off' cannot take it \
+                          away. Leave '--sandbox off' out.";
+
+/// A flag that adds a sandbox must not open the network that the administrator has closed by asking for one.
+fn lists_only(wish: Wish, settings: &Settings) -> bool {
+    wish == Wish::Settings || is_policy(settings)
+}
+
+fn wish(typed: &Typed, settings: &Settings) -> Result<Wish, Refusal> {
     if typed.has("sandbox") {
         return match typed.value("sandbox").unwrap_or("workspace") {
+            "off" if is_policy(settings) => Err(Refusal::new(format!("Error: {POLICY}"))),
             "off" => Ok(Wish::Nobody),
             name => match Level::parse(name) {
                 Some(level) => Ok(Wish::Flag(level)),
@@ -76,7 +120,8 @@ fn wish(typed: &Typed, block: &Value) -> Result<Wish, Refusal> {
             },
         };
     }
-    Ok(if block["enabled"] == Value::Bool(true) { Wish::Settings } else { Wish::Nobody })
+    let enabled = settings.merged["sandbox"]["enabled"] == Value::Bool(true) || is_policy(settings);
+    Ok(if enabled { Wish::Settings } else { Wish::Nobody })
 }
 
 fn built(
@@ -85,6 +130,11 @@ fn built(
     wish: Wish,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Confined>, Refusal> {
+    if request.roots.iter().any(|root| root == Path::new("/")) {
+        return Err(Refusal::new(
+            "Error: the workspace is /, and a sandbox around everything is none. Work in a folder.",
+        ));
+    }
     let strict = block["failIfUnavailable"] == Value::Bool(true);
     let rules = request.rules();
     let sandbox = match Sandbox::new(rules.clone()) {
@@ -104,7 +154,8 @@ fn built(
     }
     let auto_allow = sandbox.weaknesses().is_empty() && block["autoAllowBashIfSandboxed"] != Value::Bool(false);
     warnings.extend(sandbox.weaknesses().iter().map(|weakness| format!("warning: sandbox: {weakness}")));
-    Ok(Some(Confined { sandbox: Arc::new(sandbox), rules, fenced: wish != Wish::Settings, auto_allow }))
+    let fenced = wish != Wish::Settings;
+    Ok(Some(Confined { sandbox: Arc::new(sandbox), rules, fenced, auto_allow, exits: Exits::default() }))
 }
 
 fn request(
@@ -138,6 +189,7 @@ fn request(
         allow_read: paths("allowRead"),
         network,
         unix_sockets: block["network"]["allowAllUnixSockets"] == Value::Bool(true),
+        whole: None,
     }
 }
 
@@ -152,19 +204,20 @@ fn temp(environment: &Environment) -> Vec<PathBuf> {
 }
 
 /// A list of hosts is a list even when it is empty. Without one, settings mean none (as in the
-/// reference), while the flag is about files: the network stays open.
-fn network(block: &Value, wish: Wish, warnings: &mut Vec<String>) -> Network {
+/// reference), while the flag is about files: the network stays open. `also` are hosts beside a list.
+fn network(block: &Value, lists_only: bool, also: &[String], warnings: &mut Vec<String>) -> Network {
     let rules = &block["network"];
     let (allowed, denied) = (rules.get("allowedDomains"), rules.get("deniedDomains"));
     let any = Value::from(vec!["*"]);
     let nothing = Value::Null;
-    let allowed = match (allowed, wish, denied) {
+    let allowed = match (allowed, lists_only, denied) {
         (Some(list), ..) => list,
-        (None, Wish::Settings, _) => &nothing,
-        (None, _, Some(_)) => &any,
-        (None, _, None) => return Network::Open,
+        (None, true, _) => &nothing,
+        (None, false, Some(_)) => &any,
+        (None, false, None) => return Network::Open,
     };
-    let (hosts, wrong) = Hosts::new(&texts(allowed), &texts(denied.unwrap_or(&Value::Null)));
+    let allowed: Vec<String> = texts(allowed).into_iter().chain(also.iter().cloned()).collect();
+    let (hosts, wrong) = Hosts::new(&allowed, &texts(denied.unwrap_or(&Value::Null)));
     warnings.extend(wrong.iter().map(|text| format!("warning: sandbox.network: '{text}' is no host and matches none")));
     Network::Only(hosts)
 }
@@ -189,9 +242,6 @@ fn unknown(block: &Value) -> Option<String> {
     let mut odd = keys(block, &[&KNOWN[..], &NOT_NEEDED[..]].concat(), "sandbox.");
     odd.extend(keys(&block["filesystem"], &KNOWN_FILES, "sandbox.filesystem."));
     odd.extend(keys(&block["network"], &KNOWN_NETWORK, "sandbox.network."));
-    if block["allowUnsandboxedCommands"] == Value::Bool(true) {
-        odd.push("sandbox.allowUnsandboxedCommands".into());
-    }
     (!odd.is_empty()).then(|| format!("warning: ignored, commands stay inside: {}", odd.join(", ")))
 }
 
@@ -202,21 +252,34 @@ mod tests {
 
     #[test]
     fn an_empty_list_of_hosts_is_a_list() {
-        let of = |block: &Value, wish| network(block, wish, &mut Vec::new());
-        let flag = Wish::Flag(Level::Workspace);
+        let of = |block: &Value, lists_only| network(block, lists_only, &[], &mut Vec::new());
+        let flag = false;
         let nothing = Network::Only(Hosts::default());
         assert_eq!(of(&json!({}), flag), Network::Open);
-        assert_eq!(of(&json!({}), Wish::Settings), nothing);
+        assert_eq!(of(&json!({}), true), nothing);
         assert_eq!(of(&json!({"network": {"allowedDomains": []}}), flag), nothing);
         let Network::Only(hosts) = of(&json!({"network": {"deniedDomains": ["a.test"]}}), flag) else { panic!() };
         assert!(hosts.allows("b.test") && !hosts.allows("a.test"));
     }
 
     #[test]
+    fn an_administrators_list_can_be_the_only_one() {
+        let with = |managed: Value| {
+            let merged = json!({"sandbox": {"network": {"allowedDomains": ["a.test", "b.test"]}}});
+            let managed = json!({"sandbox": {"network": managed}});
+            block(&Settings { merged, managed, ..Settings::default() })["network"]["allowedDomains"].clone()
+        };
+        assert_eq!(with(json!({"allowedDomains": ["b.test"]})), json!(["a.test", "b.test"]));
+        assert_eq!(with(json!({"allowedDomains": ["b.test"], DOMAINS_ONLY: true})), json!(["b.test"]));
+        assert_eq!(with(json!({DOMAINS_ONLY: true})), json!([]));
+    }
+
+    #[test]
     fn what_is_not_done_is_said() {
-        assert_eq!(unknown(&json!({"enabled": true, "bwrapPath": "/x", "excludedCommands": null})), None);
-        let said = unknown(&json!({"excludedCommands": ["docker"], "network": {"httpProxyPort": 1}})).unwrap();
-        assert!(said.contains("sandbox.excludedCommands") && said.contains("sandbox.network.httpProxyPort"), "{said}");
+        let fine = json!({"enabled": true, "bwrapPath": "/x", "excludedCommands": ["x"], "credentials": null});
+        assert_eq!(unknown(&fine), None);
+        let said = unknown(&json!({"credentials": {"files": []}, "network": {"httpProxyPort": 1}})).unwrap();
+        assert!(said.contains("sandbox.credentials") && said.contains("sandbox.network.httpProxyPort"), "{said}");
     }
 
     #[test]

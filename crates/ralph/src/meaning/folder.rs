@@ -4,7 +4,8 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
-use config::{AgentDef, MemoryOptions, Places, PluginDir, Plugins, Settings, Skill, Sources};
+use config::{AgentDef, MemoryOptions, Places, PluginDir, PluginProblem, Plugins, Settings, Skill, Sources};
+use model::ClientConfig;
 use std::path::PathBuf;
 
 pub struct Folder {
@@ -20,6 +21,7 @@ pub fn read(
     sources: Sources,
     roots: &[PathBuf],
     (settings, minimal): (&Settings, bool),
+    client: &ClientConfig,
     environment: &mut Environment,
 ) -> Result<Folder, Refusal> {
     let mut agents = config::agents(places, sources, typed.value("agents"))
@@ -28,14 +30,16 @@ pub fn read(
     let (installed, problems) = if minimal { Default::default() } else { config::enabled_plugins(places, settings) };
     // Those of the command line first: they take the place of installed ones of the same name.
     let mut dirs = plugin_dirs(typed, environment);
+    let (fetched, unfetched) = fetched(typed, places, client);
+    dirs.extend(fetched);
     dirs.extend(installed);
     let mut plugins = config::plugins(places, &dirs);
-    plugins.problems.extend(problems);
+    plugins.problems.extend(unfetched.into_iter().chain(problems));
     for plugin in &plugins.loaded {
         agents.extend(plugin.agents.iter().cloned());
         skills.extend(plugin.skills.iter().cloned());
     }
-    override_skills(&mut skills, settings);
+    config::override_skills(&mut skills, settings);
     add_programs(&plugins, environment);
     Ok(Folder { agents, skills, plugins })
 }
@@ -52,21 +56,23 @@ fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
     dirs
 }
 
-/// What the settings say about single skills: `off`, `name-only`, `user-invocable-only`.
-fn override_skills(skills: &mut Vec<Skill>, settings: &Settings) {
-    let Some(wanted) = settings.merged["skillOverrides"].as_object() else { return };
-    let word = |skill: &Skill| wanted.get(&skill.name).and_then(|word| word.as_str()).map(str::to_owned);
-    skills.retain(|skill| word(skill).as_deref() != Some("off"));
-    for skill in skills {
-        match word(skill).as_deref() {
-            Some("user-invocable-only") => skill.model_invocable = false,
-            Some("name-only") => {
-                skill.description.clear();
-                skill.when_to_use = None;
+/// Plugins by their address. One that does not come is a problem, and the run goes on without it.
+fn fetched(typed: &Typed, places: &Places, client: &ClientConfig) -> (Vec<PluginDir>, Vec<PluginProblem>) {
+    let (mut dirs, mut problems) = (Vec::new(), Vec::new());
+    for address in typed.values("plugin-url").iter().filter(|address| !address.is_empty()) {
+        let archive = crate::commands::runtime()
+            .map_err(|_| "the runtime cannot be started".to_owned())
+            .and_then(|runtime| runtime.block_on(agent::fetch(address, client, config::ARCHIVE_MAX)));
+        let called = address.rsplit('/').next().unwrap_or_default().trim_end_matches(".zip").to_owned();
+        match archive.and_then(|archive| config::unpack_plugin(places, &archive)) {
+            Ok(path) => dirs.push(PluginDir { path, with_mcp: true, called: Some(called) }),
+            Err(message) => {
+                let path = PathBuf::from(address);
+                problems.push(PluginProblem { plugin: called, kind: "fetch-failed", message, path });
             }
-            _ => {}
         }
     }
+    (dirs, problems)
 }
 
 /// The plugins' `bin` folders after everything on the search path: they add programs and replace none.

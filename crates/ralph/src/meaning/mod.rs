@@ -11,6 +11,7 @@ mod sessions;
 mod tooling;
 
 pub use access::client as api;
+pub use confined::Foreign;
 pub use permissions::Judging;
 
 use crate::argv::{Flag, Standing, Typed};
@@ -18,8 +19,9 @@ use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use agent::{
     BuiltinAgents, InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind,
 };
-use config::{FlagSettings, Places, Sources};
+use config::{FlagSettings, Places, Settings, Sources};
 use proc::sandbox::Rules;
+use runner::Held;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -52,7 +54,8 @@ pub struct Meaning {
 }
 
 pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, Refusal> {
-    let mut warnings = standing(typed)?;
+    refuse_foreign(typed)?;
+    let mut warnings = Vec::new();
     let (input, output) = formats(typed)?;
     let places = places_for(typed, environment)?;
     let (bare, safe) = minimal(typed, environment);
@@ -75,8 +78,12 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
     let folder::Folder { agents, skills, plugins } =
-        folder::read(typed, &places, shelves, &extra_roots, (&settings, bare || safe), environment)?;
+        folder::read(typed, &places, shelves, &extra_roots, (&settings, bare || safe), &access.client, environment)?;
     let outside = outside::resolve(typed, &settings, &places, &plugins, environment, (bare || safe, &session))?;
+    warnings.extend(outside.problems.iter().map(|problem| match problem.name.as_str() {
+        "" => format!("warning: MCP servers: {}", problem.message),
+        name => format!("warning: MCP server {name}: {}", problem.message),
+    }));
     let agent = folder::chosen_agent(typed, &settings, (&agents, &plugins), input)?;
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
     let mut tools = tooling::resolve(typed, environment, &places, &session);
@@ -93,6 +100,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         only_skills: None,
         listing_chars: environment.number("SLASH_COMMAND_TOOL_CHAR_BUDGET").map(|chars| chars as usize),
         skills: if bare || safe || typed.has("disable-slash-commands") { Vec::new() } else { skills },
+        suggestions: typed.has("prompt-suggestions") && may_suggest(&settings, environment),
         subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
     };
     let options = Options {
@@ -104,6 +112,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         partial: typed.has("include-partial-messages"),
         replay_user: typed.has("replay-user-messages"),
         hook_events: typed.has("include-hook-events"),
+        may_suggest: may_suggest(&settings, environment),
         preparation: preparation(typed),
         state_events: state_events(environment),
         checkpoint_dir: checkpoint_dir(environment, &places, &session),
@@ -135,23 +144,14 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     Ok(Meaning { options, warnings })
 }
 
-/// Flags that are not built yet are said, flags of another product refused.
-fn standing(typed: &Typed) -> Result<Vec<String>, Refusal> {
-    let mut said = Vec::new();
-    for name in typed.flags() {
-        match Flag::long(name).map(|flag| flag.standing) {
-            Some(Standing::Later(what)) => said.push(format!("warning: --{name} is ignored: {what}")),
-            Some(Standing::Elsewhere) => {
-                let conflict = if name == "bg" && typed.has("print") { " --bg and --print conflict." } else { "" };
-                return Err(Refusal::new(format!(
-                    "Error: --{name} belongs to the interactive or cloud product and is not part of this agent.{conflict}"
-                )));
-            }
-            _ => {}
-        }
-    }
-    said.sort();
-    Ok(said)
+/// Flags of another product are refused.
+fn refuse_foreign(typed: &Typed) -> Result<(), Refusal> {
+    let is_foreign = |name: &&str| Flag::long(name).is_some_and(|flag| flag.standing == Standing::Elsewhere);
+    let Some(name) = typed.flags().find(is_foreign) else { return Ok(()) };
+    let conflict = if name == "bg" && typed.has("print") { " --bg and --print conflict." } else { "" };
+    Err(Refusal::new(format!(
+        "Error: --{name} belongs to the interactive or cloud product and is not part of this agent.{conflict}"
+    )))
 }
 
 pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
@@ -271,6 +271,19 @@ pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) ->
     Ok(confined.map(|confined| confined.rules))
 }
 
+/// The box around a loop's agent that is not ours.
+pub fn held(foreign: &Foreign, environment: &Environment, warnings: &mut Vec<String>) -> Result<Held, Refusal> {
+    let places = places(environment);
+    let settings = settings(&Typed::default(), &places, Sources::default(), false)?.settings;
+    confined::held(foreign, &settings, &places, environment, warnings)
+}
+
+/// Why a loop may not do without a sandbox, where it may not.
+pub fn sandbox_is_policy(environment: &Environment) -> Result<Option<&'static str>, Refusal> {
+    let settings = settings(&Typed::default(), &places(environment), Sources::default(), false)?.settings;
+    Ok(confined::is_policy(&settings).then_some(confined::POLICY))
+}
+
 /// What keeps requests from being sent at all, for `doctor`.
 pub fn endpoint_problem(environment: &Environment) -> Option<String> {
     access::client(environment).err().map(|refusal| refusal.text)
@@ -290,7 +303,12 @@ fn places_for(typed: &Typed, environment: &Environment) -> Result<Places, Refusa
 
 pub fn places(environment: &Environment) -> Places {
     let custom = environment.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    Places::new(environment.cwd.clone(), environment.home.clone(), custom)
+    let places = Places::new(environment.cwd.clone(), environment.home.clone(), custom);
+    // Tests cannot write where administrators do.
+    match environment.get("RALPH_TEST_MANAGED_DIR").filter(|_| cfg!(debug_assertions)) {
+        Some(folder) => Places { managed_dir: folder.into(), ..places },
+        None => places,
+    }
 }
 
 /// Whether this is a bare start, and whether a safe one.
@@ -298,6 +316,13 @@ fn minimal(typed: &Typed, environment: &Environment) -> (bool, bool) {
     let bare = typed.has("bare") || environment.is_on("CLAUDE_CODE_SIMPLE");
     let safe = typed.has("safe-mode") || environment.is_on("CLAUDE_CODE_SAFE_MODE");
     (bare, safe)
+}
+
+/// The environment wins over the settings.
+fn may_suggest(settings: &Settings, environment: &Environment) -> bool {
+    let variable = "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION";
+    environment.is_on(variable)
+        || (!environment.is_off(variable) && settings.flag("promptSuggestionEnabled") != Some(false))
 }
 
 fn sources(typed: &Typed) -> Result<Sources, Refusal> {
@@ -339,6 +364,7 @@ fn prompting(typed: &Typed) -> Result<Prompting, Refusal> {
             .filter(|text| !text.is_empty()),
         append_subagent: typed.value("append-subagent-system-prompt").map(str::to_owned),
         static_system: typed.has("exclude-dynamic-system-prompt-sections"),
+        plan: None,
     })
 }
 

@@ -40,10 +40,13 @@ pub fn resolve(
         let global = read(&places.global_file()).unwrap_or_default();
         let here = &global["projects"][environment.cwd.display().to_string()];
         found.take(here, "local", environment);
-        if let Some(project) =
-            read(&places.checkout_root().join(".mcp.json")).or_else(|| read(&places.project_dir().join(".mcp.json")))
-        {
-            found.take_project(&project, settings, environment);
+        let files = [places.checkout_root(), places.project_dir().to_owned()].map(|folder| folder.join(".mcp.json"));
+        if let Some(file) = files.iter().find(|file| file.is_file()) {
+            match read(file) {
+                Some(project) => found.take_project(&project, settings, environment),
+                None => found.problems.push(unreadable(file)),
+            }
+            found.without_helpers(|| config::is_trusted(places));
         }
         found.take(&global, "user", environment);
     }
@@ -101,6 +104,23 @@ impl Found {
             }
             keep
         });
+    }
+
+    /// A repository starts no program of its choice before its folder is trusted, be it only for a header.
+    fn without_helpers(&mut self, is_trusted: impl FnOnce() -> bool) {
+        let mut helped: Vec<&mut ServerConfig> = self
+            .servers
+            .iter_mut()
+            .filter(|server| server.scope == "project" && server.headers_helper.is_some())
+            .collect();
+        if helped.is_empty() || is_trusted() {
+            return;
+        }
+        for server in &mut helped {
+            server.headers_helper = None;
+            let message = "its headersHelper is not run before the folder is trusted".to_owned();
+            self.problems.push(Problem { name: server.name.clone(), kind: "headers_helper_untrusted", message });
+        }
     }
 
     fn take_project(&mut self, value: &Value, settings: &Settings, environment: &Environment) {
@@ -171,6 +191,11 @@ fn read(path: &Path) -> Option<Value> {
     serde_json::from_slice(&bytes).ok()
 }
 
+fn unreadable(file: &Path) -> Problem {
+    let message = format!("{} is not JSON, so none of its servers is used; repair it or remove it", file.display());
+    Problem { name: ".mcp.json".to_owned(), kind: "invalid_config", message }
+}
+
 /// What a program needs to run at all.
 const MINIMAL: [&str; 10] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
 
@@ -212,6 +237,21 @@ mod tests {
             ("", "anything", false),
         ] {
             assert_eq!(fits(pattern, url), expected, "{pattern} and {url}");
+        }
+    }
+
+    #[test]
+    fn a_folders_helper_runs_only_where_the_folder_is_trusted() {
+        let configured = json!({"mcpServers": {
+            "s": {"type": "http", "url": "https://two.test/mcp", "headersHelper": "./token"}}});
+        for (scope, trusted, runs) in
+            [("project", false, false), ("project", true, true), ("user", false, true), ("dynamic", false, true)]
+        {
+            let (servers, problems) = mcp::parse(&configured, scope, &|_| None);
+            let mut found = Found { servers, problems };
+            found.without_helpers(|| trusted);
+            assert_eq!(found.servers[0].headers_helper.is_some(), runs, "{scope} {trusted}");
+            assert_eq!(found.problems.is_empty(), runs, "{scope} {trusted}");
         }
     }
 

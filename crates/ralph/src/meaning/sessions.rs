@@ -93,7 +93,7 @@ fn found(store: &Store, id: &str) -> Result<PathBuf, Refusal> {
 fn fresh(wanted: Option<String>, store: &Store, fork: bool) -> Result<String, Refusal> {
     match wanted {
         Some(id) if store.path(&id).exists() && !fork => {
-            Err(Refusal::new(format!("Error: Session ID {id} is already in use.")))
+            Err(Refusal::with_result(format!("Error: Session ID {id} is already in use.")))
         }
         Some(id) => Ok(id),
         None => Ok(random_id()),

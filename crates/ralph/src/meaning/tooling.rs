@@ -84,6 +84,8 @@ pub fn resolve(typed: &Typed, environment: &Environment, places: &Places, sessio
 
 /// In the sandbox, and without our credentials.
 pub fn confine(tools: &mut ToolSetup, confined: Confined) {
+    // What leaves the sandbox finds what it would without one.
+    tools.shell.exits = confined.exits.with_env(tools.shell.env.clone());
     let env = &mut tools.shell.env;
     proc::scrub::credentials(env);
     let proxy = confined.sandbox.proxy_env();

@@ -7,6 +7,7 @@ use crate::OutputFormat;
 use crate::agent::Bounds;
 use crate::backend::{Call, needs_file};
 use crate::transport::{Attempt, Footing, Transport};
+use proc::sandbox::Sandbox;
 use std::time::Duration;
 
 /// Agents that answer in events say which session they are in long before this.
@@ -57,7 +58,7 @@ impl Body<'_> {
         let filed = needs_file(settings.output_format, transport, text);
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
         let call = self.job.backend.call(settings, transport, start, &text, &self.job.auth, &self.env);
-        self.run_call(call, &text, self.first_word())
+        self.run_call(call, &text, self.first_word(), self.job.held.as_ref().map(|held| &*held.work))
     }
 
     /// How long its first word is waited for, where it would come at once and there is another way.
@@ -75,12 +76,23 @@ impl Body<'_> {
         let filed = needs_file(OutputFormat::StreamJson, transport, prompt);
         let text = if filed { self.file(&format!("summary_{through}.md"), prompt)? } else { prompt.to_owned() };
         let call = self.job.backend.summary_call(transport, &text, &self.job.auth, &self.env);
-        self.run_call(call, &text, None)
+        self.run_call(call, &text, None, self.job.held.as_ref().map(|held| &*held.look))
     }
 
-    fn run_call(&self, call: Call, text: &str, first_word: Option<Duration>) -> Result<Running, String> {
+    fn run_call(
+        &self,
+        mut call: Call,
+        text: &str,
+        first_word: Option<Duration>,
+        sandbox: Option<&Sandbox>,
+    ) -> Result<Running, String> {
         let bounds = Bounds { first_word, ..Bounds::with_idle(self.job.settings.idle) };
-        let mut running = Running::start(&self.job.backend.program, call, self.job.folder.root(), text, bounds)?;
+        if let (Some(held), Some(sandbox)) = (&self.job.held, sandbox) {
+            held.bring_state()?;
+            held.dress(sandbox, &mut call.env);
+        }
+        let (program, folder) = (&self.job.backend.program, self.job.folder.root());
+        let mut running = Running::start(program, call, folder, text, bounds, sandbox)?;
         if self.reads_all {
             running.end_messages();
         }

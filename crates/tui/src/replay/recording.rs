@@ -209,6 +209,7 @@ impl Maker<'_> {
                 limits: cycle::Limits::default(),
                 checks: Vec::new(),
                 resumed: None,
+                sandbox: None,
                 unconfined: None,
                 flags: serde_json::Map::new(),
             };

@@ -1,0 +1,113 @@
+//! `reload_skills`, `reload_plugins`, `reload_output_styles`: what a client changed on disk while the session runs.
+//!
+//! Deliberately absent: settings, which are looked at before every question to the model, and holding a reload back
+//! for the sake of the prompt cache; a client that asks for that is told nothing was held.
+
+use super::{initialize, plugins};
+use crate::shared::Shared;
+use crate::{brought, outside, style};
+use config::{Plugin, PluginDir, Skill};
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+pub fn skills(shared: &Shared) -> Value {
+    let plugins = Rc::clone(&shared.setup().plugins);
+    read_skills(shared, &plugins.loaded, &[]);
+    json!({"skills": initialize::skills(shared)})
+}
+
+/// What is there now, and what was found below the folder since the start and is still there. `gone` are plugins
+/// whose skills must not stay.
+fn read_skills(shared: &Shared, plugins: &[Plugin], gone: &[Plugin]) {
+    let options = &shared.options;
+    if !options.slash {
+        return;
+    }
+    let mut skills = config::skills(&options.places, options.sources, &options.extra_roots);
+    skills.extend(plugins.iter().flat_map(|plugin| plugin.skills.iter().cloned()));
+    config::override_skills(&mut skills, &options.settings);
+    shared.change_setup(|setup| {
+        let was_brought = |skill: &Skill| gone.iter().any(|plugin| skill.path.starts_with(&plugin.folders.root));
+        let kept = setup.skills.iter().filter(|skill| skill.plugin.is_none() && skill.path.is_file());
+        let kept: Vec<Skill> = kept.filter(|skill| !was_brought(skill)).cloned().collect();
+        for skill in kept {
+            if !skills.iter().any(|known| known.path == skill.path || known.name == skill.name) {
+                skills.push(skill);
+            }
+        }
+        if let Some(names) = &setup.only_skills {
+            skills.retain(|skill| skill.is_among(names));
+        }
+        setup.skills = skills;
+    });
+}
+
+pub fn output_styles(shared: &Shared) -> Value {
+    shared.live.stale.set(true);
+    json!({"available_output_styles": style::names(shared)})
+}
+
+/// Reads every plugin again, and those that the client adds.
+pub fn plugins(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
+    let added = added(request)?;
+    let options = &shared.options;
+    let before = Rc::clone(&shared.setup().plugins);
+    let mut dirs: Vec<PluginDir> = before.loaded.iter().map(again).collect();
+    let (installed, problems) = config::enabled_plugins(&options.places, &options.settings);
+    for dir in added.into_iter().chain(installed) {
+        if !dirs.iter().any(|known| known.path == dir.path) {
+            dirs.push(dir);
+        }
+    }
+    let mut after = config::plugins(&options.places, &dirs);
+    after.problems.extend(problems);
+    let errors = after.problems.len();
+    read_skills(shared, &after.loaded, &before.loaded);
+    shared.change_setup(|setup| {
+        let old = |name: &str| before.loaded.iter().any(|plugin| plugin.agents.iter().any(|agent| agent.name == name));
+        setup.agents.retain(|agent| !old(&agent.name));
+        setup.agents.extend(after.loaded.iter().flat_map(|plugin| plugin.agents.iter().cloned()));
+    });
+    take_hooks(shared, &after.loaded);
+    for plugin in &after.loaded {
+        let known = before.loaded.iter().find(|known| known.name == plugin.name);
+        if known.is_none_or(|known| known.mcp_servers != plugin.mcp_servers) {
+            outside::add_plugin_servers(shared, plugin);
+        }
+    }
+    shared.change_setup(|setup| setup.plugins = Rc::new(after));
+    let mut answer = initialize::lists(shared);
+    answer["plugins"] = json!(crate::front::plugins(&shared.setup().plugins));
+    answer["mcpServers"] = outside::status(shared)["mcpServers"].take();
+    answer["error_count"] = json!(errors);
+    if request["hold_on_cache_impact"] == true {
+        answer["held"] = json!(false);
+    }
+    Ok(answer)
+}
+
+fn take_hooks(shared: &Shared, loaded: &[Plugin]) {
+    let mut hooks = shared.live.hooks.borrow_mut();
+    let hooks = Rc::make_mut(&mut hooks);
+    hooks.forget_plugins();
+    for plugin in loaded {
+        hooks.add(brought::of_plugin(&shared.options, plugin));
+    }
+}
+
+fn added(request: &Value) -> Result<Vec<PluginDir>, String> {
+    let listed = match request.get("add_plugins") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(listed) => listed.as_array().ok_or("add_plugins must be a list")?,
+    };
+    let one = |plugin: &Value| {
+        let dir = plugins::dir(plugin).filter(|dir| dir.path.is_absolute());
+        dir.ok_or_else(|| format!("add_plugins: {plugin} has no absolute \"path\""))
+    };
+    listed.iter().map(one).collect()
+}
+
+/// A plugin whose servers were left out, or that had none, is read without them.
+fn again(plugin: &Plugin) -> PluginDir {
+    PluginDir { path: plugin.folders.root.clone(), with_mcp: plugin.with_mcp, called: Some(plugin.name.clone()) }
+}

@@ -1,0 +1,74 @@
+//! `headersHelper`: a command that tells the headers of a remote server, asked anew for every connection because what
+//! it tells may be a token that ages.
+//!
+//! Deliberately absent: whether it may run at all. Who reads a configuration knows whom it comes from.
+
+use crate::config::{ServerConfig, Transport};
+use crate::deps::Deps;
+use serde_json::Value;
+use std::time::Duration;
+
+/// It may ask a key ring or an identity provider; one that hangs must not use up the server's time.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// Headers are small.
+const OUTPUT_MAX: usize = 64 * 1024;
+const GRACE: Duration = Duration::from_millis(200);
+
+/// The headers for one connection: those of the entry, and over them what its helper says.
+pub(crate) async fn headers(config: &ServerConfig, deps: &Deps) -> Result<Vec<(String, String)>, String> {
+    let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &config.transport else {
+        return Ok(Vec::new());
+    };
+    let mut headers = headers.clone();
+    if let Some(command) = &config.headers_helper {
+        let told = ask(command, &config.name, url, deps).await.map_err(|why| format!("its headersHelper {why}"))?;
+        headers.retain(|(name, _)| !told.iter().any(|(over, _)| over.eq_ignore_ascii_case(name)));
+        headers.extend(told);
+    }
+    Ok(headers)
+}
+
+async fn ask(command: &str, name: &str, url: &str, deps: &Deps) -> Result<Vec<(String, String)>, String> {
+    let mut env = deps.env.clone();
+    let marks = [("CLAUDE_CODE_MCP_SERVER_NAME", name), ("CLAUDE_CODE_MCP_SERVER_URL", url)];
+    env.retain(|(known, _)| !marks.iter().any(|(mark, _)| known == mark));
+    env.extend(marks.map(|(mark, value)| (mark.into(), value.into())));
+    let spec = proc::Spec {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), command.into()],
+        cwd: deps.cwd.clone(),
+        env,
+        stdin: proc::Stdin::Null,
+        output: proc::Output::Pipes,
+        arg0: None,
+    };
+    let limits = proc::Limits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
+    let done = proc::capture(spec, limits).await.map_err(|error| format!("did not start: {error}"))?;
+    match done.exit.code {
+        _ if done.timed_out => Err(format!("did not answer within {} s", DEADLINE.as_secs())),
+        Some(0) => read(&done.stdout),
+        // What it printed may hold secrets, so only its exit is told.
+        code => Err(format!("failed ({})", code.map_or("killed".into(), |code| format!("exit {code}")))),
+    }
+}
+
+fn read(printed: &[u8]) -> Result<Vec<(String, String)>, String> {
+    let wrong = || "must print a JSON object of texts, such as {\"Authorization\":\"Bearer …\"}".to_owned();
+    let told: Value = serde_json::from_slice(printed).map_err(|_| wrong())?;
+    let pairs = told.as_object().ok_or_else(wrong)?.iter();
+    pairs.map(|(name, value)| Ok((name.clone(), value.as_str().ok_or_else(wrong)?.to_owned()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_a_map_of_texts_and_nothing_else() {
+        let good = read(br#" {"Authorization":"Bearer x","X-A":""} "#);
+        assert_eq!(good, Ok(vec![("Authorization".into(), "Bearer x".into()), ("X-A".into(), String::new())]));
+        for bad in ["", "x", "[]", "\"x\"", r#"{"a":1}"#, r#"{"a":null}"#, r#"{"a":"b"} c"#] {
+            assert!(read(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The box around an agent that is not ours, for a loop.
+//!
+//! The same rules as for commands, and what such an agent needs: its folder, its login, the way to its model.
+
+use super::{Refusal, Settings, built, network, request};
+use crate::environment::{Environment, temp_dir};
+use config::Places;
+use proc::Env;
+use proc::sandbox::{Level, Network, Sandbox, Whole};
+use runner::{Held, State};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Whom the box is for.
+pub struct Foreign<'a> {
+    pub name: &'a str,
+    pub level: Level,
+    /// The environment that it will be started in.
+    pub env: &'a Env,
+    /// Variables that its user wants it to have.
+    pub keeps: &'a [String],
+}
+
+/// Where its model is unless the environment says otherwise, and where it renews its login.
+const API_HOSTS: [&str; 3] = ["api.anthropic.com", "platform.claude.com", "console.anthropic.com"];
+
+/// Its own variables.
+const OWN_VARIABLES: [&str; 2] = ["ANTHROPIC_", "CLAUDE_"];
+
+/// Where else its model can be: the switch, the beginnings of the variables, the credentials in the home folder.
+const CLOUDS: [(&str, &[&str], &str); 3] = [
+    ("CLAUDE_CODE_USE_BEDROCK", &["AWS_"], ".aws"),
+    ("CLAUDE_CODE_USE_VERTEX", &["GOOGLE_", "GCLOUD_", "CLOUD_ML_"], ".config/gcloud"),
+    ("CLAUDE_CODE_USE_FOUNDRY", &["AZURE_"], ".azure"),
+];
+
+pub fn held(
+    foreign: &Foreign,
+    settings: &Settings,
+    places: &Places,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Result<Held, Refusal> {
+    // Nobody can be let into a folder that is not there.
+    std::fs::create_dir_all(&places.config_dir)
+        .map_err(|error| Refusal::new(format!("Error: {} cannot be made: {error}.", places.config_dir.display())))?;
+    let mut said = Vec::new();
+    let work = sandbox(foreign, foreign.level, settings, places, environment, &mut said)?;
+    let look = sandbox(foreign, Level::ReadOnly, settings, places, environment, &mut said)?;
+    for line in said {
+        if !warnings.contains(&line) {
+            warnings.push(line);
+        }
+    }
+    let mut sets: Env = Vec::new();
+    let mut state = None;
+    if get(foreign.env, "CLAUDE_CODE_TMPDIR").is_none() {
+        // Its temporary files are in `/tmp` whatever TMPDIR says.
+        sets.push(("CLAUDE_CODE_TMPDIR".into(), temp_dir().into()));
+    }
+    // As root it works on its own only where it is told of a sandbox.
+    sets.push(("IS_SANDBOX".into(), "1".into()));
+    // Where paths are judged by name its state can stay where it is.
+    if !places.config_dir_is_custom && !cfg!(target_os = "macos") {
+        sets.push(("CLAUDE_CONFIG_DIR".into(), places.config_dir.clone().into()));
+        state = Some(State { from: places.global_file(), to: places.config_dir.join(".claude.json") });
+    }
+    if matches!(work.rules().network, Network::Only(_)) && api_hosts(foreign.env).iter().any(|host| is_here(host)) {
+        // This machine's loopback is on the other side of the proxy.
+        sets.extend(["NO_PROXY", "no_proxy"].map(|name| (name.into(), "".into())));
+    }
+    Ok(Held { work, look, keeps: keeps(foreign), sets, state })
+}
+
+fn sandbox(
+    foreign: &Foreign,
+    level: Level,
+    settings: &Settings,
+    places: &Places,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Result<Arc<Sandbox>, Refusal> {
+    let block = &super::block(settings);
+    let wish = super::Wish::Flag(level);
+    let network = network(block, super::lists_only(wish, settings), &api_hosts(foreign.env), warnings);
+    let mut request = request(level, network, block, places, &[], environment, warnings);
+    let clouds = CLOUDS.iter().filter(|(switch, ..)| is_set(foreign.env, switch));
+    request.whole = Some(Whole { keeps: clouds.map(|(.., folder)| PathBuf::from(folder)).collect() });
+    let confined = built(&request, block, wish, warnings)?;
+    let confined = confined.ok_or_else(|| Refusal::new("Error: no sandbox can be made here."))?;
+    if confined.sandbox.rules().network == Network::Off {
+        return Err(Refusal::new(format!(
+            "Error: {} could not reach its model: this machine cannot hold a list of hosts (sandbox.network), only \
+             cut the network. Use --backend builtin, or take the list away.",
+            foreign.name
+        )));
+    }
+    Ok(confined.sandbox)
+}
+
+fn keeps(foreign: &Foreign) -> Vec<String> {
+    let clouds = CLOUDS.iter().filter(|(switch, ..)| is_set(foreign.env, switch));
+    let names = OWN_VARIABLES.iter().chain(clouds.flat_map(|(_, names, _)| *names)).map(|name| (*name).to_owned());
+    names.chain(foreign.keeps.iter().cloned()).collect()
+}
+
+fn get<'a>(env: &'a Env, name: &str) -> Option<&'a str> {
+    let value = env.iter().find(|(known, _)| known == OsStr::new(name))?.1.to_str()?;
+    (!value.is_empty()).then_some(value)
+}
+
+fn is_set(env: &Env, name: &str) -> bool {
+    get(env, name).is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "0" | "false" | "no" | "off"))
+}
+
+fn api_hosts(env: &Env) -> Vec<String> {
+    match get(env, "ANTHROPIC_BASE_URL") {
+        Some(address) => vec![host_of(address).to_owned()],
+        None => API_HOSTS.map(str::to_owned).to_vec(),
+    }
+}
+
+/// The host of a web address; of anything else something that is no host, and matches none.
+fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = &rest[..rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len())];
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host.find(']') {
+        Some(end) => &host[..=end],
+        None => host.split(':').next().unwrap_or(host),
+    }
+}
+
+/// Whether it is a name or an address of this machine.
+fn is_here(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proc::sandbox::Hosts;
+
+    fn env(pairs: &[(&str, &str)]) -> Env {
+        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+    }
+
+    #[test]
+    fn its_model_can_be_reached_and_nothing_else_by_its_address() {
+        for (address, host) in [
+            ("https://api.example.com/v1", "api.example.com"),
+            ("http://127.0.0.1:8080", "127.0.0.1"),
+            ("http://[::1]:80/x", "[::1]"),
+            ("https://me:secret@host.test:1/@evil.test", "host.test"),
+            ("https://host.test\\@evil.test", "host.test"),
+            ("host.test", "host.test"),
+        ] {
+            assert_eq!(api_hosts(&env(&[("ANTHROPIC_BASE_URL", address)])), [host]);
+        }
+        assert_eq!(api_hosts(&env(&[("ANTHROPIC_BASE_URL", "")])), API_HOSTS);
+        let (hosts, wrong) = Hosts::new(&API_HOSTS.map(str::to_owned), &[]);
+        assert!(wrong.is_empty() && hosts.allows(API_HOSTS[0]));
+        assert!(is_here("127.0.0.1") && is_here("[::1]") && is_here("localhost") && !is_here("api.anthropic.com"));
+    }
+
+    #[test]
+    fn it_keeps_its_own_variables_and_those_of_its_cloud() {
+        let with = |pairs: &[(&str, &str)], keeps: &[String]| {
+            super::keeps(&Foreign { name: "a", level: Level::Workspace, env: &env(pairs), keeps }).join(" ")
+        };
+        assert_eq!(with(&[("CLAUDE_CODE_USE_BEDROCK", "0")], &[]), "ANTHROPIC_ CLAUDE_");
+        assert_eq!(with(&[("CLAUDE_CODE_USE_BEDROCK", "1")], &[]), "ANTHROPIC_ CLAUDE_ AWS_");
+        assert_eq!(with(&[], &["OTHER_KEY".into()]), "ANTHROPIC_ CLAUDE_ OTHER_KEY");
+    }
+}
