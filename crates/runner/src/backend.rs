@@ -87,11 +87,6 @@ fn talks(format: OutputFormat, transport: Transport) -> bool {
     format == OutputFormat::StreamJson && transport == Transport::Pipe
 }
 
-/// How a prompt reaches the agent where it is an argument: itself, or the file it was written to.
-pub(crate) fn needs_file(format: OutputFormat, transport: Transport, prompt: &str) -> bool {
-    !talks(format, transport) && prompt.chars().count() > ARGUMENT_MAX
-}
-
 /// What programs look for in a terminal's name: that it is a usual one.
 const TERM: &str = "xterm-256color";
 
@@ -99,6 +94,13 @@ impl Backend {
     /// Only our own agent knows our flags: built in, or under a name that links to it.
     pub fn is_ours(&self) -> bool {
         self.known == Known::Ours
+    }
+
+    /// Whether a prompt has to be written to a file: as an argument it may get lost, and other a `claude` than
+    /// ours is known for losing long input, too.
+    pub(crate) fn needs_file(&self, format: OutputFormat, transport: Transport, prompt: &str) -> bool {
+        let takes_all = talks(format, transport) && (self.name != CLAUDE || self.is_ours());
+        !takes_all && prompt.chars().count() > ARGUMENT_MAX
     }
 
     /// For an iteration. `prompt` is used where it has to be an argument.
