@@ -302,6 +302,8 @@ fn errors(event: &Value) -> String {
 }
 
 fn read_usage(value: &Value) -> Option<Tokens> {
+    // A list would be read as one, field by field.
+    value.as_object()?;
     let usage: wire::Usage = serde_json::from_value(value.clone()).ok()?;
     Some(Tokens::from(&usage))
 }

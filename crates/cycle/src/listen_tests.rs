@@ -113,6 +113,14 @@ fn messages_are_priced_by_their_model_until_the_agent_names_its_cost() {
 }
 
 #[test]
+fn usage_of_another_form_is_none() {
+    for usage in ["[1]", "7", "\"many\"", "{\"input_tokens\":-5}", "{\"input_tokens\":1e30}"] {
+        let line = format!(r#"{{"type":"result","is_error":false,"result":"x","usage":{usage}}}"#);
+        assert_eq!(hear(&[&line]).1.tokens, Tokens::default(), "{usage}");
+    }
+}
+
+#[test]
 fn partial_messages_stream_and_sub_agents_do_not_have_the_last_word() {
     let delta =
         r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"I lo"}}}"#;
