@@ -75,7 +75,7 @@ fn an_unknown_command_is_one_line_with_a_hint() {
         ("dmeo", "error: unknown command 'dmeo'. Did you mean 'demo'? 'ralph help' lists the commands."),
         ("doctr", "error: unknown command 'doctr'. Did you mean 'doctor'? 'ralph help' lists the commands."),
         ("zzzzzz", "error: unknown command 'zzzzzz'. 'ralph help' lists the commands."),
-        ("--nope", "error: unknown command '--nope'. 'ralph help' lists the commands."),
+        ("--nope", "error: unknown option '--nope'. See 'ralph 1 --help'."),
     ] {
         let outcome = run(&world, &[word]);
         assert_eq!((&*outcome.stderr, outcome.lines.len(), outcome.code), (line, 0, Some(1)), "{word}");

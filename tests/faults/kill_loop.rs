@@ -142,6 +142,10 @@ fn check(events: &[Value], kills: u64) {
     // A kill between the verdict and the exit leaves it to be said again, and it must be the same.
     let verdict = of("verdict").next_back().unwrap();
     assert!(of("verdict").all(|event| event["iterations"] == ITERATIONS && event["verdict"] == "limit"), "{verdict}");
-    let cost = verdict["cost_usd"].as_f64().unwrap();
+    let paid = |event: &Value| event["receipt"]["cost_usd"].as_f64().unwrap();
+    let cost: f64 = of("iteration_ended").filter(counts).map(paid).sum();
     assert!((cost - 0.01 * results as f64).abs() < 1e-6, "every result is paid once: {cost} for {results}");
+    // What was cut off counts for what was heard of it.
+    let (all, said) = (of("iteration_ended").map(paid).sum::<f64>(), verdict["cost_usd"].as_f64().unwrap());
+    assert!((all - said).abs() < 1e-6 && all - cost < 0.001 * kills as f64 + 1e-6, "{all} was paid, {said} is said");
 }

@@ -87,18 +87,23 @@ fn seed_001_a_named_claude_that_is_dumb_on_a_terminal_is_tried_on_pipes() {
 
 #[test]
 fn seed_001_a_prompt_of_more_than_7000_characters_goes_by_file() {
-    for (length, by_file) in [(8_000, true), (2_000, false)] {
+    for (length, by_file, named) in
+        [(8_000, true, true), (2_000, false, true), (8_000, true, false), (2_000, false, false)]
+    {
         let world = folder();
         std::fs::write(world.wd().join(".ralph/prompt.md"), "y".repeat(length)).unwrap();
-        let script =
-            format!("{ON_A_TERMINAL}for last; do :; done; printf '%s' \"$last\" > \"$HOME/last\"; result '{PROMISE}'");
-        let (outcome, _) = told(named_claude(&world, &script, &[]));
+        let script = format!(
+            "if [ -t 0 ]; then for last; do :; done; else read -r last; fi
+            printf '%s' \"$last\" > \"$HOME/last\"; result '{PROMISE}'"
+        );
+        let run = if named { named_claude(&world, &script, &[]) } else { with_claude(&world, &script, &[]) };
+        let (outcome, _) = told(run);
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
         let last = std::fs::read_to_string(world.home().join("last")).unwrap();
         assert_eq!(!last.contains("yyyy"), by_file, "{last}");
         if by_file {
-            let path = last.split_whitespace().find(|word| word.contains("prompt_1.md")).expect("a file");
-            assert!(std::fs::read_to_string(path).unwrap().contains(&"y".repeat(length)));
+            let word = last.split([' ', '"']).find(|word| word.contains("prompt_1.md")).expect("a file");
+            assert!(std::fs::read_to_string(word).unwrap().contains(&"y".repeat(length)));
         }
     }
 }

@@ -89,10 +89,10 @@ fn started(outcome: &Outcome) -> Value {
     outcome.events().into_iter().find(|event| event["type"] == "run_started").expect("a run")
 }
 
-/// Each transport, with the words that choose it: `claude` by its name gets a terminal, a path gets pipes.
+/// Each transport, with the words that choose it: a `claude` that is named gets a terminal, a path gets pipes.
 fn transports(world: &World) -> [(&'static str, Vec<String>); 2] {
     let path = world.home().join("bin/claude").display().to_string();
-    [("terminal", Vec::new()), ("pipe", vec!["--backend".into(), path])]
+    [("terminal", vec!["--backend".into(), "claude".into()]), ("pipe", vec!["--backend".into(), path])]
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub struct Listener {
     /// The model that was asked for: messages of some agents name none.
     model: String,
     heard: Heard,
+    /// The message that comes in pieces: whose it is, its id, its model.
+    begun: Option<(Option<String>, String, String)>,
     /// Lines that may turn out to be a plain answer.
     plain: String,
     streaming: bool,
@@ -41,7 +43,15 @@ impl Listener {
     pub fn new(iteration: u32) -> Self {
         let mut heard = Heard::default();
         heard.context_window = CONTEXT_WINDOW;
-        Self { iteration, price: unpriced, model: String::new(), heard, plain: String::new(), streaming: false }
+        Self {
+            iteration,
+            price: unpriced,
+            model: String::new(),
+            heard,
+            begun: None,
+            plain: String::new(),
+            streaming: false,
+        }
     }
 
     /// One that knows what messages cost before the agent says it.
@@ -133,7 +143,7 @@ impl Listener {
             "system" => self.system(event, events),
             "assistant" => self.assistant(event, parent, events),
             "user" => self.user(event, parent, events),
-            "stream_event" => events.extend(speak::partial(self.iteration, &event["event"], parent)),
+            "stream_event" => self.piece(&event["event"], parent, events),
             "result" => self.result(event, events),
             "rate_limit_event" => self.rate_limit(&event["rate_limit_info"]),
             "control_request" => events.extend(questions::permission(self.iteration, event)),
@@ -182,6 +192,28 @@ impl Listener {
             self.limited(limit_in(&self.heard.last_text), &self.heard.last_text.clone());
         }
         self.usage(message, parent, events);
+    }
+
+    fn piece(&mut self, event: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        events.extend(speak::partial(self.iteration, event, parent));
+        match event["type"].as_str() {
+            Some("message_start") => {
+                let message = &event["message"];
+                self.begun = Some((parent.map(str::to_owned), text_of(&message["id"]), text_of(&message["model"])));
+            }
+            // Blocks are told before all words of their message are counted; this is the whole count.
+            Some("message_delta") => self.whole_count(&event["usage"], parent, events),
+            _ => {}
+        }
+    }
+
+    fn whole_count(&mut self, usage: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        let begun = self.begun.clone().filter(|(of, ..)| of.as_deref() == parent);
+        if let (Some((_, id, model)), Some(usage)) = (begun, read_usage(usage)) {
+            let new = self.heard.count_message(Some(&id), usage);
+            self.estimate(Some(&model), new);
+            events.push(self.usage_so_far());
+        }
     }
 
     fn usage(&mut self, message: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
@@ -302,6 +334,8 @@ fn errors(event: &Value) -> String {
 }
 
 fn read_usage(value: &Value) -> Option<Tokens> {
+    // A list would be read as one, field by field.
+    value.as_object()?;
     let usage: wire::Usage = serde_json::from_value(value.clone()).ok()?;
     Some(Tokens::from(&usage))
 }

@@ -113,6 +113,29 @@ fn messages_are_priced_by_their_model_until_the_agent_names_its_cost() {
 }
 
 #[test]
+fn a_message_that_comes_in_pieces_is_counted_whole() {
+    let piece = |event: serde_json::Value| {
+        json!({"type": "stream_event", "event": event, "parent_tool_use_id": null}).to_string()
+    };
+    let start =
+        piece(json!({"type": "message_start", "message": {"id": "a", "model": "m", "usage": {"input_tokens": 9}}}));
+    let block = json!({"type": "assistant", "message": {"id": "a", "model": "m", "content": [], "usage": {"input_tokens": 9, "output_tokens": 1}}});
+    let end = piece(json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 500}}));
+    let (events, heard) = hear(&[&start, &block.to_string(), &end, &block.to_string()]);
+    assert_eq!(heard.tokens, Tokens { input: 9, output: 500, ..Tokens::default() });
+    assert_eq!(heard.context_tokens, 9, "what the request held");
+    assert!(matches!(events.last(), Some(EventKind::Usage(usage)) if usage.tokens.output == 500));
+}
+
+#[test]
+fn usage_of_another_form_is_none() {
+    for usage in ["[1]", "7", "\"many\"", "{\"input_tokens\":-5}", "{\"input_tokens\":1e30}"] {
+        let line = format!(r#"{{"type":"result","is_error":false,"result":"x","usage":{usage}}}"#);
+        assert_eq!(hear(&[&line]).1.tokens, Tokens::default(), "{usage}");
+    }
+}
+
+#[test]
 fn partial_messages_stream_and_sub_agents_do_not_have_the_last_word() {
     let delta =
         r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"I lo"}}}"#;

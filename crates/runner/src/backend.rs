@@ -34,16 +34,13 @@ pub enum BackendError {
 
 /// `auto` takes `claude` on PATH first and the built-in agent where there is none.
 pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
-    let known = |program: &Path, else_known| {
-        let ours = is_us(program, exe) && program.file_name() == Some(OsStr::new(CLAUDE));
-        if ours { Known::Ours } else { else_known }
-    };
-    let other = |name: &str, program: PathBuf, else_known| {
-        let known = known(&program, else_known);
+    let other = |name: &str, program: PathBuf, known| {
+        let ours = is_us(&program, exe) && program.file_name() == Some(OsStr::new(CLAUDE));
+        let known = if ours { Known::Ours } else { known };
         Backend { name: name.into(), program, leading: Vec::new(), known }
     };
     let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned(), Known::Ours) };
-    let claude = |else_known| Some(other(CLAUDE, on_path(CLAUDE, path)?, else_known));
+    let claude = |known| Some(other(CLAUDE, on_path(CLAUDE, path)?, known));
     match wish {
         "auto" => Ok(claude(Known::Nothing).unwrap_or_else(builtin)),
         BUILTIN => Ok(builtin()),
@@ -90,11 +87,6 @@ fn talks(format: OutputFormat, transport: Transport) -> bool {
     format == OutputFormat::StreamJson && transport == Transport::Pipe
 }
 
-/// How a prompt reaches the agent where it is an argument: itself, or the file it was written to.
-pub(crate) fn needs_file(format: OutputFormat, transport: Transport, prompt: &str) -> bool {
-    !talks(format, transport) && prompt.chars().count() > ARGUMENT_MAX
-}
-
 /// What programs look for in a terminal's name: that it is a usual one.
 const TERM: &str = "xterm-256color";
 
@@ -102,6 +94,13 @@ impl Backend {
     /// Only our own agent knows our flags: built in, or under a name that links to it.
     pub fn is_ours(&self) -> bool {
         self.known == Known::Ours
+    }
+
+    /// Whether a prompt has to be written to a file: as an argument it may get lost, and other a `claude` than
+    /// ours is known for losing long input, too.
+    pub(crate) fn needs_file(&self, format: OutputFormat, transport: Transport, prompt: &str) -> bool {
+        let takes_all = talks(format, transport) && (self.name != CLAUDE || self.is_ours());
+        !takes_all && prompt.chars().count() > ARGUMENT_MAX
     }
 
     /// For an iteration. `prompt` is used where it has to be an argument.

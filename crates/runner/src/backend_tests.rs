@@ -78,7 +78,23 @@ fn an_argument_prompt_comes_last_and_long_ones_go_by_file() {
         (OutputFormat::StreamJson, Transport::Terminal, 7_000, false),
         (OutputFormat::StreamJson, Transport::Pipe, 70_000, false),
     ] {
-        assert_eq!(needs_file(format, transport, &"ü".repeat(length)), filed, "{format:?} {transport:?} {length}");
+        let needs = builtin().needs_file(format, transport, &"ü".repeat(length));
+        assert_eq!(needs, filed, "{format:?} {transport:?} {length}");
+    }
+}
+
+#[test]
+fn seed_001_long_input_goes_by_file_to_another_claude() {
+    let long = "y".repeat(7_001);
+    for (name, known, filed) in [
+        (CLAUDE, Known::Nothing, true),
+        (CLAUDE, Known::WantsTerminal, true),
+        (CLAUDE, Known::Ours, false),
+        ("./agent", Known::Nothing, false),
+    ] {
+        let backend = Backend { name: name.into(), known, ..builtin() };
+        let needs = |prompt: &str| backend.needs_file(OutputFormat::StreamJson, Transport::Pipe, prompt);
+        assert_eq!((needs(&long), needs(&long[1..])), (filed, false), "{name} {known:?}");
     }
 }
 

@@ -42,6 +42,7 @@ pub struct Settings {
     pub sandbox: SandboxWish,
     pub tools: Option<String>,
     /// Credentials in the environment that an agent of somebody else's needs itself.
+    #[serde(deserialize_with = "one_or_more")]
     pub keep_env: Vec<String>,
     #[serde(deserialize_with = "one_or_more")]
     pub check: Vec<String>,
@@ -340,14 +341,14 @@ fn a_span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
 
 fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a command, or a list of them")]
-    enum Commands {
+    #[serde(untagged, expecting = "expected a text, or a list of them")]
+    enum Texts {
         One(String),
         More(Vec<String>),
     }
-    Ok(match Commands::deserialize(from)? {
-        Commands::One(command) => vec![command],
-        Commands::More(commands) => commands,
+    Ok(match Texts::deserialize(from)? {
+        Texts::One(text) => vec![text],
+        Texts::More(texts) => texts,
     })
 }
 
@@ -380,7 +381,7 @@ mod tests {
             ("mx = 5", "", "config.toml: unknown key 'mx'"),
             ("max = \"x\"", "", "config.toml: invalid type: string \"x\", expected u32, in `max`"),
             ("max = 3\n[check\n", "", "config.toml: line 2: unclosed table"),
-            ("check = 5", "", "config.toml: expected a command, or a list of them"),
+            ("check = 5", "", "config.toml: expected a text, or a list of them"),
             ("max = -1", "", "config.toml"),
             ("duration = \"soon\"", "", "is no span of time"),
             ("", "reasoning = \"much\"", "unknown variant `much`"),

@@ -43,7 +43,7 @@ impl Footing {
         match (known, before) {
             _ if terminal => Self::Settled(Transport::Terminal),
             (Known::Ours, _) => Self::Settled(Transport::Pipe),
-            (_, Some(found)) => Self::Second(found),
+            (_, Some(found)) => Self::Settled(found),
             (Known::Nothing, None) => Self::First(Transport::Pipe),
             (Known::WantsTerminal, None) => Self::First(Transport::Terminal),
         }
@@ -164,9 +164,9 @@ mod tests {
             (Known::Ours, false, Some(Terminal), Settled(Pipe)),
             (Known::Nothing, false, None, First(Pipe)),
             (Known::Nothing, true, Some(Pipe), Settled(Terminal)),
-            (Known::Nothing, false, Some(Terminal), Second(Terminal)),
+            (Known::Nothing, false, Some(Terminal), Settled(Terminal)),
             (Known::WantsTerminal, false, None, First(Terminal)),
-            (Known::WantsTerminal, false, Some(Pipe), Second(Pipe)),
+            (Known::WantsTerminal, false, Some(Pipe), Settled(Pipe)),
         ] {
             assert_eq!(Footing::new(known, terminal, before), footing, "{known:?} {terminal} {before:?}");
         }

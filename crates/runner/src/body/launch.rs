@@ -5,13 +5,13 @@ use super::work::{Doing, Work, not_started};
 use super::{AgentEnd, Body, EventKind, Input, Running, Start, prompt};
 use crate::OutputFormat;
 use crate::agent::Bounds;
-use crate::backend::{Call, needs_file};
+use crate::backend::Call;
 use crate::transport::{Attempt, Footing, Transport};
 use proc::sandbox::Sandbox;
 use std::time::Duration;
 
 /// Agents that answer in events say which session they are in long before this.
-const FIRST_WORD: Duration = Duration::from_secs(20);
+const FIRST_WORD: Duration = Duration::from_secs(10);
 
 /// A prompt in a file: what is said instead of it.
 fn by_file(path: &std::path::Path) -> String {
@@ -55,11 +55,10 @@ impl Body<'_> {
 
     fn launch(&self, start: &Start, text: &str, transport: Transport) -> Result<Running, String> {
         let settings = &self.job.settings;
-        let filed = needs_file(settings.output_format, transport, text);
+        let filed = self.job.backend.needs_file(settings.output_format, transport, text);
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
         let call = self.job.backend.call(settings, transport, start, &text, &self.job.auth, &self.env);
-        let sandbox = self.job.held.as_ref().map(|held| &*held.work);
-        self.run_call(call, &text, self.first_word(), sandbox)
+        self.run_call(call, &text, self.first_word(), self.job.held.as_ref().map(|held| &*held.work))
     }
 
     /// How long its first word is waited for, where it would come at once and there is another way.
@@ -74,7 +73,7 @@ impl Body<'_> {
         through: u32,
         transport: Transport,
     ) -> Result<Running, String> {
-        let filed = needs_file(OutputFormat::StreamJson, transport, prompt);
+        let filed = self.job.backend.needs_file(OutputFormat::StreamJson, transport, prompt);
         let text = if filed { self.file(&format!("summary_{through}.md"), prompt)? } else { prompt.to_owned() };
         let call = self.job.backend.summary_call(transport, &text, &self.job.auth, &self.env);
         self.run_call(call, &text, None, self.job.held.as_ref().map(|held| &*held.look))
