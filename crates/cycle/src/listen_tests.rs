@@ -114,9 +114,7 @@ fn messages_are_priced_by_their_model_until_the_agent_names_its_cost() {
 
 #[test]
 fn a_message_that_comes_in_pieces_is_counted_whole() {
-    let piece = |event: serde_json::Value| {
-        json!({"type": "stream_event", "event": event, "parent_tool_use_id": null}).to_string()
-    };
+    let piece = |event: Value| json!({"type": "stream_event", "event": event, "parent_tool_use_id": null}).to_string();
     let start =
         piece(json!({"type": "message_start", "message": {"id": "a", "model": "m", "usage": {"input_tokens": 9}}}));
     let block = json!({"type": "assistant", "message": {"id": "a", "model": "m", "content": [], "usage": {"input_tokens": 9, "output_tokens": 1}}});

@@ -49,9 +49,12 @@ pub fn show(words: &[String], environment: &Environment) -> ExitCode {
             let mut sink = PlainSink::new(super::loop_run::Stdout);
             for (iteration, receipt) in info.receipts {
                 let summary = receipt.summary.lines().next().unwrap_or_default().to_owned();
+                // An error that ended the iteration is told with it.
+                let told = receipt.blocking.as_ref().is_some_and(|blocking| blocking.contains(&summary));
+                let summary = Some(summary).filter(|_| !told);
                 let evidence = receipt.evidence.clone();
                 sink.event(&cycle::EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }.at(0));
-                for detail in std::iter::once(summary).chain(evidence).filter(|detail| !detail.is_empty()) {
+                for detail in summary.into_iter().chain(evidence).filter(|detail| !detail.is_empty()) {
                     say::out(&format!("  {}\n", cycle::clean::line(&detail)));
                 }
             }
