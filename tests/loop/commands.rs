@@ -175,7 +175,7 @@ fn runs_are_listed_and_shown_like_this() {
     let (listed, _) = told(ralph(&world, &["runs"]));
     let listed = masked(&listed.lines, &first);
     let (newest, oldest) = listed.split_once('\n').unwrap();
-    assert!(newest.contains(" failed          1 iterations  $    0.00  Build it"), "{listed}");
+    assert!(newest.contains(" failed          1 iteration   $    0.00  Build it"), "{listed}");
     assert_eq!(oldest, "RUN done            3 iterations  $    0.02  Build it");
     let (unknown, _) = told(ralph(&world, &["show", "1999"]));
     assert_eq!(

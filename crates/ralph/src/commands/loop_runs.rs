@@ -37,7 +37,8 @@ fn line(info: &RunInfo, owner: Option<&str>) -> String {
     let title = info.start.as_ref().map_or("", |start| start.title.as_str());
     let (iterations, usd) = (info.memory.iterations, info.memory.spent.usd);
     let title = cycle::clean::line(title);
-    format!("{:<20} {verdict:<12} {iterations:>4} iterations  ${usd:>8.2}  {title}{by}\n", info.id)
+    let unit = if iterations == 1 { "iteration" } else { "iterations" };
+    format!("{:<20} {verdict:<12} {iterations:>4} {unit:<10}  ${usd:>8.2}  {title}{by}\n", info.id)
 }
 
 pub fn show(words: &[String], environment: &Environment) -> ExitCode {
