@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn numbers_stay_what_they_were() {
         for number in ["4.444444444444445e+44", "0.1", "1.7976931348623157e+308", "5e-324", "9007199254740993"] {
-            let value: serde_json::Value = serde_json::from_str(number).unwrap();
+            let value: Value = serde_json::from_str(number).unwrap();
             assert_eq!(value.to_string(), number);
         }
     }
