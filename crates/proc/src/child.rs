@@ -91,7 +91,8 @@ impl Child {
         let killed = self.kill();
         // Stuck in the kernel: `collect` then reports what we sent, and the process is reaped later.
         let _ = timeout(KILLED_WAIT, self.ended()).await;
-        killed::gone(killed).await;
+        // Those asked too: one whose parent went first is not found among the family any more.
+        killed::gone(asked.into_iter().chain(killed).collect()).await;
         self.collect()
     }
 
