@@ -60,7 +60,7 @@ fn files_come_out_as_they_went_in() {
         Packed::new("kit/long", &long),
         Packed::new("kit/empty", b""),
     ]);
-    for archive in [archive.clone(), [&archive[..], b""].concat()] {
+    for archive in [archive.clone(), [&archive[..], b"a comment behind its end"].concat()] {
         let files = read(&archive).unwrap();
         let told: Vec<(&str, usize, bool)> =
             files.iter().map(|file| (file.path.to_str().unwrap(), file.content.len(), file.is_program)).collect();

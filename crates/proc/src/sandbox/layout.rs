@@ -236,10 +236,10 @@ fn tidy(paths: &mut Vec<PathBuf>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn request(root: &Path) -> Request {
+    pub(in crate::sandbox) fn request(root: &Path) -> Request {
         Request {
             level: Level::Workspace,
             roots: vec![root.join("w")],

@@ -130,23 +130,11 @@ fn small_text(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::{Level, Network};
+    use crate::sandbox::{Level, layout};
 
     fn request(root: &Path) -> Request {
-        Request {
-            level: Level::Workspace,
-            roots: vec![root.join("w")],
-            home: Some(root.join("h")),
-            config_dir: root.join("h/.claude"),
-            temp: Vec::new(),
-            allow_write: Vec::new(),
-            deny_write: Vec::new(),
-            deny_read: Vec::new(),
-            allow_read: Vec::new(),
-            network: Network::Open,
-            unix_sockets: false,
-            whole: Some(Whole { keeps: vec![".aws".into()] }),
-        }
+        let whole = Some(Whole { keeps: vec![".aws".into()] });
+        Request { temp: Vec::new(), whole, ..layout::tests::request(root) }
     }
 
     fn scratch() -> (tempfile::TempDir, PathBuf) {
