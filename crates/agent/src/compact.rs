@@ -20,9 +20,6 @@ const HEADROOM_TOKENS: u64 = 33_000;
 /// to less and less: the last makes a thousand messages fit any window.
 const TEXT_MAX: [usize; 4] = [usize::MAX, 20_000, 2_000, 200];
 
-/// Characters of a token, roughly.
-const CHARS_PER_TOKEN: usize = 4;
-
 pub async fn if_needed(shared: &Shared, lane: &mut Lane) -> Result<(), End> {
     let own = model::info(&shared.model(&lane.role)).context_window;
     let window = shared.options.asking.window.map_or(own, |most| most.min(own));
@@ -85,7 +82,7 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str, wi
 /// Roughly what the next question will take: nobody has counted it yet.
 fn size(shared: &Shared, summary: &str) -> u64 {
     let chars = shared.live.system_chars.get() + shared.live.tools_chars.get() + summary.len();
-    (chars / CHARS_PER_TOKEN) as u64
+    (chars / crate::control::CHARS_PER_TOKEN) as u64
 }
 
 async fn summarise(shared: &Shared, lane: &Lane, wish: Option<&str>) -> Result<String, End> {

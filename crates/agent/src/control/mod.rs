@@ -18,6 +18,7 @@ pub use flags::{CHANGEABLE, apply as apply_settings};
 pub use link::{Link, LinkError};
 pub use requests::{change_mode, handle};
 pub use switch::switch_model;
+pub use usage::CHARS_PER_TOKEN;
 
 use crate::shared::Shared;
 use serde_json::json;

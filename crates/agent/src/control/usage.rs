@@ -4,7 +4,7 @@ use crate::shared::Shared;
 use serde_json::{Value, json};
 
 /// Characters of a token, roughly: for the parts whose size nobody has counted for us.
-const CHARS_PER_TOKEN: usize = 4;
+pub const CHARS_PER_TOKEN: usize = 4;
 
 pub fn context(shared: &Shared) -> Value {
     let model = shared.live.model.borrow().clone();
