@@ -5,6 +5,7 @@
 
 mod argv;
 mod files;
+mod folders;
 mod git;
 mod kit;
 #[path = "loop.rs"]

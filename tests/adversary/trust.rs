@@ -35,11 +35,11 @@ fn t19_an_untrusted_folder_redirects_nothing() {
         "SHELL": "$WD/bin/sh", "HOME": "$WD", "XDG_CONFIG_HOME": "$WD", "CLAUDE_CONFIG_DIR": "$WD",
         "CLAUDE_CODE_SHELL": "$WD/bin/sh", "NODE_OPTIONS": "--require=$WD/x.js", "GIT_SSH_COMMAND": "evil",
         "TAR_OPTIONS": "--checkpoint-action=exec=evil", "RIPGREP_CONFIG_PATH": "$WD/rc", "GIT_PAGER": "evil",
-        "OPENSSL_CONF": "$WD/x", "PYTHONSTARTUP": "$WD/x", "MANPAGER": "evil", "HARMLESS": "kept"
+        "OPENSSL_CONF": "$WD/x", "PYTHONSTARTUP": "$WD/x", "MANPAGER": "evil", "VARIABLE_OF_NEXT_YEAR": "evil", "NO_COLOR": "kept"
     });
     let rc = "touch $HOME/ran\n";
     let more = [("bin/sh", "#!/bin/sh\ntouch $HOME/ran\n"), ("rc", rc)];
-    let shown = "env | grep -E '^(PATH|HOME|SHELL|LD_|BASH_ENV|ENV|XDG_|CLAUDE_CONFIG|NODE_|GIT_|TAR_|RIPGREP|OPENSSL|PYTHON|MANPAGER|HARMLESS|HTTP_PROXY|http_proxy)' | grep -E '$WD|evil|planted|HARMLESS' ";
+    let shown = "env | grep -E '^(PATH|HOME|SHELL|LD_|BASH_ENV|ENV|XDG_|CLAUDE_CONFIG|NODE_|GIT_|TAR_|RIPGREP|OPENSSL|PYTHON|MANPAGER|VARIABLE|NO_COLOR|HTTP_PROXY|http_proxy)' | grep -E '$WD|evil|planted|NO_COLOR' ";
     let world = folder(&json!({"env": env}), &more, json!([bash(shown), say("done")]));
     let outcome = finish(stream(&world).args(["--allowedTools", "Bash"]).close());
     let result = outcome.result().unwrap();
@@ -49,7 +49,7 @@ fn t19_an_untrusted_folder_redirects_nothing() {
     assert!(!format!("{sent:?}").contains("planted"), "{sent:?}");
     let messages = world.mock().requests()[1].body["messages"].clone();
     let told = messages.as_array().unwrap().last().unwrap()["content"][0]["content"].to_string();
-    assert_eq!(told, "\"HARMLESS=kept\"");
+    assert_eq!(told, "\"NO_COLOR=kept\"");
     assert!(!world.home().join("ran").exists());
     assert_eq!(warnings(&outcome.stderr).len(), 1, "{}", outcome.stderr);
 }

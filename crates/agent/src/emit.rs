@@ -6,6 +6,7 @@
 use crate::OutputFormat;
 use crate::front::{PIPE_BUF, Writer};
 use crate::ids::Ids;
+use crate::secrets::Secrets;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::Write as _;
@@ -26,6 +27,8 @@ pub struct Emitter {
     last_result: RefCell<Option<Vec<u8>>>,
     /// Every event, whatever the format. A log that cannot be written is given up silently.
     debug: RefCell<Option<File>>,
+    /// Not shown in it.
+    secrets: Secrets,
 }
 
 impl Emitter {
@@ -40,6 +43,7 @@ impl Emitter {
             together: RefCell::default(),
             last_result: RefCell::default(),
             debug: RefCell::default(),
+            secrets: Secrets::default(),
         }
     }
 
@@ -51,9 +55,16 @@ impl Emitter {
         self
     }
 
+    /// The log shows none of these.
+    pub fn hiding(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
+    }
+
     fn log(&self, line: &[u8]) {
         let mut debug = self.debug.borrow_mut();
-        if debug.as_mut().is_some_and(|file| file.write_all(line).is_err()) {
+        let Some(file) = debug.as_mut() else { return };
+        let line = self.secrets.hide_text(&String::from_utf8_lossy(line));
+        if file.write_all(line.as_bytes()).is_err() {
             *debug = None;
         }
     }
@@ -145,6 +156,7 @@ impl Emitter {
     pub async fn result(&self, outcome: Outcome) {
         if self.format == OutputFormat::Text {
             let text = outcome.result.clone().unwrap_or_else(|| outcome.errors.clone().unwrap_or_default().join("\n"));
+            let text = if self.writer.is_terminal() { wire::clean::block(&text) } else { text.into() };
             self.writer.line(format!("{text}\n").into_bytes()).await;
             return;
         }

@@ -9,6 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::rc::Rc;
 use tools::{Content, Outcome};
 
 /// Shorter values are no real credentials, and would be found in ordinary text.
@@ -21,11 +22,13 @@ const VARIABLES: [&str; 4] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAU
 /// Headers of the user's own whose names say that their values are credentials.
 const TELLING_NAMES: [&str; 5] = ["auth", "key", "token", "secret", "cookie"];
 
-pub struct Secrets(RefCell<Vec<String>>);
+/// Clones share what is learned later.
+#[derive(Clone, Default)]
+pub struct Secrets(Rc<RefCell<Vec<String>>>);
 
 impl Secrets {
     pub fn of(options: &Options) -> Self {
-        let secrets = Self(RefCell::default());
+        let secrets = Self::default();
         let from_env = options.env.iter().filter(|(name, _)| VARIABLES.iter().any(|known| name == known));
         secrets.learn(from_env.filter_map(|(_, value)| value.to_str()));
         for (name, value) in &options.access.client.custom_headers {
@@ -78,6 +81,13 @@ impl Secrets {
     pub fn hide_value(&self, mut value: Value) -> Value {
         self.hide_in_value(&mut value);
         value
+    }
+
+    /// A text without them.
+    pub fn hide_text(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        self.hide_in(&mut text);
+        text
     }
 
     fn hide_in(&self, text: &mut String) {
@@ -164,7 +174,7 @@ mod tests {
 
     #[test]
     fn no_part_of_an_outcome_shows_them() {
-        let secrets = Secrets(RefCell::default());
+        let secrets = Secrets::default();
         secrets.learn(["sk-ant-very-secret", "short"]);
         let hidden = secrets.hide(Outcome::text("KEY=sk-ant-very-secret\n", json!({"stdout": ["sk-ant-very-secret"]})));
         assert!(!format!("{hidden:?}").contains("very-secret"));
@@ -175,7 +185,7 @@ mod tests {
     fn in_a_file_only_they_change_and_links_are_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let [output, link, twin] = ["output", "link", "twin"].map(|name| folder.path().join(name));
-        let secrets = Secrets(RefCell::default());
+        let secrets = Secrets::default();
         secrets.learn(["sk-ant-very-secret"]);
         // One at the start, one across the border of two chunks, one at the end.
         let mut text = format!("sk-ant-very-secret{}", "x".repeat(CHUNK - 24));

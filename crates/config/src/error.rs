@@ -1,6 +1,6 @@
 //! What can go wrong, each with the file it happened to and what to do next.
 //!
-//! Absent: a broken user, project or local settings file. That is a warning, not an error; the run goes on.
+//! A settings file that exists and cannot be understood is an error, whoever wrote it: a denial in it would be lost.
 
 use std::path::PathBuf;
 
@@ -14,6 +14,12 @@ pub enum ConfigError {
     FlagJson(String),
     #[error("--managed-settings is not a JSON object: {0}")]
     ManagedFlag(String),
+    /// Denials in a file that cannot be read must not silently stop applying. The reason names the line.
+    #[error("settings {file}: {reason}; repair the file or remove it")]
+    Settings { file: PathBuf, reason: String },
+    /// The same of `--settings` and `--managed-settings`.
+    #[error("{flag}: {reason}")]
+    SettingsFlag { flag: &'static str, reason: String },
     /// Policy that cannot be read must not silently stop applying.
     #[error("managed settings {file}: {reason}; ask the administrator to repair the file")]
     Managed { file: PathBuf, reason: String },

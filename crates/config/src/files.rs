@@ -25,7 +25,7 @@ pub(crate) enum ReadFailure {
     NotText,
 }
 
-fn is_missing(error: &io::Error) -> bool {
+pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 

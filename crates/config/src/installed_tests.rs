@@ -26,6 +26,7 @@ fn enabled(bed: &Bed) -> (Vec<PathBuf>, Vec<&'static str>) {
 #[test]
 fn a_plugin_is_installed_switched_and_forgotten() {
     let bed = Bed::new();
+    bed.trust("work");
     market(&bed);
     let (known, source) = known_marketplaces(&bed.places).remove(0);
     assert_eq!((known.name.as_str(), source), ("m", Source::Folder(bed.path("market"))));
@@ -49,6 +50,7 @@ fn a_plugin_is_installed_switched_and_forgotten() {
 #[test]
 fn what_is_switched_on_and_not_there_is_told() {
     let bed = Bed::new();
+    bed.trust("work");
     bed.file("work/.claude/settings.json", r#"{"enabledPlugins":{"ghost@m":true,"off@m":false,"odd@m":"yes"}}"#);
     assert_eq!(enabled(&bed), (vec![], vec!["plugin-not-found"]));
 }

@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use crate::files::{self, ReadFailure};
 use crate::settings::{self, Settings};
 use crate::text::one_line;
-use crate::{ConfigError, Places, SourceKind, Sources, screen, trust};
+use crate::{ConfigError, Places, SourceKind, Sources, Trust, json, screen, trust_state};
 
 /// The contract's limit for `--settings`; the other files get the same.
-const SETTINGS_MAX: u64 = 2 * 1024 * 1024;
+pub(crate) const SETTINGS_MAX: u64 = 2 * 1024 * 1024;
 /// Names listed in the warning about an untrusted folder before it says "and n more".
 const NAMES_SHOWN: usize = 6;
 /// Lists that a higher layer replaces instead of extending: order and completeness are their meaning.
@@ -43,8 +43,6 @@ pub struct Loaded {
     pub trusted: bool,
     /// One line each, naming the file and what to do.
     pub warnings: Vec<String>,
-    /// Files that were skipped and why.
-    pub broken: Vec<(PathBuf, String)>,
 }
 
 /// Values of settings can be secrets: only what is safe to log shows.
@@ -54,7 +52,6 @@ impl fmt::Debug for Loaded {
             .field("settings", &self.settings)
             .field("trusted", &self.trusted)
             .field("warnings", &self.warnings)
-            .field("broken", &self.broken)
             .finish()
     }
 }
@@ -85,21 +82,18 @@ pub fn load(
     managed_flag: Option<&str>,
     safe_mode: bool,
 ) -> Result<Loaded, ConfigError> {
-    let mut found = Vec::new();
-    let mut broken = Vec::new();
-    own_and_folder_layers(places, sources, &mut found, &mut broken);
+    let mut found = own_and_folder_layers(places, sources)?;
     found.extend(flag.map(|flag| flag_layer(places, flag)).transpose()?);
     found.extend(managed_flag.map(|json| managed_flag_layer(places, json)).transpose()?);
     found.extend(managed_layers(places)?);
 
-    let trusted = trust::standing(places).unwrap_or_else(|problem| {
-        broken.push(problem);
-        false
-    });
-    let mut warnings: Vec<String> = broken
-        .iter()
-        .map(|(file, reason)| one_line(&format!("{}: skipped, {reason}; repair it or remove it", file.display())))
-        .collect();
+    let trust = trust_state(places);
+    let trusted = trust.is_trusted();
+    let mut warnings = Vec::new();
+    // The user's state is no settings: without it the folder is not trusted, and nothing else is lost.
+    if let Trust::Unknown { file, reason } = &trust {
+        warnings.push(one_line(&format!("{}: skipped, {reason}; repair it or remove it", file.display())));
+    }
     warnings.extend(screen_folder(places, &mut found, trusted));
     if safe_mode {
         for layer in found.iter_mut().filter(|layer| layer.source != SourceKind::Managed) {
@@ -107,37 +101,38 @@ pub fn load(
         }
     }
     settle_hooks(&mut found);
-    let settings = settings::assemble(places, &found, merge_all(&found), &mut warnings)?;
-    Ok(Loaded { settings, trusted, warnings, broken })
+    let mut settings = settings::assemble(places, &found, merge_all(&found), &mut warnings)?;
+    settings.folder_is_trusted = trusted;
+    Ok(Loaded { settings, trusted, warnings })
 }
 
-fn own_and_folder_layers(
-    places: &Places,
-    sources: Sources,
-    found: &mut Vec<Layer>,
-    broken: &mut Vec<(PathBuf, String)>,
-) {
+fn own_and_folder_layers(places: &Places, sources: Sources) -> Result<Vec<Layer>, ConfigError> {
     let user = places.user_settings();
+    let mut found = Vec::new();
     let mut add = |source, file: PathBuf, anchor: &Path| match read_layer(&file) {
-        Ok(Some(value)) => found.push(Layer { source, file: Some(file), anchor: anchor.to_owned(), value }),
-        Ok(None) => {}
-        Err(reason) => broken.push((file, reason)),
+        Ok(Some(value)) => {
+            found.push(Layer { source, file: Some(file), anchor: anchor.to_owned(), value });
+            Ok(())
+        }
+        Ok(None) => Ok(()),
+        Err(reason) => Err(ConfigError::Settings { file, reason: one_line(&reason) }),
     };
     if sources.user {
-        add(SourceKind::User, user.clone(), &places.config_dir);
+        add(SourceKind::User, user.clone(), &places.config_dir)?;
     }
     let project = places.project_settings();
     // In the home folder both names are one file, and then it is the user's.
     if sources.project && !(sources.user && same_file(&project, &user)) {
-        add(SourceKind::Project, project, &places.cwd);
+        add(SourceKind::Project, project, &places.cwd)?;
     }
     if sources.local {
         let mut local = places.local_settings();
-        if !local.exists() {
+        if local.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
             local = places.project_dir().join(".claude/settings.local.json");
         }
-        add(SourceKind::Local, local, &places.cwd);
+        add(SourceKind::Local, local, &places.cwd)?;
     }
+    Ok(found)
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {
@@ -151,7 +146,12 @@ fn read_layer(file: &Path) -> Result<Option<Map<String, Value>>, String> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    serde_json::from_str(&text).map(Some).map_err(|error| format!("it is not a JSON object ({error})"))
+    json::object(&text).map(Some).map_err(|error| not_an_object(&error))
+}
+
+/// With the line, where the parser knows it.
+fn not_an_object(error: &serde_json::Error) -> String {
+    format!("it is not a JSON object ({error})")
 }
 
 fn flag_layer(places: &Places, flag: &FlagSettings) -> Result<Layer, ConfigError> {
@@ -171,17 +171,15 @@ fn flag_layer(places: &Places, flag: &FlagSettings) -> Result<Layer, ConfigError
             (Some(file.clone()), file.parent().unwrap_or(&places.cwd).to_owned(), text)
         }
     };
-    let value = serde_json::from_str(&text).map_err(|error| match &file {
-        Some(file) => {
-            ConfigError::FlagFile { file: file.clone(), reason: format!("it is not a JSON object ({error})") }
-        }
+    let value = json::object(&text).map_err(|error| match &file {
+        Some(file) => ConfigError::FlagFile { file: file.clone(), reason: not_an_object(&error) },
         None => ConfigError::FlagJson(error.to_string()),
     })?;
     Ok(Layer { source: SourceKind::Flag, file, anchor, value })
 }
 
-fn managed_flag_layer(places: &Places, json: &str) -> Result<Layer, ConfigError> {
-    let mut value = serde_json::from_str(json).map_err(|error| ConfigError::ManagedFlag(error.to_string()))?;
+fn managed_flag_layer(places: &Places, given: &str) -> Result<Layer, ConfigError> {
+    let mut value = json::object(given).map_err(|error| ConfigError::ManagedFlag(error.to_string()))?;
     screen::only_restrictive(&mut value);
     Ok(Layer { source: SourceKind::Managed, file: None, anchor: places.cwd.clone(), value })
 }
@@ -189,14 +187,18 @@ fn managed_flag_layer(places: &Places, json: &str) -> Result<Layer, ConfigError>
 /// The main file, then the drop-ins by name: a later one overrides.
 fn managed_layers(places: &Places) -> Result<Vec<Layer>, ConfigError> {
     let mut paths = vec![places.managed_dir.join("managed-settings.json")];
-    if let Ok(entries) = places.managed_dir.join("managed-settings.d").read_dir() {
-        let mut extra: Vec<PathBuf> = entries
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-            .collect();
-        extra.sort();
-        paths.append(&mut extra);
+    let drop_ins = places.managed_dir.join("managed-settings.d");
+    let fail = |error: std::io::Error| ConfigError::Managed { file: drop_ins.clone(), reason: error.to_string() };
+    match drop_ins.read_dir() {
+        Ok(entries) => {
+            let entries: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+            let is_json = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+            let mut extra: Vec<PathBuf> = entries.map_err(fail)?.into_iter().filter(is_json).collect();
+            extra.sort();
+            paths.append(&mut extra);
+        }
+        Err(error) if files::is_missing(&error) => {}
+        Err(error) => return Err(fail(error)),
     }
     let mut layers = Vec::new();
     for file in paths {

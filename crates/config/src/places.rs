@@ -118,7 +118,7 @@ impl Places {
 
 /// A linked worktree points into `<main>/.git/worktrees/<name>`. A repository can write any pointer it likes,
 /// so the claim counts only if the main checkout points back: else a clone could borrow another folder's trust.
-fn main_checkout(checkout: &Path) -> Option<PathBuf> {
+pub(crate) fn main_checkout(checkout: &Path) -> Option<PathBuf> {
     let pointer = checkout.join(".git");
     let line = files::read_text(&pointer, GIT_POINTER_MAX).ok()??;
     let git_dir = checkout.join(line.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;

@@ -1,10 +1,9 @@
-//! What a layer may say. A repository may deny; it never grants: from a folder the user has not trusted
-//! everything that widens access, redirects credentials or changes which programs run is taken out here,
-//! before any merging, so that no later code can trip over it.
+//! What a layer may say. A repository may deny; it never grants: of a folder the user has not trusted only what is
+//! listed here is kept, before any merging, so that no later code can trip over the rest.
 
 use serde_json::{Map, Value};
 
-use crate::redirects::redirects;
+use crate::folder_env;
 
 type Object = Map<String, Value>;
 
@@ -12,28 +11,45 @@ type Object = Map<String, Value>;
 const NEVER_FROM_A_FOLDER: [&str; 6] =
     ["apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "policyHelper"];
 
-/// Top-level keys that grant, weaken a guard of the user, replace a program or delete the user's data.
-const GRANTS: [&str; 17] = [
-    "dangerouslySkipPermissions",
-    "skipDangerousModePermissionPrompt",
-    "additionalDirectories",
-    "autoMode",
-    "useAutoModeDuringPlan",
-    "enableAllProjectMcpServers",
-    "enabledMcpjsonServers",
-    "disableAllHooks",
-    "allowedHttpHookUrls",
-    "httpHookAllowedEnvVars",
-    "skipWebFetchPreflight",
-    "processWrapper",
-    "defaultShell",
-    "statusLine",
-    "autoMemoryDirectory",
-    "plansDirectory",
-    "cleanupPeriodDays",
+/// What an untrusted folder may say, beside `permissions`, `sandbox`, `env` and `skillOverrides`, of which parts are kept.
+/// None of these reaches further, costs a guard of the user, starts a program or chooses where requests go. Hooks are
+/// kept, since they can refuse: they run without credentials and what they allow does not count (`agent::hooks`).
+const KEPT_UNTRUSTED: [&str; 29] = [
+    // What only takes away.
+    "blockedMarketplaces",
+    "deniedMcpServers",
+    "disableAutoMode",
+    "disableBundledSkills",
+    "disableClaudeAiConnectors",
+    "disableSideloadFlags",
+    "disableSkillShellExecution",
+    "disabledMcpjsonServers",
+    "hooks",
+    // How the model works and writes.
+    "agent",
+    "alwaysThinkingEnabled",
+    "autoCompactEnabled",
+    "autoCompactWindow",
+    "effortLevel",
+    "fallbackModel",
+    "language",
+    "model",
+    "outputStyle",
+    // What others read or show.
+    "$schema",
+    "attribution",
+    "companyAnnouncements",
+    "includeCoAuthoredBy",
+    "prefersReducedMotion",
+    "respectGitignore",
+    "showTurnDuration",
+    "spinnerTipsEnabled",
+    "spinnerVerbs",
+    "terminalProgressBarEnabled",
+    "theme",
 ];
 
-/// All that an untrusted folder may say about permissions; both only take away.
+/// All that an untrusted folder may say about permissions; each only takes away.
 const PERMISSIONS_THAT_DENY: [&str; 3] = ["deny", "ask", "disableBypassPermissionsMode"];
 
 /// Removes what this folder may not say; returns the names of what was removed, for one warning.
@@ -44,17 +60,43 @@ pub(crate) struct Screened {
 
 pub(crate) fn folder(settings: &mut Object, trusted: bool) -> Screened {
     let mut never = take(settings, &NEVER_FROM_A_FOLDER);
-    if take_env(settings, |name| name.eq_ignore_ascii_case("CLAUDE_CONFIG_DIR")).is_some() {
+    if take_env(settings, |name, _| name.eq_ignore_ascii_case("CLAUDE_CONFIG_DIR")).is_some() {
         never.push("env.CLAUDE_CONFIG_DIR".to_owned());
     }
     let mut untrusted = Vec::new();
     if !trusted {
         untrusted.extend(take_permissions(settings));
-        untrusted.extend(take(settings, &GRANTS));
-        untrusted.extend(take_env(settings, redirects).unwrap_or_default());
+        untrusted.extend(take_unlisted(settings));
+        let unlisted = |name: &str, value: &Value| match value {
+            Value::String(text) => !folder_env::may_set(name, text),
+            Value::Number(_) | Value::Bool(_) => !folder_env::may_set(name, &value.to_string()),
+            _ => true,
+        };
+        untrusted.extend(take_env(settings, unlisted).unwrap_or_default());
         untrusted.extend(take_sandbox(settings));
+        untrusted.extend(take_overrides(settings));
     }
     Screened { untrusted, never }
+}
+
+/// Everything that no list names: a key of next year is not known to be harmless.
+fn take_unlisted(settings: &mut Object) -> Vec<String> {
+    let partly = ["permissions", "sandbox", "env", "skillOverrides"];
+    let is_kept = |key: &&String| KEPT_UNTRUSTED.contains(&key.as_str()) || partly.contains(&key.as_str());
+    let unlisted: Vec<String> = settings.keys().filter(|key| !is_kept(key)).cloned().collect();
+    let names: Vec<&str> = unlisted.iter().map(String::as_str).collect();
+    take(settings, &names)
+}
+
+/// A skill may be switched off; anything else could switch on what the user has off.
+fn take_overrides(settings: &mut Object) -> Vec<String> {
+    let Some(written) = settings.shift_remove("skillOverrides") else { return Vec::new() };
+    let kept: Object = written.as_object().into_iter().flatten().filter(|(_, how)| **how == "off").map(pair).collect();
+    let lost = Some(&kept) != written.as_object() && says_something(&written);
+    if !kept.is_empty() {
+        settings.insert("skillOverrides".to_owned(), Value::Object(kept));
+    }
+    if lost { vec!["skillOverrides".to_owned()] } else { Vec::new() }
 }
 
 fn take(settings: &mut Object, keys: &[&str]) -> Vec<String> {
@@ -80,21 +122,26 @@ fn take_permissions(settings: &mut Object) -> Vec<String> {
 }
 
 /// `None` when nothing was taken out.
-fn take_env(settings: &mut Object, refuse: impl Fn(&str) -> bool) -> Option<Vec<String>> {
+fn take_env(settings: &mut Object, refuse: impl Fn(&str, &Value) -> bool) -> Option<Vec<String>> {
     let Some(Value::Object(env)) = settings.get_mut("env") else { return None };
-    let refused: Vec<String> = env.keys().filter(|name| refuse(name)).cloned().collect();
+    let refused: Vec<String> =
+        env.iter().filter(|(name, value)| refuse(name, value)).map(|(name, _)| name.clone()).collect();
     for name in &refused {
         env.shift_remove(name);
     }
     (!refused.is_empty()).then(|| refused.iter().map(|name| format!("env.{name}")).collect())
 }
 
-/// Keeps the parts of `sandbox` that only tighten it.
+/// Keeps the parts of `sandbox` that only tighten it. A sandbox that is switched on would allow every command without
+/// a question (`autoAllowBashIfSandboxed` is true unless somebody says otherwise), so with it goes that permission.
 fn take_sandbox(settings: &mut Object) -> Vec<String> {
     let Some(sandbox) = settings.shift_remove("sandbox") else { return Vec::new() };
     let kept = tightening(&sandbox);
     let lost = kept.as_ref() != sandbox.as_object() && says_something(&sandbox);
-    if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
+    if let Some(mut kept) = kept.filter(|kept| !kept.is_empty()) {
+        if kept.contains_key("enabled") {
+            kept.insert("autoAllowBashIfSandboxed".to_owned(), Value::Bool(false));
+        }
         settings.insert("sandbox".to_owned(), Value::Object(kept));
     }
     if lost { vec!["sandbox".to_owned()] } else { Vec::new() }
@@ -105,9 +152,8 @@ fn tightening(sandbox: &Value) -> Option<Object> {
     let mut kept = Object::new();
     for (key, value) in object {
         let value = match (key.as_str(), value) {
-            ("enabled" | "failIfUnavailable", Value::Bool(true)) | ("allowUnsandboxedCommands", Value::Bool(false)) => {
-                value.clone()
-            }
+            ("enabled" | "failIfUnavailable", Value::Bool(true))
+            | ("allowUnsandboxedCommands" | "autoAllowBashIfSandboxed", Value::Bool(false)) => value.clone(),
             ("filesystem", Value::Object(rules)) => only(rules, &["denyRead", "denyWrite"]),
             ("network", Value::Object(rules)) => only(rules, &["deniedDomains"]),
             _ => continue,

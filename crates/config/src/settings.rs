@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::layers::{Layer, merge_all};
+use crate::files;
+use crate::layers::{Layer, SETTINGS_MAX, merge_all};
 use crate::text::one_line;
 use crate::{ConfigError, Places, SourceKind, Sourced};
 
@@ -58,6 +59,8 @@ pub struct Settings {
     pub managed_claude_md: Option<String>,
     /// Never from the folder: the model may read what is there.
     pub auto_memory_directory: Option<PathBuf>,
+    /// Whether what the folder wrote may grant.
+    pub folder_is_trusted: bool,
 }
 
 /// Values can be secrets: names only.
@@ -160,9 +163,10 @@ fn permissions(places: &Places, layers: &[Layer], warnings: &mut Vec<String>) ->
     });
     for layer in layers.iter().rev() {
         let Some(section) = layer.value.get("permissions") else { continue };
-        let Value::Object(section) = section else {
-            malformed(layer, "permissions", "an object", warnings)?;
-            continue;
+        let section = match section {
+            Value::Object(section) => section,
+            Value::Null => continue,
+            _ => return Err(lost(layer, "permissions", "an object")),
         };
         let may_allow = !managed_rules_only || layer.source == SourceKind::Managed;
         for (key, list) in [("allow", &mut out.allow), ("ask", &mut out.ask), ("deny", &mut out.deny)] {
@@ -191,7 +195,8 @@ fn add_new<T: PartialEq>(list: &mut Vec<Sourced<T>>, more: impl Iterator<Item = 
     }
 }
 
-/// A list of rules. What is not a list of text is left out and told; a lone text still denies or asks.
+/// A list of rules. A lone text still denies or asks. What else is no list of text is left out and told where it would
+/// grant; where it would deny or ask, nothing starts.
 fn rules(
     layer: &Layer,
     key: &str,
@@ -199,17 +204,21 @@ fn rules(
     warnings: &mut Vec<String>,
 ) -> Result<Vec<String>, ConfigError> {
     let name = format!("permissions.{key}");
+    let restricts = matches!(key, "deny" | "ask");
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => {
             if items.iter().any(|item| !item.is_string()) {
+                if restricts {
+                    return Err(lost(layer, &name, "a list of text only"));
+                }
                 malformed(layer, &name, "a list of text only", warnings)?;
             }
             Ok(items.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         }
+        Some(other) if restricts && !other.is_string() => Err(lost(layer, &name, "a list")),
         Some(other) => {
             malformed(layer, &name, "a list", warnings)?;
-            let restricts = matches!(key, "deny" | "ask");
             Ok(other.as_str().filter(|_| restricts).map(str::to_owned).into_iter().collect())
         }
     }
@@ -235,6 +244,30 @@ fn disables_bypass(value: Option<&Value>) -> bool {
         None | Some(Value::Null | Value::Bool(false)) => false,
         Some(Value::String(word)) => !matches!(word.as_str(), "" | "enable"),
         Some(_) => true,
+    }
+}
+
+/// Denials that cannot be understood: nothing starts without them.
+fn lost(layer: &Layer, key: &str, expected: &str) -> ConfigError {
+    let reason = format!("`{key}` must be {expected}");
+    match (&layer.file, layer.source) {
+        (Some(file), SourceKind::Managed) => ConfigError::Managed { file: file.clone(), reason },
+        (Some(file), _) => {
+            let line = line_of(file, key.rsplit('.').next().unwrap_or(key));
+            ConfigError::Settings { file: file.clone(), reason: format!("{line}{reason}") }
+        }
+        (None, SourceKind::Managed) => ConfigError::SettingsFlag { flag: "--managed-settings", reason },
+        (None, _) => ConfigError::SettingsFlag { flag: "--settings", reason },
+    }
+}
+
+/// `line 3: `, where the text stands in the file; empty where it cannot be found.
+pub fn line_of(file: &Path, text: &str) -> String {
+    let wanted = Value::from(text).to_string();
+    let whole = files::read_text(file, SETTINGS_MAX).ok().flatten().unwrap_or_default();
+    match whole.lines().position(|line| line.contains(&wanted)) {
+        Some(before) => format!("line {}: ", before + 1),
+        None => String::new(),
     }
 }
 

@@ -1,8 +1,12 @@
-//! Which folders the user vouched for: `projects[<path>].hasTrustDialogAccepted` in the global file.
+//! Which folders the user trusts: `projects[<path>].hasTrustDialogAccepted` in the global file.
 //!
-//! Trust comes from the user's own file alone; nothing inside a folder can say that it is trusted.
+//! Trust comes from the user's own file alone; nothing inside a folder can say that it is trusted. A repository is
+//! known by its top folder and its first commit, so that another one in its place is not trusted. Both must match,
+//! and neither a repository below nor a folder below inherits it. At a start, no history is walked: the record names
+//! the commit, and it is enough that the repository has it. Records without a commit (from before, or of a repository
+//! that had none yet) count for their exact path until [`trust`] completes them, as every start of a loop does.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,13 +15,18 @@ use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::files::{self, FileLock, STATE_MAX};
-use crate::{ConfigError, Places};
+use crate::repository::{Top, git_dir};
+use crate::{ConfigError, Places, objects};
 
 const ACCEPTED: &str = "hasTrustDialogAccepted";
+/// Ours, beside the reference's word.
+const FIRST_COMMIT: &str = "ralphFirstCommit";
 /// Others hold this lock only while they rewrite one file.
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+/// Of a commit's name, as people read it.
+const SHORT_ID: usize = 10;
 
-/// The two words we need of a file that may hold megabytes.
+/// The words we need of a file that may hold megabytes.
 #[derive(Deserialize)]
 struct GlobalState {
     #[serde(default)]
@@ -28,38 +37,111 @@ struct GlobalState {
 struct ProjectState {
     #[serde(default, rename = "hasTrustDialogAccepted")]
     accepted: Option<Value>,
+    #[serde(default, rename = "ralphFirstCommit")]
+    first_commit: Option<Value>,
 }
 
-/// Whether the folder is trusted, or why the question has no answer (then it is not).
-pub(crate) fn standing(places: &Places) -> Result<bool, (PathBuf, String)> {
-    let file = places.global_file();
-    let fail = |reason: String| (file.clone(), reason);
-    let Some(text) = files::read_text(&file, STATE_MAX).map_err(|failure| fail(failure.to_string()))? else {
-        return Ok(false);
-    };
-    if text.trim().is_empty() {
-        return Ok(false);
+/// Whether the user trusts the working folder, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// A folder that is no repository, by its path.
+    Folder(PathBuf),
+    /// The repository at this path, which has the recorded first commit.
+    Repository {
+        top: PathBuf,
+        first_commit: String,
+    },
+    /// The repository at this path; the record names no commit.
+    Path(PathBuf),
+    NotRecorded(PathBuf),
+    /// The record is for a repository that began with another commit.
+    Replaced {
+        top: PathBuf,
+        first_commit: String,
+    },
+    /// The user's file cannot be read.
+    Unknown {
+        file: PathBuf,
+        reason: String,
+    },
+}
+
+impl Trust {
+    pub fn is_trusted(&self) -> bool {
+        matches!(self, Self::Folder(_) | Self::Repository { .. } | Self::Path(_))
     }
-    let state: GlobalState =
-        serde_json::from_str(&text).map_err(|error| fail(format!("it is not valid JSON ({error})")))?;
-    let vouched = vouching_folders(places);
-    Ok(state
-        .projects
-        .iter()
-        .any(|(path, project)| project.accepted == Some(Value::Bool(true)) && vouched.contains(&key(Path::new(path)))))
+
+    /// For people, one line.
+    pub fn explanation(&self) -> String {
+        let short = |id: &str| id.chars().take(SHORT_ID).collect::<String>();
+        match self {
+            Self::Folder(folder) => format!("yes: you trusted the folder {}", folder.display()),
+            Self::Repository { top, first_commit } => {
+                format!("yes: you trusted the repository {} (first commit {})", top.display(), short(first_commit))
+            }
+            Self::Path(top) => format!(
+                "yes: you trusted the path {}; 'ralph trust' there also records the repository's first commit",
+                top.display()
+            ),
+            Self::NotRecorded(top) => {
+                format!("no: {} is not trusted ('ralph trust' there lets its settings grant things)", top.display())
+            }
+            Self::Replaced { top, first_commit } => format!(
+                "no: what you trusted at {} began with commit {}, which is not there ('ralph trust' accepts what is there now)",
+                top.display(),
+                short(first_commit)
+            ),
+            Self::Unknown { file, reason } => format!("no: {} cannot be read: {reason}", file.display()),
+        }
+    }
+}
+
+/// Looks the working folder up. What cannot be found out is not trusted.
+pub fn trust_state(places: &Places) -> Trust {
+    let file = places.global_file();
+    let top = Top::of(places.project_dir());
+    match records(&file) {
+        Ok(state) => judge(&top, &state),
+        Err(reason) => Trust::Unknown { file, reason },
+    }
 }
 
 pub fn is_trusted(places: &Places) -> bool {
-    standing(places).unwrap_or(false)
+    trust_state(places).is_trusted()
 }
 
-/// Folders whose trust covers the working folder: itself, its repository and their parents. A trusted home or
-/// filesystem root does not vouch for whatever was downloaded below it.
-fn vouching_folders(places: &Places) -> BTreeSet<String> {
-    let root = places.project_root();
-    let too_wide = |dir: &Path| dir.parent().is_none() || Some(dir) == places.home.as_deref();
-    let above = places.project_dir().ancestors().chain(root.ancestors()).filter(|dir| !too_wide(dir));
-    above.chain([places.project_dir()]).map(key).collect()
+fn records(file: &Path) -> Result<HashMap<String, ProjectState>, String> {
+    let text = files::read_text(file, STATE_MAX).map_err(|failure| failure.to_string())?.unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(HashMap::new());
+    }
+    let state: GlobalState = serde_json::from_str(&text).map_err(|error| format!("it is not valid JSON ({error})"))?;
+    Ok(state.projects)
+}
+
+fn judge(top: &Top, projects: &HashMap<String, ProjectState>) -> Trust {
+    let wanted = key(top.path());
+    let path = top.path().to_owned();
+    let mut replaced = None;
+    for (_, project) in projects.iter().filter(|(path, _)| key(Path::new(path)) == wanted) {
+        if project.accepted != Some(Value::Bool(true)) {
+            continue;
+        }
+        match (top, &project.first_commit) {
+            (Top::Folder(_), None | Some(Value::Null)) => return Trust::Folder(path),
+            (Top::Repository(_), None | Some(Value::Null)) => return Trust::Path(path),
+            (Top::Repository(top), Some(Value::String(id)))
+                if git_dir(top).is_some_and(|dir| objects::has_commit(&dir, id)) =>
+            {
+                return Trust::Repository { top: path, first_commit: id.clone() };
+            }
+            (_, Some(recorded)) => replaced = Some(recorded.as_str().unwrap_or_default().to_owned()),
+        }
+    }
+    match replaced {
+        Some(first_commit) => Trust::Replaced { top: path, first_commit },
+        None => Trust::NotRecorded(path),
+    }
 }
 
 /// One spelling for one folder: some file systems hand out decomposed names.
@@ -71,11 +153,35 @@ fn key(path: &Path) -> String {
     }
 }
 
-/// `ralph trust`: vouches for the repository (or folder) we are in and says which folder that is.
+/// `ralph trust`: records the repository (or folder) we are in and says which folder that is.
 /// Everything else in the global file stays; a broken file is never overwritten.
 pub fn trust(places: &Places) -> Result<PathBuf, ConfigError> {
+    let top = Top::of(places.project_dir());
+    record(places, &top)?;
+    Ok(top.path().to_owned())
+}
+
+/// A clone or worktree that we made ourselves is trusted as its source is. False where the source is not trusted; then
+/// nothing is recorded. `made` must be real (no links).
+pub fn inherit_trust(source: &Places, made: &Path) -> Result<bool, ConfigError> {
+    if !is_trusted(source) {
+        return Ok(false);
+    }
+    let top = Top::of(made);
+    // A folder inside something larger would pass the source's trust on to all of it.
+    if top.path() != made && Top::of(source.project_dir()) != top {
+        return Ok(false);
+    }
+    record(source, &top)?;
+    Ok(true)
+}
+
+fn record(places: &Places, top: &Top) -> Result<(), ConfigError> {
     let file = places.global_file();
-    let root = places.project_root();
+    let first_commit = match top {
+        Top::Repository(top) => git_dir(top).and_then(|dir| objects::first_commit(&dir)),
+        Top::Folder(_) => None,
+    };
     let _lock = FileLock::acquire(&file, LOCK_PATIENCE)?;
     let mut state = files::read_object(&file)?;
     let refused =
@@ -84,91 +190,21 @@ pub fn trust(places: &Places) -> Result<PathBuf, ConfigError> {
     let project = projects
         .as_object_mut()
         .ok_or_else(|| refused("projects"))?
-        .entry(key(&root))
+        .entry(key(top.path()))
         .or_insert_with(|| Value::Object(serde_json::Map::new()));
     let project = project.as_object_mut().ok_or_else(|| refused("projects.<folder>"))?;
-    if project.insert(ACCEPTED.to_owned(), Value::Bool(true)) != Some(Value::Bool(true)) {
+    let before = project.clone();
+    project.insert(ACCEPTED.to_owned(), Value::Bool(true));
+    match first_commit {
+        Some(id) => project.insert(FIRST_COMMIT.to_owned(), Value::String(id)),
+        None => project.shift_remove(FIRST_COMMIT),
+    };
+    if *project != before {
         files::write_object(&file, &state)?;
     }
-    Ok(root)
+    Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use serde_json::json;
-
-    use super::*;
-    use crate::testbed::Bed;
-
-    #[test]
-    fn trust_covers_the_folder_and_what_is_below_but_not_from_home() {
-        for (trusted, cwd, expected) in [
-            ("work", "work", true),
-            ("work", "work/a/b", true),
-            ("work/a", "work", false),
-            ("wor", "work", false),
-            ("work-evil", "work", false),
-            ("home", "home/clone", false),
-            ("home", "home", true),
-            ("home/src", "home/src/clone", true),
-        ] {
-            let bed = Bed::new();
-            bed.trust(trusted);
-            let places = Places { cwd: bed.dir(cwd), ..bed.places.clone() };
-            assert_eq!(is_trusted(&places), expected, "{trusted} trusted, in {cwd}");
-        }
-    }
-
-    #[test]
-    fn only_a_true_counts() {
-        for (accepted, expected) in [
-            (json!(true), true),
-            (json!(false), false),
-            (json!("true"), false),
-            (json!(1), false),
-            (json!(null), false),
-        ] {
-            let bed = Bed::new();
-            let folder = bed.places.cwd.display().to_string();
-            bed.file("home/.claude.json", &json!({"projects": {folder: {ACCEPTED: accepted}}}).to_string());
-            assert_eq!(is_trusted(&bed.places), expected, "{accepted}");
-        }
-    }
-
-    #[test]
-    fn a_borrowed_worktree_pointer_gives_no_trust() {
-        let bed = Bed::new();
-        bed.trust("main");
-        let git_dir = bed.dir("main/.git/worktrees/wt");
-        bed.file("work/.git", &format!("gitdir: {}", git_dir.display()));
-        assert!(!is_trusted(&bed.places));
-    }
-
-    #[test]
-    fn trusting_keeps_everything_else_and_is_private() {
-        let bed = Bed::new();
-        let file = bed.file("home/.claude.json", r#"{"z":1,"projects":{"/x":{"history":[1]}},"a":{"k":"v"}}"#);
-        assert_eq!(trust(&bed.places).unwrap(), bed.places.cwd);
-        assert!(is_trusted(&bed.places));
-        let state: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-        assert_eq!(state["z"], 1);
-        assert_eq!(state["projects"]["/x"]["history"], json!([1]));
-        assert_eq!(state["a"]["k"], "v");
-        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    }
-
-    #[test]
-    fn trust_creates_a_missing_file_and_refuses_a_broken_one() {
-        let bed = Bed::new();
-        trust(&bed.places).unwrap();
-        assert!(is_trusted(&bed.places));
-        for broken in ["{", "[]", r#"{"projects":[]}"#] {
-            let file = bed.file("home/.claude.json", broken);
-            assert!(matches!(trust(&bed.places), Err(ConfigError::Refused { .. })), "{broken}");
-            assert_eq!(std::fs::read_to_string(file).unwrap(), broken);
-            assert!(!is_trusted(&bed.places));
-        }
-    }
-}
+#[path = "trust_tests.rs"]
+mod tests;

@@ -25,6 +25,33 @@ pub enum Transport {
     Sdk,
 }
 
+/// What a server's process inherits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inherits {
+    Everything,
+    /// The variables of [`BASIC_ENV`]: whoever wrote the entry is not trusted with the others.
+    Basics,
+}
+
+/// What a program needs to run at all, and what we tell every server. None of it is a credential.
+pub const BASIC_ENV: [&str; 15] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "PWD",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION_ID",
+];
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
     pub name: String,
@@ -34,6 +61,8 @@ pub struct ServerConfig {
     pub always_load: bool,
     /// A command that tells more headers, for a remote server. Whoever does not trust the entry takes it out.
     pub headers_helper: Option<String>,
+    /// Whether its process gets our environment, or only what a program needs to run at all.
+    pub inherits: Inherits,
     /// Where it was configured: project, user, local, dynamic, plugin, …
     pub scope: String,
     /// `sdk` for a server of the client, as clients expect it in `init`.
@@ -51,6 +80,7 @@ impl ServerConfig {
             timeout: None,
             always_load: false,
             headers_helper: None,
+            inherits: Inherits::Everything,
             scope: scope.to_owned(),
             source: Some("sdk".to_owned()),
             raw: serde_json::json!({"type": "sdk", "name": name}),
@@ -108,6 +138,7 @@ impl Reader<'_> {
             timeout: self.timeout(fields),
             always_load: fields.get("alwaysLoad").and_then(Value::as_bool).unwrap_or(false),
             headers_helper: self.helper(fields),
+            inherits: Inherits::Everything,
             scope: scope.to_owned(),
             source: sdk.then(|| "sdk".to_owned()),
             raw: entry.clone(),

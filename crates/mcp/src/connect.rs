@@ -1,7 +1,7 @@
 //! From a configuration to a server that has told its tools, or to the reason why not.
 
 use crate::ask::{AskError, Listed, Patience, list};
-use crate::config::{ServerConfig, Transport};
+use crate::config::{BASIC_ENV, Inherits, ServerConfig, Transport};
 use crate::deps::Deps;
 use crate::elicit;
 use crate::handler::Handler;
@@ -138,7 +138,11 @@ impl Attempt<'_> {
         args: &[String],
         env: &[(String, String)],
     ) -> Result<Connected, ConnectError> {
-        let mut process = stdio::start(command, args, env, &self.deps.env, &self.deps.cwd)?;
+        let mut common = self.deps.env.clone();
+        if self.config.inherits == Inherits::Basics {
+            common.retain(|(name, _)| BASIC_ENV.iter().any(|kept| name == kept));
+        }
+        let mut process = stdio::start(command, args, env, &common, &self.deps.cwd)?;
         let notes = Notes::default();
         let pipes = process.take_pipes().ok_or_else(|| ConnectError::Setup("it has no pipes".into()))?;
         match self.handshake(stdio::Lines::new(pipes, notes.clone()), notes.clone()).await {

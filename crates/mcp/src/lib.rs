@@ -19,6 +19,7 @@ mod events;
 mod expand;
 mod handler;
 mod helper;
+mod hide;
 mod http;
 mod live;
 mod message;
@@ -36,7 +37,7 @@ mod text;
 mod tool;
 mod web;
 
-pub use config::{Problem, ServerConfig, Transport, parse};
+pub use config::{BASIC_ENV, Inherits, Problem, ServerConfig, Transport, parse};
 pub use content::Called;
 pub use deps::{Deps, HttpSetup};
 pub use elicit::Elicit;

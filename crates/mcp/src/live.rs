@@ -3,6 +3,7 @@
 use crate::config::{ServerConfig, Transport};
 use crate::connect::{Connected, GRACE, LAST_MOMENTS, connect, ended, last_words, offers, said};
 use crate::deps::Deps;
+use crate::hide;
 use crate::notes::Notes;
 use crate::table::{Connection, Table};
 use futures_util::FutureExt as _;
@@ -44,10 +45,14 @@ impl Life {
             match connect(&self.config, &deps).await {
                 Ok(connected) => {
                     let Some(reason) = self.stay(connected, &deps).await else { return };
+                    let reason = hide::secrets(&reason, &self.config, &deps.env);
                     self.tell(|table| table.lost(&self, reason));
                     tries = 0;
                 }
-                Err(error) => self.tell(|table| table.failed(&self, error.to_string(), error.needs_auth())),
+                Err(error) => {
+                    let reason = hide::secrets(&error.to_string(), &self.config, &deps.env);
+                    self.tell(|table| table.failed(&self, reason, error.needs_auth()));
+                }
             }
             let remote = matches!(self.config.transport, Transport::Http { .. } | Transport::Sse { .. });
             if !remote || tries == RECONNECT_TRIES {

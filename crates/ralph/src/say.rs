@@ -9,7 +9,8 @@ pub fn out(text: &str) {
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-/// To stderr, one line.
-pub fn err(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+/// To stderr, a message of one line or a few. Names, values and answers of others stand in it, so it is cleaned as for
+/// a terminal.
+pub fn err(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", wire::clean::block(text));
 }

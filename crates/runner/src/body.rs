@@ -164,7 +164,7 @@ impl<'a> Body<'a> {
         let warning = direnv::merge(&mut env, job.folder.root()).await;
         let git = Git::open(job.folder.root(), &env).await;
         let checks = checks::list(&job.folder, &job.settings);
-        let recorder = Recorder::open(&job.folder, &run, &stamp)
+        let recorder = Recorder::open(&job.folder, &run, &stamp, &env)
             .map_err(|source| RunError::Record { file: job.folder.events(&run), source })?;
         let tree = match &git {
             Some(git) => git.snapshot().await.map(|snapshot| snapshot.tree),

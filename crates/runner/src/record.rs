@@ -5,6 +5,7 @@ use crate::Folder;
 use crate::files::{append, fresh, private_dir};
 use crate::plain::Plain;
 use cycle::{EventKind, LoopEvent};
+use proc::Env;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -20,11 +21,14 @@ pub(crate) struct Recorder {
     iteration_log: Option<File>,
     plain: Plain,
     broken: bool,
+    /// Values of the environment that no file shows.
+    secrets: Vec<String>,
 }
 
 impl Recorder {
-    /// `stamp` names the logs; `id` the run.
-    pub(crate) fn open(folder: &Folder, id: &str, stamp: &str) -> io::Result<Self> {
+    /// `stamp` names the logs; `id` the run. Credentials in `env` are hidden in all that is written: agents and checks
+    /// print what they are given, and the logs lie in the workspace.
+    pub(crate) fn open(folder: &Folder, id: &str, stamp: &str, env: &Env) -> io::Result<Self> {
         private_dir(&folder.run(id))?;
         let goes_on = folder.events(id).exists();
         let events = open_events(&folder.events(id))?;
@@ -40,6 +44,7 @@ impl Recorder {
             iteration_log: None,
             plain: Plain::default(),
             broken: false,
+            secrets: secrets(env),
         })
     }
 
@@ -55,7 +60,7 @@ impl Recorder {
             return None;
         }
         // One write: a crash leaves whole lines and at most one torn tail.
-        let written = self.events.write_all(format!("{}\n", event.to_line()).as_bytes());
+        let written = self.events.write_all(format!("{}\n", self.hide(event.to_line())).as_bytes());
         let kept = written.and_then(|()| if is_milestone(event) { self.events.sync_data() } else { Ok(()) });
         match kept {
             Err(error) if !std::mem::replace(&mut self.broken, true) => {
@@ -65,19 +70,40 @@ impl Recorder {
         }
     }
 
+    fn hide(&self, text: String) -> String {
+        self.secrets.iter().fold(text, |text, secret| {
+            if text.contains(secret.as_str()) { text.replace(secret.as_str(), "[secret]") } else { text }
+        })
+    }
+
     fn logs(&mut self, event: &LoopEvent) {
-        if let (EventKind::Agent { line, .. }, Some(raw)) = (&event.kind, &mut self.raw) {
-            let _ = raw.write_all(format!("{}\n", line.get()).as_bytes());
+        if let EventKind::Agent { line, .. } = &event.kind {
+            let line = self.hide(line.get().to_owned());
+            if let Some(raw) = &mut self.raw {
+                let _ = raw.write_all(format!("{line}\n").as_bytes());
+            }
         }
         let lines = self.plain.lines(event);
         if lines.is_empty() {
             return;
         }
-        let text = format!("{}\n", lines.join("\n"));
+        let text = self.hide(format!("{}\n", lines.join("\n")));
         for log in [&mut self.run_log, &mut self.iteration_log].into_iter().flatten() {
             let _ = log.write_all(text.as_bytes());
         }
     }
+}
+
+/// Shorter values are no real credentials, and would be found in ordinary text.
+const SECRET_MIN: usize = 8;
+
+/// The longest first, so that a part of one never spoils the whole.
+fn secrets(env: &Env) -> Vec<String> {
+    let named = env.iter().filter(|(name, _)| proc::scrub::is_credential(&name.to_string_lossy()));
+    let mut secrets: Vec<String> = named.filter_map(|(_, value)| value.to_str().map(str::to_owned)).collect();
+    secrets.retain(|secret| secret.len() >= SECRET_MIN);
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
 }
 
 fn open_events(path: &Path) -> io::Result<File> {
@@ -115,13 +141,33 @@ mod tests {
     use super::*;
     use cycle::Verbatim;
 
+    fn env() -> Env {
+        let named = [("GITHUB_TOKEN", "ghp_0123456789"), ("LANG", "C.UTF-8-and-more"), ("A_KEY", "short")];
+        named.map(|(name, value)| (name.into(), value.into())).to_vec()
+    }
+
+    #[test]
+    fn credentials_of_the_environment_are_in_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::new(dir.path());
+        let mut recorder = Recorder::open(&folder, "r", "s", &env()).unwrap();
+        let said = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"ghp_0123456789 C.UTF-8-and-more short"}]}}"#;
+        recorder.event(&EventKind::Agent { iteration: 1, line: Verbatim::new(said) }.at(1), false);
+        let failed = EventKind::Warning { iteration: None, text: "the agent said ghp_0123456789".into() };
+        recorder.event(&failed.at(2), false);
+        let files = [folder.events("r"), folder.ralph().join("events.log"), folder.ralph().join("run_s.log")];
+        let texts = files.map(|file| std::fs::read_to_string(file).unwrap());
+        assert!(texts.iter().all(|text| !text.contains("ghp_")), "{texts:?}");
+        assert!(texts[0].contains("[secret] C.UTF-8-and-more short") && texts[2].contains("[secret]"), "{texts:?}");
+    }
+
     #[test]
     fn what_was_derived_is_not_recorded_and_a_torn_tail_is_mended() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::new(dir.path());
         let paused = EventKind::Paused.at(1);
         {
-            let mut recorder = Recorder::open(&folder, "r", "s").unwrap();
+            let mut recorder = Recorder::open(&folder, "r", "s", &env()).unwrap();
             recorder.event(&paused, false);
             recorder.event(&EventKind::Resumed.at(2), true);
             recorder.event(&EventKind::Agent { iteration: 1, line: Verbatim::new("{\"a\": 1}") }.at(3), false);
@@ -130,9 +176,9 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":4,\"ty").unwrap();
-        Recorder::open(&folder, "r", "s").unwrap().event(&paused, false);
+        Recorder::open(&folder, "r", "s", &env()).unwrap().event(&paused, false);
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
-        Recorder::open(&folder, "another", "s").unwrap();
+        Recorder::open(&folder, "another", "s", &env()).unwrap();
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "");
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().last(), Some(paused.to_line().as_str()), "{text}");
@@ -148,7 +194,7 @@ mod tests {
         let victim = dir.path().join("victim");
         std::fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, folder.events("r")).unwrap();
-        assert!(Recorder::open(&folder, "r", "s").is_err());
+        assert!(Recorder::open(&folder, "r", "s", &env()).is_err());
         assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
     }
 }

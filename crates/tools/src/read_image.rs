@@ -5,6 +5,7 @@ use crate::workspace::Target;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use image::codecs::jpeg::JpegEncoder;
+use image::error::{LimitError, LimitErrorKind};
 use image::{DynamicImage, ImageDecoder as _, ImageError, ImageFormat, ImageReader, Limits, RgbaImage, imageops};
 use serde_json::{Value, json};
 use std::io::Cursor;
@@ -16,8 +17,11 @@ pub(crate) const MAX_BYTES: u64 = 32 * 1024 * 1024;
 const MAX_EDGE: u32 = 2000;
 /// Above this a picture is sent as JPEG, so that a conversation with many stays under the request limit.
 const MAX_PLAIN_BYTES: usize = 500 * 1024;
-/// A picture of 40 megapixels decoded takes 160 MB; a bomb takes this and fails.
+/// A picture of 40 megapixels decoded takes 160 MB. What its header says is held against this before anything is
+/// decoded: a file of 400 KB can say 60,000 × 60,000, and in one bit a dot it takes 3.6 GB.
 const MAX_DECODED_BYTES: u64 = 256 * 1024 * 1024;
+/// Bytes of a decoded dot: four channels. Decoders of some formats use as much for a picture of one bit a dot.
+const DOT_BYTES: u64 = 4;
 const JPEG_QUALITY: u8 = 80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +107,9 @@ struct Picture {
 
 fn fit(bytes: &[u8], media: Media) -> Result<Picture, ImageError> {
     let original = ImageReader::with_format(Cursor::new(bytes), media.format()).into_dimensions()?;
+    if u64::from(original.0) * u64::from(original.1) * DOT_BYTES > MAX_DECODED_BYTES {
+        return Err(too_large());
+    }
     let fits = original.0.max(original.1) <= MAX_EDGE;
     if fits && bytes.len() <= MAX_PLAIN_BYTES {
         return Ok(Picture { bytes: bytes.to_vec(), media, original, shown: original });
@@ -125,11 +132,19 @@ fn decode(bytes: &[u8], media: Media) -> Result<DynamicImage, ImageError> {
     limits.max_alloc = Some(MAX_DECODED_BYTES);
     reader.limits(limits);
     let mut decoder = reader.into_decoder()?;
+    // Two bytes a channel take more than the dots alone say.
+    if decoder.total_bytes() > MAX_DECODED_BYTES {
+        return Err(too_large());
+    }
     // The new file does not say which side is up, so the pixels must.
     let orientation = decoder.orientation()?;
     let mut picture = DynamicImage::from_decoder(decoder)?;
     picture.apply_orientation(orientation);
     Ok(picture)
+}
+
+fn too_large() -> ImageError {
+    ImageError::Limits(LimitError::from_kind(LimitErrorKind::DimensionError))
 }
 
 /// Drawings and screenshots stay sharp as PNG; what is large that way is a photograph.
@@ -155,61 +170,5 @@ fn on_white(picture: DynamicImage) -> DynamicImage {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Content;
-    use std::path::PathBuf;
-
-    fn target() -> Target {
-        Target { given: PathBuf::from("/p.png"), real: PathBuf::from("/p.png"), write: false }
-    }
-
-    fn png(width: u32, height: u32) -> Vec<u8> {
-        let mut bytes = Cursor::new(Vec::new());
-        DynamicImage::new_rgba8(width, height).write_to(&mut bytes, ImageFormat::Png).unwrap();
-        bytes.into_inner()
-    }
-
-    #[test]
-    fn a_small_picture_is_sent_as_it_is() {
-        let bytes = png(3, 2);
-        assert_eq!(Media::sniff(&bytes), Some(Media::Png));
-        let outcome = read(&bytes, Media::Png, &target()).unwrap();
-        let base64 = STANDARD.encode(&bytes);
-        assert_eq!(outcome.content, Content::Blocks(vec![block("image/png", &base64)]));
-        assert_eq!(
-            outcome.structured,
-            json!({"type":"image","file":{"base64":base64,"type":"image/png","originalSize":bytes.len(),
-                "dimensions":{"originalWidth":3,"originalHeight":2,"displayWidth":3,"displayHeight":2}}})
-        );
-    }
-
-    #[test]
-    fn a_wide_picture_is_made_smaller() {
-        let outcome = read(&png(4000, 10), Media::Png, &target()).unwrap();
-        let shown = &outcome.structured["file"]["dimensions"];
-        assert_eq!((shown["displayWidth"].as_u64(), shown["displayHeight"].as_u64()), (Some(2000), Some(5)));
-    }
-
-    #[test]
-    fn a_broken_picture_is_an_error() {
-        let mut bytes = png(3, 2);
-        bytes.truncate(20);
-        let error = read(&bytes, Media::Png, &target()).unwrap_err();
-        assert!(error.contains("/p.png is not a readable image/png"), "{error}");
-    }
-
-    #[test]
-    fn media_by_magic_bytes() {
-        for (head, media) in [
-            (&b"\xff\xd8\xff\xe0"[..], Some(Media::Jpeg)),
-            (b"GIF89a..", Some(Media::Gif)),
-            (b"RIFF\0\0\0\0WEBPVP8 ", Some(Media::Webp)),
-            (b"RIFF\0\0\0\0WAVEfmt ", None),
-            (b"RIFF", None),
-            (b"", None),
-        ] {
-            assert_eq!(Media::sniff(head), media, "{head:?}");
-        }
-    }
-}
+#[path = "read_image_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 //! Plain data and (de)serialisation. Deliberately absent: I/O, async, clocks, random ids, and any
 //! decision. Both programs speak this crate and nothing else of each other.
 
+pub mod clean;
 mod event;
 mod exit;
 mod input;

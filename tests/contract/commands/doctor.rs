@@ -30,11 +30,13 @@ fn a_good_setup_is_described_and_exits_0() {
     assert_eq!(value(&outcome, "binary"), binary().display().to_string());
     assert_eq!(value(&outcome, "folder"), world.wd().display().to_string());
     assert_eq!(value(&outcome, "configuration"), world.home().join(".claude").display().to_string());
-    assert!(value(&outcome, "trusted").starts_with("no (run 'ralph trust'"));
+    let wd = world.wd().display().to_string();
+    let untrusted = format!("no: {wd} is not trusted ('ralph trust' there lets its settings grant things)");
+    assert_eq!(value(&outcome, "trusted"), untrusted);
     assert_eq!(value(&outcome, "endpoint"), world.mock().url());
     assert_eq!(value(&outcome, "credentials"), "ANTHROPIC_API_KEY");
     run(&world, &["trust"]);
-    assert_eq!(value(&run(&world, &["doctor"]), "trusted"), "yes");
+    assert_eq!(value(&run(&world, &["doctor"]), "trusted"), format!("yes: you trusted the folder {wd}"));
     assert_eq!(finish(claude(&world).args(["doctor"])).lines.len(), outcome.lines.len(), "also as the agent's command");
     assert!(world.mock().requests().is_empty(), "it only looks");
     assert!(!world.home().join(".claude/projects").exists(), "it only looks");

@@ -229,13 +229,54 @@ fn the_command_line_beats_the_settings() {
 }
 
 #[test]
-fn a_broken_settings_file_is_skipped_with_one_line_that_names_it() {
+fn a_settings_file_that_cannot_be_read_stops_the_start_with_file_and_line() {
+    let big = format!("{{\"a\": \"{}\"}}", "x".repeat(3 * 1024 * 1024));
+    for place in ["$HOME/.claude/settings.json", ".claude/settings.json", ".claude/settings.local.json"] {
+        for (text, word) in [
+            (&b"{ // comments are not JSON\n}"[..], "line 1"),
+            (b"{\n\n\"a\": }", "line 3"),
+            (b"[]", "line 1"),
+            (b"{\"model\": \"\xff\"}", "UTF-8"),
+            (big.as_bytes(), "larger than"),
+            (b"{\"permissions\": {\"deny\": [\"Bash\"]},\n \"permissions\": {}}", "line 2"),
+            (b"{\"permissions\":\n {\"deny\": 3}}", "line 2: `permissions.deny`"),
+            (b"{\"permissions\":\n\n {\"deny\": [\"Bash(\"]}}", "line 3: permission rule `Bash(`"),
+            (b"{\"permissions\": {\n\"ask\": [\"Read(!x)\"]}}", "line 2: permission rule `Read(!x)`"),
+            (b"{\"permissions\": {\"deny\": [\"\"]}}", "line 1: permission rule is empty"),
+        ] {
+            let world = busy();
+            let folder = if place.starts_with('$') { world.home() } else { world.wd() };
+            let file = folder.join(place.trim_start_matches("$HOME/"));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, text).unwrap();
+            let shown = String::from_utf8_lossy(&text[..text.len().min(50)]).into_owned();
+            let outcome = finish(claude(&world).args(["-p", "hi"]).close());
+            assert_eq!((outcome.code, outcome.lines.len()), (Some(1), 0), "{place} {shown}");
+            assert_eq!(outcome.stderr.lines().count(), 1, "{place} {shown}: {}", outcome.stderr);
+            let named = outcome.stderr.contains(&file.display().to_string()) && outcome.stderr.contains(word);
+            assert!(named, "{place} {shown}: {}", outcome.stderr);
+            assert!(world.mock().requests().is_empty());
+        }
+    }
+}
+
+#[test]
+fn unknown_keys_unknown_tools_and_bad_allow_rules_are_only_told() {
     let world = busy();
-    std::fs::create_dir_all(world.home().join(".claude")).unwrap();
-    let file = world.home().join(".claude/settings.json");
-    std::fs::write(&file, "{ // comments are not JSON\n}").unwrap();
-    let seen = stream(&world, &[]);
-    assert_eq!(seen.outcome.code, Some(0), "{}", seen.told());
-    assert_eq!(seen.outcome.stderr.lines().count(), 1, "{}", seen.outcome.stderr);
-    assert!(seen.outcome.stderr.contains(&file.display().to_string()), "{}", seen.outcome.stderr);
+    let settings = json!({"keyOfNextYear": 1, "permissions": {
+        "allow": ["Bash(", "Telepathy(x)"], "deny": ["Telepathy(y)"], "ask": ["Telepathy"], "sometimes": ["x"]}});
+    write(&world, "$HOME/.claude/settings.json", &settings);
+    let outcome = finish(claude(&world).args(["-p", "hi"]).close());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("`Bash(`"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_denial_on_the_command_line_that_cannot_be_read_stops_the_start() {
+    let world = busy();
+    let outcome = finish(claude(&world).args(["-p", "hi", "--disallowedTools", "Bash(rm:*"]).close());
+    assert_eq!((outcome.code, outcome.stderr.lines().count()), (Some(1), 1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--disallowedTools"), "{}", outcome.stderr);
+    let outcome = finish(claude(&world).args(["-p", "hi", "--allowedTools", "Bash(rm:*"]).close());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
 }

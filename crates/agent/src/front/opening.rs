@@ -29,8 +29,10 @@ pub fn open(
     writer: Writer,
     questions: UnboundedSender<Question>,
 ) -> Result<(Rc<Shared>, Lane), Box<Failed>> {
+    let secrets = Secrets::of(&options);
     let emitter = Emitter::new(options.output, options.ascii, options.session.id.clone(), writer)
-        .log_to(options.debug_file.as_deref());
+        .log_to(options.debug_file.as_deref())
+        .hiding(secrets.clone());
     let loaded = match earlier(&options) {
         Ok(loaded) => loaded,
         Err(message) => {
@@ -39,7 +41,6 @@ pub fn open(
         }
     };
     add_builtin_agents(&mut options);
-    let secrets = Secrets::of(&options);
     let transcript = transcript(&options, loaded.leaf, mirror(&options, &emitter)).hiding(secrets.list());
     let max_turns = options.limits.max_turns;
     let shared = share(options, emitter, secrets, questions);
@@ -281,6 +282,8 @@ fn hooks(options: &Options) -> Hooks {
     for layer in &options.settings.hooks {
         let origin = layer.file.as_ref().map_or_else(|| "settings".into(), |file| file.display().to_string());
         let (more, problems) = Hooks::from_settings(&layer.value, &origin);
+        let may_grant = !layer.source.is_folder() || options.settings.folder_is_trusted;
+        let more = if may_grant { more } else { more.untrusted() };
         hooks.add(more.anchored(&layer.anchor));
         warnings.extend(problems);
     }

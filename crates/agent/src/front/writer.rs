@@ -40,6 +40,7 @@ pub struct Writer {
     reader: Arc<Reader>,
     /// stdout is a pipe: short lines need no thread.
     is_pipe: bool,
+    is_terminal: bool,
 }
 
 /// What a pipe with room takes whole and at once (POSIX: at least 512, Linux: 4096).
@@ -57,7 +58,13 @@ impl Writer {
             .spawn(move || write_all(queue, &thread_room, &thread_reader))?;
         let stat = rustix::fs::fstat(rustix::stdio::stdout());
         let is_pipe = stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_fifo());
-        Ok(Self { jobs, room, reader, is_pipe })
+        let is_terminal = rustix::termios::isatty(rustix::stdio::stdout());
+        Ok(Self { jobs, room, reader, is_pipe, is_terminal })
+    }
+
+    /// Whether a person looks at stdout: text of others must be harmless there.
+    pub fn is_terminal(&self) -> bool {
+        self.is_terminal
     }
 
     /// Queues whole lines, one or a few small ones, waiting while the queue is full. Lines for a reader that left are dropped.
@@ -199,7 +206,7 @@ pub fn warn(line: &str) {
     }
 }
 
-/// Line breaks and escape sequences of others' texts do not reach the terminal.
+/// Line breaks, escape sequences and characters that hide or reorder text do not reach the terminal.
 fn wire_safe(line: &str) -> String {
-    line.chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }).collect()
+    wire::clean::line(&line.replace(['\n', '\r'], " ")).into_owned()
 }

@@ -2,7 +2,7 @@
 
 use super::answer::Raw;
 use super::event::HookEvent;
-use super::handler::{Plugin, Program, Shell};
+use super::handler::{Handler, Plugin, Program, Shell};
 use super::world::{Scene, World};
 use proc::{Captured, Env, Limits, Output, Spec, Stdin};
 use std::ffi::OsString;
@@ -18,13 +18,13 @@ const GRACE: Duration = Duration::from_millis(500);
 /// Everything needed to start it, with nothing borrowed: it may outlive the event.
 pub(super) fn prepare(
     program: &Program,
-    plugin: Option<&Plugin>,
+    handler: &Handler,
     event: HookEvent,
     input: Vec<u8>,
     scene: &Scene<'_>,
     world: &World<'_>,
 ) -> Spec {
-    let folders = folders(plugin, world);
+    let folders = folders(handler.plugin.as_ref(), world);
     let (program, args) = match program {
         Program::Exec { program, args } => {
             (filled(program, &folders).into(), args.iter().map(|arg| filled(arg, &folders).into()).collect())
@@ -47,7 +47,7 @@ pub(super) fn prepare(
         program,
         args,
         cwd: cwd.to_owned(),
-        env: environment(&folders, event, scene, world),
+        env: environment(&folders, handler.is_trusted, event, scene, world),
         stdin: Stdin::Bytes(input),
         output: Output::Pipes,
         arg0: None,
@@ -88,19 +88,26 @@ fn is_plain(folder: &Path) -> bool {
     folder.to_str().is_some_and(|folder| folder.chars().all(plain))
 }
 
-fn environment(folders: &Folders<'_>, event: HookEvent, scene: &Scene<'_>, world: &World<'_>) -> Env {
+fn environment(folders: &Folders<'_>, is_trusted: bool, event: HookEvent, scene: &Scene<'_>, world: &World<'_>) -> Env {
     let mut own: Env = folders.iter().map(|(name, folder)| ((*name).into(), (*folder).into())).collect();
     own.push(("CLAUDECODE".into(), "1".into()));
     own.push(("CLAUDE_CODE_SESSION_ID".into(), scene.session_id.into()));
     own.push(("CLAUDE_PID".into(), std::process::id().to_string().into()));
     own.extend(scene.effort.map(|level| ("CLAUDE_EFFORT".into(), level.into())));
-    own.extend(world.env_file.filter(|_| event.has_env_file()).map(|file| ("CLAUDE_ENV_FILE".into(), file.into())));
+    // Lines in it become the environment of later commands.
+    own.extend(
+        world
+            .env_file
+            .filter(|_| is_trusted && event.has_env_file())
+            .map(|file| ("CLAUDE_ENV_FILE".into(), file.into())),
+    );
     // Telemetry of the conversation is not the hook's: its own programs would report as us.
     let inherited = world
         .env
         .iter()
         .filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"OTEL_") && !own.iter().any(|(set, _)| set == name));
-    let mut env: Env = inherited.cloned().collect();
+    let is_basic = |name: &OsString| mcp::BASIC_ENV.iter().any(|kept| name == kept);
+    let mut env: Env = inherited.filter(|(name, _)| is_trusted || is_basic(name)).cloned().collect();
     env.append(&mut own);
     env
 }

@@ -4,7 +4,7 @@ use super::answer::{self, OnFailure, Raw};
 use super::background::{Finished, Open, Streams};
 use super::condition;
 use super::event::HookEvent;
-use super::handler::{Action, Handler, Mode, Program};
+use super::handler::{Action, Handler, Judge, Mode, Program};
 use super::list::Hooks;
 use super::verdict::Verdict;
 use super::world::{HookNews, Outcome, Scene, World};
@@ -65,7 +65,9 @@ fn choose<'h>(handlers: &'h [Handler], subject: Option<&str>, moment: &Moment<'_
     let mut chosen: Vec<&Handler> = Vec::new();
     for handler in handlers.iter().filter(|handler| handler.event == event) {
         let meant = !event.takes_matcher() || handler.matcher.matches(subject, event.is_about_a_tool());
-        let again = |other: &&Handler| other.action == handler.action && other.plugin == handler.plugin;
+        let again = |other: &&Handler| {
+            other.action == handler.action && other.plugin == handler.plugin && other.is_trusted == handler.is_trusted
+        };
         // Without help there is nobody to ask; the caller says where that is so.
         let answerable = moment.world.helpers.is_some() || !matches!(handler.action, Action::Opinion { .. });
         let is_spent = handler.once.as_ref().is_some_and(|spent| spent.get());
@@ -102,25 +104,24 @@ impl Moment<'_> {
         let raw = self.ask(handler, limit).await;
         let answer = answer::read(self.event, &handler.label(), handler.on_failure(), &raw);
         watched.end(&streams(&raw), answer.outcome);
-        let mut verdict = answer.verdict;
+        let mut verdict = if handler.is_trusted { answer.verdict } else { answer.verdict.without_grants() };
         spill::shorten(&mut verdict, self.world.spill_dir, &who.hook_id);
         verdict
     }
 
     async fn ask(&self, handler: &Handler, limit: Duration) -> Raw {
         match &handler.action {
+            Action::Tool { .. } | Action::Opinion { who: Judge::Agent, .. } if !handler.is_trusted => {
+                Raw::Failed("it does not run before the folder is trusted ('ralph trust')".into())
+            }
             Action::Command { program, .. } => {
-                let spec = command::prepare(
-                    program,
-                    handler.plugin.as_ref(),
-                    self.event,
-                    self.bytes(),
-                    self.scene,
-                    self.world,
-                );
+                let spec = command::prepare(program, handler, self.event, self.bytes(), self.scene, self.world);
                 command::run(spec, limit).await
             }
-            Action::Http { url, headers, env } => http::ask(url, headers, env, self.bytes(), limit, self.world).await,
+            Action::Http { url, headers, env } => {
+                let env: &[String] = if handler.is_trusted { env } else { &[] };
+                http::ask(url, headers, env, self.bytes(), limit, self.world).await
+            }
             Action::Tool { server, tool, input } => self.use_tool(server, tool, input, limit).await,
             Action::Opinion { words, model, who } => {
                 let question = opinion::question(words, &self.input, model.clone(), *who);
@@ -168,13 +169,14 @@ impl Moment<'_> {
         hooks: &Hooks,
         who: Open,
     ) -> Verdict {
-        let spec = command::prepare(program, handler.plugin.as_ref(), self.event, self.bytes(), self.scene, self.world);
+        let spec = command::prepare(program, handler, self.event, self.bytes(), self.scene, self.world);
+        let is_trusted = handler.is_trusted;
         let (event, label, dir) = (self.event, handler.label(), self.world.spill_dir.to_owned());
         let (started, name, me) = (who.started(), handler.label(), who.clone());
         let work = async move {
             let raw = command::run(spec, limit).await;
             let answer = answer::read(event, &label, OnFailure::Continue, &raw);
-            let mut verdict = answer.verdict;
+            let mut verdict = if is_trusted { answer.verdict } else { answer.verdict.without_grants() };
             spill::shorten(&mut verdict, &dir, &me.hook_id);
             let wakes = mode == Mode::Rewakes && matches!(&raw, Raw::Exit { code: 2, .. });
             if let Raw::Exit { stderr, .. } = &raw

@@ -35,6 +35,8 @@ pub(super) struct Handler {
     pub(super) once: Option<Rc<Cell<bool>>>,
     /// The skill that brought it.
     pub(super) by: Option<Rc<str>>,
+    /// Whether whoever wrote it may grant and may see our environment.
+    pub(super) is_trusted: bool,
 }
 
 /// The `if` field.
@@ -161,7 +163,7 @@ impl Handler {
             },
         };
         let once = (value["once"] == true).then(Rc::default);
-        Ok(Self { event, matcher, condition, timeout, action, plugin: None, once, by: None })
+        Ok(Self { event, matcher, condition, timeout, action, plugin: None, once, by: None, is_trusted: true })
     }
 
     /// How long it may take.

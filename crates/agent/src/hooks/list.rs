@@ -78,6 +78,15 @@ impl Hooks {
         problems
     }
 
+    /// The same hooks, written by a folder that the user has not trusted: they may refuse and tell, not grant.
+    #[must_use]
+    pub fn untrusted(mut self) -> Self {
+        for handler in &mut self.handlers {
+            handler.is_trusted = false;
+        }
+        self
+    }
+
     /// The same hooks, known to come from a plugin: its folders become variables and placeholders.
     #[must_use]
     pub fn of_plugin(mut self, root: &Path, data: &Path) -> Self {
@@ -197,6 +206,7 @@ fn callbacks(event: HookEvent, group: &Value) -> Vec<Handler> {
         plugin: None,
         once: None,
         by: None,
+        is_trusted: true,
     })
     .collect()
 }

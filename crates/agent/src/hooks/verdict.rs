@@ -91,6 +91,24 @@ impl Verdict {
         self
     }
 
+    /// What is left of it where nobody trusts the hook: refusals, stops and words. Nothing that lets a call run,
+    /// changes it, answers for the user or chooses where work is done.
+    pub(super) fn without_grants(mut self) -> Self {
+        if self.decision == Some(Decision::Allow) {
+            (self.decision, self.reason) = (None, None);
+        }
+        Self {
+            updated_input: None,
+            permission: self.permission.filter(denies),
+            retry: false,
+            initial_user_message: None,
+            elicitation: None,
+            worktree_path: None,
+            watch_paths: Vec::new(),
+            ..self
+        }
+    }
+
     /// Every text that somebody will read.
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.blocked, &mut self.reason, &mut self.stop, &mut self.initial_user_message]

@@ -7,7 +7,6 @@ use crate::argv::Typed;
 use crate::environment::Environment;
 use crate::meaning::{self, CONTRACT_VERSION};
 use crate::say;
-use std::path::PathBuf;
 use wire::ExitCode;
 
 /// `doctor [--json]`, and `doctor try NAME ABOUT`: one attempt, for the doctor itself to start.
@@ -37,14 +36,7 @@ pub fn run(environment: &Environment, json: bool) -> ExitCode {
     report.line("binary", &environment.exe.display().to_string());
     report.line("folder", &environment.cwd.display().to_string());
     report.line("configuration", &places.config_dir.display().to_string());
-    report.line(
-        "trusted",
-        if config::is_trusted(&places) {
-            "yes"
-        } else {
-            "no (run 'ralph trust' to let this folder's settings grant things)"
-        },
-    );
+    report.line("trusted", &config::trust_state(&places).explanation());
     let shell = tools::find_shell(
         environment.get("CLAUDE_CODE_SHELL").map(std::path::Path::new),
         environment.get("PATH").unwrap_or_default().as_ref(),
@@ -112,9 +104,9 @@ fn without_password(address: &str) -> String {
 fn settings(report: &mut Report, places: &config::Places) {
     match config::load(places, config::Sources::default(), None, None, false) {
         Ok(loaded) => {
+            let state = places.global_file().display().to_string();
             for warning in &loaded.warnings {
-                let is_broken = |(file, _): &(PathBuf, String)| warning.starts_with(&file.display().to_string());
-                if loaded.broken.iter().any(is_broken) {
+                if warning.starts_with(&state) {
                     report.problem("settings", warning);
                 } else {
                     report.line("settings", warning);
@@ -126,7 +118,11 @@ fn settings(report: &mut Report, places: &config::Places) {
 }
 
 fn credentials(report: &mut Report, environment: &Environment) {
-    match meaning::credentials_only(None::<&Typed>, environment) {
+    // Broken settings are told already; what they say of credentials is not known, and the rest is.
+    let without_settings = || crate::argv::parse(["--setting-sources".to_owned(), String::new()]).unwrap_or_default();
+    let found = meaning::credentials_only(None::<&Typed>, environment)
+        .or_else(|_| meaning::credentials_only(Some(&without_settings()), environment));
+    match found {
         Ok(resolution) => match resolution.chosen {
             Some(chosen) => report.line("credentials", &chosen.label),
             None => report

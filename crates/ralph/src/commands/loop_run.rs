@@ -175,7 +175,12 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
 /// An agent works here unattended, so somebody has to have vouched for the folder.
 fn vouched(environment: &Environment) -> Result<(), Refusal> {
     let places = meaning::places(environment);
-    if config::is_trusted(&places) {
+    let trust = config::trust_state(&places);
+    if let config::Trust::Path(_) = trust {
+        // From before, or of a repository without a commit: from now on its first commit counts as well.
+        config::trust(&places)?;
+    }
+    if trust.is_trusted() {
         return Ok(());
     }
     let here = environment.cwd.display();

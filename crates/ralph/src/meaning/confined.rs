@@ -11,7 +11,7 @@ use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
 use config::{Places, Settings};
 use proc::sandbox::{Hosts, Level, Network, Request, Rules, Sandbox};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tools::Exits;
@@ -84,15 +84,19 @@ pub fn resolve(
 
 /// What the settings say of it, with the lists that are the administrator's alone.
 fn block(settings: &Settings) -> Value {
-    let mut block = settings.merged["sandbox"].clone();
+    let mut block = settings.merged["sandbox"].as_object().cloned().unwrap_or_default();
     let managed = &settings.managed["sandbox"];
     for (part, only, list) in [("network", DOMAINS_ONLY, "allowedDomains"), ("filesystem", READS_ONLY, "allowRead")] {
         if managed[part][only] == Value::Bool(true) {
             let theirs = managed[part].get(list).cloned().unwrap_or(Value::Array(Vec::new()));
-            block[part][list] = theirs;
+            let rules = block.entry(part).or_insert_with(|| json!({}));
+            if !rules.is_object() {
+                *rules = json!({});
+            }
+            rules[list] = theirs;
         }
     }
-    block
+    Value::Object(block)
 }
 
 /// Whether the administrator wants commands confined, whatever anybody else says.

@@ -266,7 +266,7 @@ pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refu
 /// What a loop's checks may do: what commands may in a workspace, whatever level agents have.
 pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<Rules>, Refusal> {
     let places = places(environment);
-    let settings = settings(&Typed::default(), &places, Sources::default(), false)?.settings;
+    let settings = loop_settings(&places)?;
     let typed = crate::argv::parse(["--sandbox".to_owned(), "workspace".to_owned()])
         .map_err(|error| Refusal::new(error.to_string()))?;
     let confined = confined::resolve(&typed, &settings, &places, &[], environment, warnings)?;
@@ -276,13 +276,20 @@ pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) ->
 /// The box around a loop's agent that is not ours.
 pub fn held(foreign: &Foreign, environment: &Environment, warnings: &mut Vec<String>) -> Result<Held, Refusal> {
     let places = places(environment);
-    let settings = settings(&Typed::default(), &places, Sources::default(), false)?.settings;
+    let settings = loop_settings(&places)?;
     confined::held(foreign, &settings, &places, environment, warnings)
+}
+
+/// Its agents would refuse rules that cannot be read, one after the other; so the loop does, once.
+fn loop_settings(places: &Places) -> Result<Settings, Refusal> {
+    let settings = settings(&Typed::default(), places, Sources::default(), false)?.settings;
+    permissions::check(&settings)?;
+    Ok(settings)
 }
 
 /// Why a loop may not do without a sandbox, where it may not.
 pub fn sandbox_is_policy(environment: &Environment) -> Result<Option<&'static str>, Refusal> {
-    let settings = settings(&Typed::default(), &places(environment), Sources::default(), false)?.settings;
+    let settings = loop_settings(&places(environment))?;
     Ok(confined::is_policy(&settings).then_some(confined::POLICY))
 }
 

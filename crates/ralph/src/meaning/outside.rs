@@ -5,8 +5,9 @@ use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::OutsideSetup;
 use config::{Places, Plugins, Settings};
-use mcp::{Problem, ServerConfig};
-use serde_json::Value;
+use mcp::{Inherits, Problem, ServerConfig};
+use serde_json::{Map, Value, json};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,32 +28,33 @@ pub fn resolve(
     (isolated, session): (bool, &agent::Session),
 ) -> Result<OutsideSetup, Refusal> {
     let mut found = Found::default();
-    let managed = read(&places.managed_dir.join("managed-mcp.json"));
+    let variable = |name: &str| environment.get(name).map(str::to_owned);
+    let managed = managed(&places.managed_dir.join("managed-mcp.json"))?;
     if let Some(managed) = &managed {
-        found.take(managed, "enterprise", environment);
+        found.take(managed, "enterprise", &variable);
     }
     // An administrator who lists the servers lists all of them.
     let open = managed.is_none();
     for given in typed.values("mcp-config").iter().filter(|given| open && !given.is_empty()) {
-        found.take(&given_config(given, environment)?, "dynamic", environment);
+        found.take(&given_config(given, environment)?, "dynamic", &variable);
     }
     if open && !isolated && !typed.has("strict-mcp-config") {
-        let global = read(&places.global_file()).unwrap_or_default();
+        // `doctor` tells of a broken one.
+        let global = read(&places.global_file()).ok().flatten().unwrap_or_default();
         let here = &global["projects"][environment.cwd.display().to_string()];
-        found.take(here, "local", environment);
+        found.take(here, "local", &variable);
         let files = [places.checkout_root(), places.project_dir().to_owned()].map(|folder| folder.join(".mcp.json"));
-        if let Some(file) = files.iter().find(|file| file.is_file()) {
-            match read(file) {
-                Some(project) => found.take_project(&project, settings, environment),
-                None => found.problems.push(unreadable(file)),
+        if let Some(file) = files.iter().find(|file| file.symlink_metadata().is_ok()) {
+            match project(file) {
+                Ok(servers) => found.take_project(servers, settings, &variable),
+                Err(reason) => found.problems.push(unusable(file, &reason)),
             }
-            found.without_helpers(|| config::is_trusted(places));
         }
-        found.take(&global, "user", environment);
+        found.take(&global, "user", &variable);
     }
     // Named on the command line, so a minimal start has them too.
     for plugin in plugins.loaded.iter().filter(|_| open && !typed.has("strict-mcp-config")) {
-        found.take(&serde_json::json!({"mcpServers": plugin.mcp_servers}), "plugin", environment);
+        found.take(&json!({"mcpServers": plugin.mcp_servers}), "plugin", &variable);
     }
     found.keep_allowed(settings);
     let millis = |name: &str| environment.number(name).filter(|ms| *ms > 0).map(Duration::from_millis);
@@ -68,6 +70,9 @@ pub fn resolve(
     })
 }
 
+/// Looks a variable of the environment up.
+type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 #[derive(Default)]
 struct Found {
     servers: Vec<ServerConfig>,
@@ -76,11 +81,14 @@ struct Found {
 
 impl Found {
     /// Earlier ones win: a name is taken once, as a whole.
-    fn take(&mut self, value: &Value, scope: &str, environment: &Environment) {
-        if !value["mcpServers"].is_object() {
-            return;
+    fn take(&mut self, value: &Value, scope: &str, variable: Variables<'_>) {
+        match value.get("mcpServers") {
+            None | Some(Value::Null) => {}
+            Some(servers) => self.add(mcp::parse(&json!({"mcpServers": servers}), scope, variable)),
         }
-        let (servers, problems) = mcp::parse(value, scope, &|name| environment.get(name).map(str::to_owned));
+    }
+
+    fn add(&mut self, (servers, problems): (Vec<ServerConfig>, Vec<Problem>)) {
         for server in servers {
             if !self.servers.iter().any(|known| known.name == server.name) {
                 self.servers.push(server);
@@ -106,32 +114,38 @@ impl Found {
         });
     }
 
-    /// A repository starts no program of its choice before its folder is trusted, be it only for a header.
-    fn without_helpers(&mut self, is_trusted: impl FnOnce() -> bool) {
-        let mut helped: Vec<&mut ServerConfig> = self
-            .servers
-            .iter_mut()
-            .filter(|server| server.scope == "project" && server.headers_helper.is_some())
-            .collect();
-        if helped.is_empty() || is_trusted() {
-            return;
-        }
-        for server in &mut helped {
-            server.headers_helper = None;
-            let message = "its headersHelper is not run before the folder is trusted".to_owned();
-            self.problems.push(Problem { name: server.name.clone(), kind: "headers_helper_untrusted", message });
-        }
-    }
-
-    fn take_project(&mut self, value: &Value, settings: &Settings, environment: &Environment) {
-        let off = &settings.merged["disabledMcpjsonServers"];
-        let mut value = value.clone();
-        if let (Some(servers), Some(off)) = (value["mcpServers"].as_object_mut(), off.as_array()) {
+    /// The servers of a folder's `.mcp.json`. Before the folder is trusted, what it wrote is given no variable but
+    /// harmless ones, neither in its texts nor in the environment of its programs, and runs no helper: each could
+    /// carry a credential to a host of its choice.
+    fn take_project(&mut self, mut servers: Map<String, Value>, settings: &Settings, variable: Variables<'_>) {
+        if let Some(off) = settings.merged["disabledMcpjsonServers"].as_array() {
             servers.retain(|name, _| !off.iter().any(|disabled| disabled == name.as_str()));
         }
-        self.take(&value, "project", environment);
+        let servers = json!({"mcpServers": servers});
+        if settings.folder_is_trusted {
+            return self.add(mcp::parse(&servers, "project", variable));
+        }
+        let (mut servers, mut problems) =
+            mcp::parse(&servers, "project", &|name| variable(name).filter(|_| EXPANDED_UNTRUSTED.contains(&name)));
+        for problem in problems.iter_mut().filter(|problem| problem.kind == "missing_variable") {
+            "a variable in it is not filled in before the folder is trusted ('ralph trust'), or is not set"
+                .clone_into(&mut problem.message);
+        }
+        problems.dedup();
+        for server in &mut servers {
+            server.inherits = Inherits::Basics;
+            if server.headers_helper.take().is_some() {
+                let message = "its headersHelper is not run before the folder is trusted".to_owned();
+                problems.push(Problem { name: server.name.clone(), kind: "headers_helper_untrusted", message });
+            }
+        }
+        self.add((servers, problems));
     }
 }
+
+/// `${NAME}` in the `.mcp.json` of an untrusted folder: where things are and how to speak, nothing that opens a door.
+const EXPANDED_UNTRUSTED: [&str; 11] =
+    ["HOME", "USER", "LOGNAME", "PWD", "PATH", "SHELL", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
 
 /// An entry of a list: a server by its name, by its whole command line, or by its address with `*` in it.
 fn is_meant(entry: &Value, server: &ServerConfig) -> bool {
@@ -175,34 +189,70 @@ fn given_config(given: &str, environment: &Environment) -> Result<Value, Refusal
         std::fs::read_to_string(&path)
             .map_err(|error| Refusal::new(format!("Error: MCP config file not found: {} ({error})", path.display())))?
     };
-    let value: Value = serde_json::from_str(&text)
-        .map_err(|error| Refusal::new(format!("Error: --mcp-config is not JSON: {error}")))?;
-    let inner = value["mcpServers"].is_object();
-    Ok(if inner { value } else { serde_json::json!({"mcpServers": value}) })
-}
-
-/// A file that is not there or not JSON configures nothing; `doctor` tells of broken ones.
-fn read(path: &Path) -> Option<Value> {
-    let size = std::fs::metadata(path).ok()?.len();
-    if size > FILE_MAX {
-        return None;
+    let value =
+        config::parse_json(&text).map_err(|error| Refusal::new(format!("Error: --mcp-config is not JSON: {error}")))?;
+    match value {
+        Value::Object(inner) if !inner.get("mcpServers").is_some_and(Value::is_object) => {
+            Ok(json!({"mcpServers": inner}))
+        }
+        Value::Object(_) => Ok(value),
+        _ => Err(Refusal::new("Error: --mcp-config is not a JSON object that maps names to servers.".to_owned())),
     }
-    let bytes = std::fs::read(path).ok()?;
-    serde_json::from_slice(&bytes).ok()
 }
 
-fn unreadable(file: &Path) -> Problem {
-    let message = format!("{} is not JSON, so none of its servers is used; repair it or remove it", file.display());
+/// `None` for a file that is not there; the reason why one that is there cannot be used.
+fn read(path: &Path) -> Result<Option<Value>, String> {
+    let found = match std::fs::metadata(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        found => found.map_err(|error| format!("cannot be read: {error}"))?,
+    };
+    if !found.is_file() {
+        return Err("is not a regular file".to_owned());
+    }
+    if found.len() > FILE_MAX {
+        return Err(format!("is larger than the limit of {} MiB", FILE_MAX / 1024 / 1024));
+    }
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
+    config::parse_json(text.trim_start_matches('\u{feff}')).map(Some).map_err(|error| format!("is not JSON ({error})"))
+}
+
+/// The map in a `.mcp.json`.
+fn project(file: &Path) -> Result<Map<String, Value>, String> {
+    match read(file)? {
+        None => Ok(Map::new()),
+        Some(Value::Object(mut whole)) => match whole.shift_remove("mcpServers") {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(servers)) => Ok(servers),
+            Some(_) => Err("has \"mcpServers\" that is not an object of servers".to_owned()),
+        },
+        Some(_) => Err("is not a JSON object".to_owned()),
+    }
+}
+
+/// An administrator's list that cannot be read must not become "any server".
+fn managed(file: &Path) -> Result<Option<Value>, Refusal> {
+    let refused = |reason: &str| {
+        Refusal::new(format!(
+            "Error: managed MCP servers {} {reason}; ask the administrator to repair the file",
+            file.display()
+        ))
+    };
+    match read(file).map_err(|reason| refused(&reason))? {
+        Some(whole) if !whole["mcpServers"].is_object() => Err(refused("has \"mcpServers\" that is not an object")),
+        found => Ok(found),
+    }
+}
+
+fn unusable(file: &Path, reason: &str) -> Problem {
+    let message = format!("{} {reason}, so none of its servers is used; repair it or remove it", file.display());
     Problem { name: ".mcp.json".to_owned(), kind: "invalid_config", message }
 }
-
-/// What a program needs to run at all.
-const MINIMAL: [&str; 10] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ"];
 
 fn server_env(environment: &Environment, places: &Places, session: &agent::Session) -> proc::Env {
     let mut env = environment.vars.clone();
     if environment.is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV") {
-        env.retain(|(name, _)| MINIMAL.iter().any(|kept| name == kept));
+        env.retain(|(name, _)| mcp::BASIC_ENV.iter().any(|kept| name == kept));
     }
     if environment.is_on("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB") {
         proc::scrub::credentials(&mut env);
@@ -218,70 +268,5 @@ fn server_env(environment: &Environment, places: &Places, session: &agent::Sessi
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn addresses_fit_their_patterns() {
-        for (pattern, url, expected) in [
-            ("https://a.test/*", "https://a.test/mcp", true),
-            ("https://a.test/*", "https://a.test.evil/mcp", false),
-            ("https://*.a.test/*", "https://x.a.test/mcp", true),
-            ("https://*.a.test/*", "https://a.test/mcp", false),
-            ("https://a.test/mcp", "https://a.test/mcp", true),
-            ("https://a.test/mcp", "https://a.test/mcp/more", false),
-            ("*/mcp", "https://a.test/mcp", true),
-            ("*/mcp", "https://a.test/mcp/x", false),
-            ("*", "anything", true),
-            ("", "anything", false),
-        ] {
-            assert_eq!(fits(pattern, url), expected, "{pattern} and {url}");
-        }
-    }
-
-    #[test]
-    fn a_folders_helper_runs_only_where_the_folder_is_trusted() {
-        let configured = json!({"mcpServers": {
-            "s": {"type": "http", "url": "https://two.test/mcp", "headersHelper": "./token"}}});
-        for (scope, trusted, runs) in
-            [("project", false, false), ("project", true, true), ("user", false, true), ("dynamic", false, true)]
-        {
-            let (servers, problems) = mcp::parse(&configured, scope, &|_| None);
-            let mut found = Found { servers, problems };
-            found.without_helpers(|| trusted);
-            assert_eq!(found.servers[0].headers_helper.is_some(), runs, "{scope} {trusted}");
-            assert_eq!(found.problems.is_empty(), runs, "{scope} {trusted}");
-        }
-    }
-
-    #[test]
-    fn lists_decide_which_servers_count() {
-        let configured = json!({"mcpServers": {
-            "one": {"command": "run", "args": ["it"]}, "two": {"type": "http", "url": "https://two.test/mcp"}}});
-        for (merged, managed, expected) in [
-            (json!({}), json!({}), vec!["one", "two"]),
-            (json!({"deniedMcpServers": [{"serverName": "one"}]}), json!({}), vec!["two"]),
-            (json!({"deniedMcpServers": [{"serverCommand": ["run", "it"]}]}), json!({}), vec!["two"]),
-            (json!({"deniedMcpServers": [{"serverCommand": ["run"]}]}), json!({}), vec!["one", "two"]),
-            (json!({"allowedMcpServers": [{"serverUrl": "https://two.test/*"}]}), json!({}), vec!["two"]),
-            (json!({"allowedMcpServers": []}), json!({}), vec![]),
-            (
-                json!({"allowedMcpServers": [{"serverName": "one"}, {"serverName": "two"}]}),
-                json!({"allowManagedMcpServersOnly": true, "allowedMcpServers": [{"serverName": "two"}]}),
-                vec!["two"],
-            ),
-            (
-                json!({"allowedMcpServers": [{"serverName": "one"}], "deniedMcpServers": [{"serverName": "one"}]}),
-                json!({}),
-                vec![],
-            ),
-        ] {
-            let (servers, problems) = mcp::parse(&configured, "project", &|_| None);
-            let mut found = Found { servers, problems };
-            found.keep_allowed(&Settings { merged: merged.clone(), managed, ..Settings::default() });
-            let names: Vec<&str> = found.servers.iter().map(|server| server.name.as_str()).collect();
-            assert_eq!((&names, names.len() + found.problems.len()), (&expected, 2), "{merged}");
-        }
-    }
-}
+#[path = "outside_tests.rs"]
+mod tests;

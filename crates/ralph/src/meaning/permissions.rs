@@ -5,7 +5,7 @@ use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Permissions, Prompter};
 use config::{Settings, SourceKind, Sourced};
-use policy::{Policy, Rule, RuleSet, Source};
+use policy::{Policy, Rule, RuleError, RuleSet, Source};
 use std::path::PathBuf;
 use wire::PermissionMode;
 
@@ -20,7 +20,7 @@ pub fn resolve(
     }
     let mode = mode(typed, settings, warnings)?;
     let cli = Source { name: "cliArg".into(), anchor: environment.cwd.clone() };
-    let rules = rules(typed, settings, &cli, kind_of, warnings);
+    let rules = rules(typed, settings, &cli, kind_of, warnings)?;
     Ok(Permissions { mode, rules, prompter: prompter(typed), may_bypass: may_bypass(typed, settings, mode) })
 }
 
@@ -97,7 +97,7 @@ pub fn judging(
     let (settings, mut warnings) = (loaded.settings, loaded.warnings);
     let mode = mode(typed, &settings, &mut warnings)?;
     let cli = Source { name: "the command line".into(), anchor: environment.cwd.clone() };
-    let rules = rules(typed, &settings, &cli, place_of, &mut warnings);
+    let rules = rules(typed, &settings, &cli, place_of, &mut warnings)?;
     let roots = extra_roots(typed, &settings, environment)?;
     let workspace = tools::Workspace::new(places.cwd.clone(), roots, places.home.clone());
     let policy = Policy { mode, rules, roots: workspace.roots().to_vec(), cwd: workspace.cwd(), home: places.home };
@@ -111,29 +111,60 @@ fn rules(
     cli: &Source,
     name_of: fn(&Sourced<String>) -> String,
     warnings: &mut Vec<String>,
-) -> RuleSet {
+) -> Result<RuleSet, Refusal> {
     let mut rules = RuleSet::default();
     let listed = |flag: &str| typed.values(flag).iter().flat_map(|list| policy::split_list(list)).collect::<Vec<_>>();
-    read(&listed("allowedTools"), cli, "--allowedTools", &mut rules.allow, warnings);
-    read(&listed("disallowedTools"), cli, "--disallowedTools", &mut rules.deny, warnings);
+    for text in listed("allowedTools") {
+        match policy::parse_rule(&text, cli) {
+            Ok(rule) => rules.allow.push(rule),
+            Err(error) => warnings.push(ignored("--allowedTools", &error)),
+        }
+    }
+    for text in listed("disallowedTools") {
+        rules.deny.push(policy::parse_rule(&text, cli).map_err(|error| lost("--disallowedTools", &error))?);
+    }
     let permissions = &settings.permissions;
-    read_settings(&permissions.allow, name_of, &mut rules.allow, warnings);
-    read_settings(&permissions.ask, name_of, &mut rules.ask, warnings);
-    read_settings(&permissions.deny, name_of, &mut rules.deny, warnings);
+    for text in &permissions.allow {
+        match parse(text, name_of) {
+            Ok(rule) => rules.allow.push(rule),
+            Err(error) => warnings.push(ignored(&place_of(text), &error)),
+        }
+    }
+    for (texts, list) in [(&permissions.ask, &mut rules.ask), (&permissions.deny, &mut rules.deny)] {
+        for text in texts {
+            list.push(parse(text, name_of).map_err(|error| lost(&line_of(text), &error))?);
+        }
+    }
     warnings.extend(rules.warnings().into_iter().map(|warning| format!("warning: {warning}")));
-    rules
+    Ok(rules)
 }
 
-fn read_settings(
-    texts: &[Sourced<String>],
-    name_of: fn(&Sourced<String>) -> String,
-    into: &mut Vec<Rule>,
-    warnings: &mut Vec<String>,
-) {
-    for text in texts {
-        let source = Source { name: name_of(text), anchor: text.anchor.clone() };
-        read(std::slice::from_ref(&text.value), &source, &place_of(text), into, warnings);
+/// Whether every denial and question of the settings can be read.
+pub fn check(settings: &Settings) -> Result<(), Refusal> {
+    for text in settings.permissions.ask.iter().chain(&settings.permissions.deny) {
+        parse(text, place_of).map_err(|error| lost(&line_of(text), &error))?;
     }
+    Ok(())
+}
+
+fn parse(text: &Sourced<String>, name_of: fn(&Sourced<String>) -> String) -> Result<Rule, RuleError> {
+    policy::parse_rule(&text.value, &Source { name: name_of(text), anchor: text.anchor.clone() })
+}
+
+/// A rule that cannot be read grants nothing and is said.
+fn ignored(place: &str, error: &RuleError) -> String {
+    format!("warning: a rule in {place} is ignored: {error}")
+}
+
+/// A denial or question that cannot be read would be lost, so nothing starts.
+fn lost(place: &str, error: &RuleError) -> Refusal {
+    Refusal::new(format!("Error: {place}: {error}; repair the rule or remove it"))
+}
+
+/// The file, and the line where the rule stands.
+fn line_of(text: &Sourced<String>) -> String {
+    let line = text.file.as_ref().map(|file| config::line_of(file, &text.value)).unwrap_or_default();
+    format!("{}: {line}", place_of(text)).trim_end_matches([':', ' ']).to_owned()
 }
 
 fn place_of(text: &Sourced<String>) -> String {
@@ -150,16 +181,6 @@ fn kind_of(text: &Sourced<String>) -> String {
         SourceKind::User => "userSettings",
     };
     kind.to_owned()
-}
-
-/// A rule that cannot be read grants nothing and is said.
-fn read(texts: &[String], source: &Source, place: &str, into: &mut Vec<Rule>, warnings: &mut Vec<String>) {
-    for text in texts {
-        match policy::parse_rule(text, source) {
-            Ok(rule) => into.push(rule),
-            Err(error) => warnings.push(format!("warning: a rule in {place} is ignored: {error}")),
-        }
-    }
 }
 
 /// Folders beside the working folder. They must exist: a typing error must not silently narrow the work.
