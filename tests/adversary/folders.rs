@@ -201,6 +201,7 @@ fn t21_nothing_below_a_trusted_folder_or_repository_inherits_its_trust() {
 #[test]
 fn t21_a_folder_that_is_no_repository_is_trusted_for_itself() {
     let world = World::new([("a.txt", "a")], script(turns(3))).unwrap();
+    std::fs::remove_dir_all(world.wd().join(".git")).unwrap();
     trust(&world);
     assert!(is_granted(&world, world.wd()));
     let below = world.wd().join("unpacked");

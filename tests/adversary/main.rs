@@ -19,5 +19,6 @@ mod paths;
 mod processes;
 mod readers;
 mod shell;
+mod shown;
 mod supply;
 mod trust;

@@ -30,8 +30,9 @@ const REFERENCE_DELTA: u8 = 7;
 
 /// The oldest commit along first parents from `HEAD`; `None` where there is no commit yet.
 pub(crate) fn first_commit(git_dir: &Path) -> Option<String> {
-    let mut id = head(git_dir)?;
-    let store = Store::open(git_dir);
+    let common = common_dir(git_dir);
+    let mut id = head(git_dir, &common)?;
+    let store = Store::open(&common);
     let started = Instant::now();
     while started.elapsed() < WALK_MAX {
         match store.commit(&id, 0).and_then(|commit| parent(&commit)) {
@@ -43,7 +44,15 @@ pub(crate) fn first_commit(git_dir: &Path) -> Option<String> {
 }
 
 pub(crate) fn has_commit(git_dir: &Path, id: &str) -> bool {
-    is_id(id) && Store::open(git_dir).has(id)
+    is_id(id) && Store::open(&common_dir(git_dir)).has(id)
+}
+
+/// A linked worktree of a bare repository has a `HEAD` of its own and shares the rest.
+fn common_dir(git_dir: &Path) -> PathBuf {
+    match files::read_text(&git_dir.join("commondir"), REFERENCE_MAX) {
+        Ok(Some(written)) => git_dir.join(written.trim()),
+        _ => git_dir.to_owned(),
+    }
 }
 
 pub(crate) fn is_id(text: &str) -> bool {
@@ -56,7 +65,7 @@ fn parent(commit: &[u8]) -> Option<String> {
     std::str::from_utf8(id).ok().filter(|id| is_id(id)).map(str::to_owned)
 }
 
-fn head(git_dir: &Path) -> Option<String> {
+fn head(git_dir: &Path, common: &Path) -> Option<String> {
     let mut text = files::read_text(&git_dir.join("HEAD"), REFERENCE_MAX).ok()??;
     for _ in 0..LINKS_MAX {
         let Some(name) = text.trim().strip_prefix("ref:").map(str::trim) else {
@@ -64,9 +73,9 @@ fn head(git_dir: &Path) -> Option<String> {
         };
         let is_plain = name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
         let name = Some(name).filter(|_| is_plain)?.to_owned();
-        match files::read_text(&git_dir.join(&name), REFERENCE_MAX) {
+        match files::read_text(&common.join(&name), REFERENCE_MAX) {
             Ok(Some(next)) => text = next,
-            _ => return packed_reference(git_dir, &name),
+            _ => return packed_reference(common, &name),
         }
     }
     None

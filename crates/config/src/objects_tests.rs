@@ -48,6 +48,10 @@ fn borrowed_objects_count_and_foreign_ones_do_not() {
     let work = bed.path("work").display().to_string();
     git(&bed, "", &["clone", "-q", "--shared", &work, "borrower"]);
     assert_eq!(first_commit(&bed.path("borrower/.git")).as_ref(), Some(&first));
+    git(&bed, "", &["clone", "-q", "--bare", &work, "bare.git"]);
+    git(&bed, "bare.git", &["worktree", "add", "-q", "../linked"]);
+    let linked = crate::repository::git_dir(&bed.path("linked")).unwrap();
+    assert_eq!(first_commit(&linked).as_ref(), Some(&first), "a worktree of a bare repository");
     git(&bed, "", &["init", "-q", "other"]);
     assert_eq!(first_commit(&bed.path("other/.git")), None, "no commit yet");
     git(&bed, "other", &["commit", "-q", "--allow-empty", "-m", "another beginning"]);

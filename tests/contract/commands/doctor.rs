@@ -36,7 +36,12 @@ fn a_good_setup_is_described_and_exits_0() {
     assert_eq!(value(&outcome, "endpoint"), world.mock().url());
     assert_eq!(value(&outcome, "credentials"), "ANTHROPIC_API_KEY");
     run(&world, &["trust"]);
-    assert_eq!(value(&run(&world, &["doctor"]), "trusted"), format!("yes: you trusted the folder {wd}"));
+    let trusted = value(&run(&world, &["doctor"]), "trusted");
+    assert!(trusted.starts_with(&format!("yes: you trusted the repository {wd} (first commit ")), "{trusted}");
+    std::fs::remove_dir_all(world.wd().join(".git/objects")).unwrap();
+    std::fs::create_dir(world.wd().join(".git/objects")).unwrap();
+    let replaced = value(&run(&world, &["doctor"]), "trusted");
+    assert!(replaced.starts_with(&format!("no: what you trusted at {wd} began with commit ")), "{replaced}");
     assert_eq!(finish(claude(&world).args(["doctor"])).lines.len(), outcome.lines.len(), "also as the agent's command");
     assert!(world.mock().requests().is_empty(), "it only looks");
     assert!(!world.home().join(".claude/projects").exists(), "it only looks");

@@ -24,7 +24,12 @@ fn it_says_what_it_did_and_keeps_the_rest_of_the_file() {
         [format!("Trusted: {wd}"), "Its allow rules, permission mode and extra folders now count.".into()]
     );
     let now = state(&world);
-    assert_eq!(now["projects"][&wd], json!({"hasTrustDialogAccepted": true}));
+    let first = now["projects"][&wd]["ralphFirstCommit"].as_str().unwrap().to_owned();
+    assert!(
+        first.len() == 40 && world.wd().join(".git/objects").join(&first[..2]).join(&first[2..]).is_file(),
+        "{first}"
+    );
+    assert_eq!(now["projects"][&wd], json!({"hasTrustDialogAccepted": true, "ralphFirstCommit": first}));
     assert_eq!(
         (&now["primaryApiKey"], &now["projects"]["/other"]),
         (&json!("sk-ant-x"), &json!({"hasTrustDialogAccepted": false}))

@@ -41,7 +41,7 @@ fn names(outcome: &Outcome) -> Vec<String> {
 
 #[test]
 fn an_installed_plugin_is_loaded_by_later_runs_until_it_is_switched_off() {
-    let world = market(json!([say("ok"), say("ok"), say("ok"), say("ok")]));
+    let world = market(json!([say("ok"), say("ok"), say("ok"), say("ok"), say("ok")]));
     assert_eq!(done(&world, &["marketplace", "add", "."]), "Successfully added marketplace: shop (2 plugins)");
     assert_eq!(done(&world, &["install", "kit@shop"]), "Installed plugin: kit@shop (version 1.0.0)");
     assert_eq!(done(&world, &["list"]), "kit@shop 1.0.0 (enabled)");
@@ -62,6 +62,10 @@ fn an_installed_plugin_is_loaded_by_later_runs_until_it_is_switched_off() {
     assert_eq!(done(&world, &["disable", "kit"]), "Disabled plugin: kit@shop");
     assert_eq!(names(&finish(streaming(&world, "hi"))), Vec::<String>::new());
     assert_eq!(done(&world, &["enable", "kit@shop", "--scope=project"]), "Enabled plugin: kit@shop");
+    let untrusted = finish(streaming(&world, "hi"));
+    assert_eq!(names(&untrusted), Vec::<String>::new(), "a folder that is not trusted switches nothing on");
+    assert!(untrusted.stderr.contains("enabledPlugins") && untrusted.stderr.contains("ralph trust"));
+    testkit::looping::trust(&world);
     assert_eq!(names(&finish(streaming(&world, "hi"))), ["kit"]);
     assert_eq!(done(&world, &["uninstall", "kit"]), "Uninstalled plugin: kit@shop");
     assert_eq!(done(&world, &["list"]), "No plugins are installed.");

@@ -44,7 +44,8 @@ pub fn resolve(
         let here = &global["projects"][environment.cwd.display().to_string()];
         found.take(here, "local", &variable);
         let files = [places.checkout_root(), places.project_dir().to_owned()].map(|folder| folder.join(".mcp.json"));
-        if let Some(file) = files.iter().find(|file| file.symlink_metadata().is_ok()) {
+        // A sandbox puts an empty folder there to keep the file from being made.
+        if let Some(file) = files.iter().find(|file| file.symlink_metadata().is_ok_and(|found| !found.is_dir())) {
             match project(file) {
                 Ok(servers) => found.take_project(servers, settings, &variable),
                 Err(reason) => found.problems.push(unusable(file, &reason)),
