@@ -100,6 +100,8 @@ fn it_gets_at_nothing_that_commands_of_our_own_agent_do_not() {
     for at in 0..2 {
         for held in [false, true] {
             let world = furnished(json!([]));
+            // A loop completes a record that names no commit; this one is whole.
+            assert_eq!(finish(world.run(&binary()).named("ralph").args(["trust"])).code, Some(0));
             let trust = std::fs::read_to_string(world.home().join(".claude.json")).unwrap();
             let (transport, words) = &transports(&world)[at];
             let place = outside();

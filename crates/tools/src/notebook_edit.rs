@@ -146,6 +146,9 @@ fn change(notebook: &mut Notebook, input: &Input, seed: &str) -> Result<Change, 
         (Mode::Replace, Some(at)) => {
             let cells = notebook.cells_mut().ok_or("the notebook has no list of cells")?;
             let cell = cells.get_mut(at).ok_or("the cell is gone")?;
+            if !cell.is_object() {
+                return Err(format!("what stands at {at} in the list of cells is no cell."));
+            }
             Ok(replace(cell, at, input))
         }
         (Mode::Delete | Mode::Replace, None) => Err("`cell_id` is needed.".into()),

@@ -103,3 +103,15 @@ async fn what_cannot_be_done_is_refused_and_changes_nothing() {
     assert!(outcome.is_error());
     assert_eq!(bench.file("n.ipynb"), NOTEBOOK.as_bytes());
 }
+
+#[tokio::test]
+async fn what_is_no_cell_is_an_error_and_no_panic() {
+    let odd = r#"{"cells": [1, "x", null, [], {"source": {}, "cell_type": 3}], "nbformat": 4}"#;
+    let bench = Bench::new(&[("n.ipynb", odd)]);
+    bench.call("Read", json!({"file_path": bench.path("n.ipynb")})).await;
+    for at in 0..4 {
+        let outcome = edit(&bench, json!({"cell_id": format!("cell-{at}"), "new_source": "x"})).await;
+        assert!(outcome.is_error() && text(&outcome).contains("no cell"), "{at}: {}", text(&outcome));
+    }
+    edit(&bench, json!({"cell_id": "cell-4", "new_source": "x", "cell_type": "code"})).await;
+}

@@ -177,8 +177,9 @@ fn vouched(environment: &Environment) -> Result<(), Refusal> {
     let places = meaning::places(environment);
     let trust = config::trust_state(&places);
     if let config::Trust::Path(_) = trust {
-        // From before, or of a repository without a commit: from now on its first commit counts as well.
-        config::trust(&places)?;
+        // From before, or of a repository without a commit: from now on its first commit counts as well. Where that
+        // cannot be written down, the record counts as it is.
+        let _ = config::trust(&places);
     }
     if trust.is_trusted() {
         return Ok(());
