@@ -126,6 +126,8 @@ fn a_commit_per_iteration_where_it_is_asked_for() {
     assert_eq!(log.lines.len(), 3, "{:?}", log.lines);
     assert_eq!(log.lines[1], "ralph 1: first step");
     std::fs::remove_dir_all(world.wd().join(".git")).unwrap();
+    // What was trusted was the repository.
+    trust(&world);
     let (_, events) = told(looped(&world, &script, &["1", "--commit"]));
     assert_eq!(of(&events, "warning")[0]["text"], "nothing is committed: this folder is no git repository");
 }
