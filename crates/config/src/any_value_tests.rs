@@ -5,7 +5,12 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::testbed::Bed;
-use crate::*;
+use crate::{
+    CredentialInputs, FlagSettings, PluginDir, Scope, Source, Sources, add_server, agents, agents_from_json,
+    credentials, enabled_plugins, installed, known_marketplaces, load, marketplace, may_use, output_styles,
+    override_skills, plugins, remove_server, reset_project_choices, restrictions, skills, store_oauth,
+    store_permission_update, stored_servers, switch, trust, trust_state,
+};
 
 /// Words that readers look for, so that wrong values stand where they are read.
 const KEYS: [&str; 44] = [
@@ -69,7 +74,8 @@ fn value() -> impl Strategy<Value = Value> {
         let key = prop_oneof![prop::sample::select(&KEYS[..]).prop_map(str::to_owned), "[a-z@/]{0,4}"];
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec((key, inner), 0..5).prop_map(|pairs| Value::Object(Map::from_iter(pairs))),
+            prop::collection::vec((key, inner), 0..5)
+                .prop_map(|pairs| Value::Object(pairs.into_iter().collect::<Map<_, _>>())),
         ]
     })
 }

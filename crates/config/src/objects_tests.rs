@@ -4,8 +4,8 @@ use super::*;
 use crate::testbed::Bed;
 
 /// A real repository, made by git; `None` where there is no git.
+#[expect(clippy::disallowed_methods, reason = "the test makes a repository; the crate itself starts nothing")]
 fn git(bed: &Bed, folder: &str, args: &[&str]) -> Option<String> {
-    #[expect(clippy::disallowed_methods, reason = "the test makes a repository; the crate itself starts nothing")]
     let mut command = Command::new("git");
     let identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
     command.args(identity).args(args).current_dir(bed.path(folder));

@@ -29,7 +29,7 @@ fn variable(name: &str) -> Option<String> {
 
 fn taken(entry: &Value, trusted: bool) -> Found {
     let mut found = Found::default();
-    let servers = Map::from_iter([("s".to_owned(), entry.clone())]);
+    let servers = [("s".to_owned(), entry.clone())].into_iter().collect();
     let settings = Settings { folder_is_trusted: trusted, ..Settings::default() };
     found.take_project(servers, &settings, &variable);
     found
