@@ -8,6 +8,7 @@
 mod bubblewrap;
 mod files;
 mod network;
+mod outliving;
 mod processes;
 mod protected;
 mod work;

@@ -1,7 +1,7 @@
 //! One running process with everything it started.
 
 use crate::killed::{self, KILLED_WAIT, remaining};
-use crate::launch::{Inside, launch};
+use crate::launch::{Inside, Launched, launch};
 use crate::sandbox::Sandbox;
 use crate::spec::{Exit, SpawnError, Spec};
 use crate::table::{self, Row};
@@ -47,13 +47,13 @@ impl Child {
         tree::reap_adopted();
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         let mut owned = tree::owned();
-        let spawned = launch(spec, inside).and_then(|child| {
-            let leader = tree::pid(child.id() as i32).ok_or(std::io::ErrorKind::Other)?;
-            Ok((leader, child))
+        let spawned = launch(spec, inside).and_then(|launched| {
+            let leader = tree::pid(launched.pid).ok_or(std::io::ErrorKind::Other)?;
+            Ok((leader, launched))
         });
-        let (leader, mut child) = spawned.map_err(|cause| SpawnError::new(program, cwd, cause))?;
+        let (leader, launched) = spawned.map_err(|cause| SpawnError::new(program, cwd, cause))?;
         owned.insert(leader.as_raw_nonzero().get());
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let Launched { stdin, stdout, stderr, .. } = launched;
         Ok(Self { leader, exit: None, stdin, stdout, stderr })
     }
 

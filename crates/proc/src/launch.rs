@@ -2,17 +2,27 @@
 
 use crate::sandbox::{Ready, Sandbox};
 use crate::spec::{Output, Spec, Stdin};
+use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Which box a process is started in, and the files outside of it that it may write.
 pub(crate) type Inside<'a> = Option<(&'a Sandbox, &'a [PathBuf])>;
 
+/// A process that runs, with our ends of its pipes.
+pub(crate) struct Launched {
+    pub(crate) pid: i32,
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
+}
+
 /// Starts the process. The caller must own its reaping.
-pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<std::process::Child> {
-    let ready = inside.map(|(sandbox, also)| sandbox.prepare(&mut spec, also)).transpose()?;
+pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<Launched> {
+    let mut ready = inside.map(|(sandbox, also)| sandbox.prepare(&mut spec, also)).transpose()?;
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
     let mut command = Command::new(&spec.program);
     command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env);
@@ -34,8 +44,13 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<std::proc
             Place::OwnTerminal
         }
     };
+    let tells = take_tells(&mut ready);
     isolate(&mut command, place, ready);
     let mut child = command.spawn().map_err(told)?;
+    let pid = match tells {
+        Some(tells) => pid_inside(&mut child, tells)?,
+        None => child.id() as i32,
+    };
     if let Some(bytes) = feed
         && let Some(mut pipe) = child.stdin.take()
     {
@@ -44,7 +59,25 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<std::proc
             let _ = io::Write::write_all(&mut pipe, &bytes);
         });
     }
-    Ok(child)
+    Ok(Launched { pid, stdin: child.stdin.take(), stdout: child.stdout.take(), stderr: child.stderr.take() })
+}
+
+/// The process that was started has started the command as its sibling, and has ended.
+fn pid_inside(started: &mut std::process::Child, tells: OwnedFd) -> io::Result<i32> {
+    let mut bytes = [0; 4];
+    let told = io::Read::read_exact(&mut File::from(tells), &mut bytes);
+    started.wait()?;
+    told.map(|()| i32::from_ne_bytes(bytes))
+}
+
+#[cfg(target_os = "linux")]
+fn take_tells(ready: &mut Option<Ready>) -> Option<OwnedFd> {
+    ready.as_mut().and_then(|ready| ready.tells.take())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn take_tells(_ready: &mut Option<Ready>) -> Option<OwnedFd> {
+    None
 }
 
 /// Whether a child's session has a terminal: the one on its stdin.
@@ -75,7 +108,7 @@ fn connect_stdin(command: &mut Command, stdin: Stdin) -> io::Result<Option<Vec<u
 fn feed_later(command: &mut Command, bytes: &[u8]) -> io::Result<bool> {
     use rustix::fs::{MemfdFlags, memfd_create};
     use std::io::{Seek as _, Write as _};
-    let mut file = std::fs::File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
+    let mut file = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;
     file.rewind()?;
     command.stdin(file);
@@ -89,7 +122,8 @@ fn feed_later(command: &mut Command, _bytes: &[u8]) -> io::Result<bool> {
 }
 
 fn isolate(command: &mut Command, place: Place, ready: Option<Ready>) {
-    let die_with = parent_to_die_with();
+    // In a namespace of processes whoever is outside has the number 0.
+    let die_with = parent_to_die_with().map(|parent| if is_namespaced(ready.as_ref()) { 0 } else { parent });
     // SAFETY: the closure runs between fork and exec and calls only async-signal-safe functions on
     // integers and memory that was prepared before; it neither allocates nor takes locks.
     #[expect(unsafe_code, reason = "a session, a death signal and a sandbox can only be had between fork and exec")]
@@ -106,6 +140,16 @@ fn isolate(command: &mut Command, place: Place, ready: Option<Ready>) {
 #[cfg(target_os = "linux")]
 fn enter(ready: Option<&Ready>) -> io::Result<()> {
     ready.map_or(Ok(()), |ready| ready.entry.run())
+}
+
+#[cfg(target_os = "linux")]
+fn is_namespaced(ready: Option<&Ready>) -> bool {
+    ready.is_some_and(|ready| ready.entry.is_namespaced())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_namespaced(_ready: Option<&Ready>) -> bool {
+    false
 }
 
 #[cfg(target_os = "linux")]

@@ -25,6 +25,27 @@ pub(crate) fn owned() -> MutexGuard<'static, BTreeSet<i32>> {
     OWNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// First processes of boxes: ours to collect, and nobody else's to end.
+static APART: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn apart() -> MutexGuard<'static, BTreeSet<i32>> {
+    APART.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn keep_apart(pid: i32) {
+    owned().insert(pid);
+    apart().insert(pid);
+}
+
+pub(crate) fn is_apart(pid: i32) -> bool {
+    apart().contains(&pid)
+}
+
+pub(crate) fn forget_apart(pid: i32) {
+    apart().remove(&pid);
+    owned().remove(&pid);
+}
+
 pub(crate) fn pid(raw: i32) -> Option<Pid> {
     Pid::from_raw(raw).filter(|pid| pid.as_raw_nonzero().get() > 1)
 }
@@ -97,7 +118,7 @@ pub(crate) fn alive() -> Vec<Row> {
     for row in below.iter().filter(|row| row.zombie && row.parent == me && !owned.contains(&row.pid)) {
         pid(row.pid).map(reap);
     }
-    below.into_iter().filter(|row| !row.zombie).collect()
+    below.into_iter().filter(|row| !row.zombie && !is_apart(row.pid)).collect()
 }
 
 pub(crate) fn signal_each(rows: &[Row], signal: Signal) {

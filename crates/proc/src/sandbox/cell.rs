@@ -1,9 +1,11 @@
-//! The namespaces that all confined commands of one agent share: users, and network where it is cut.
+//! The namespaces that all confined commands of one agent share: users, processes, IPC, and network where it is cut.
 //!
 //! Made once by a short-lived process that hands over descriptors and ends; the descriptors keep the
-//! namespaces alive. Shared, so that a server started by one command can be reached by the next, and so
-//! that a command only has to join. Deliberately absent: mounts, which are made anew for every command.
+//! namespaces alive, and the one of processes its first process ([`Init`]). Shared, so that a server started by one
+//! command can be reached by the next, and so that a command only has to join. Deliberately absent: mounts, which are
+//! made anew for every command.
 
+use super::init::{self, Init};
 use super::sys;
 use crate::tree;
 use std::ffi::CStr;
@@ -15,8 +17,10 @@ use std::time::Duration;
 /// Making namespaces takes a millisecond; a machine that needs longer has stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Descriptors of one message: users, network, listener.
-const HANDED: usize = 3;
+/// Descriptors of one message: users, processes, IPC, network, listener.
+const HANDED: usize = 5;
+/// Those that every box has.
+const ALWAYS: usize = 3;
 
 /// Connections waiting for the proxy; browsers and package managers open some dozens at once.
 const WAITING: libc::c_int = 128;
@@ -24,6 +28,12 @@ const WAITING: libc::c_int = 128;
 #[derive(Debug)]
 pub(super) struct Cell {
     pub(super) users: OwnedFd,
+    pub(super) processes: OwnedFd,
+    /// Shared memory, semaphores and message queues of their own.
+    pub(super) ipc: OwnedFd,
+    pub(super) init: Init,
+    /// Whether commands can have a `/proc` of their own; where not, they see the machine's, and cannot look into it.
+    pub(super) own_proc: bool,
     /// Joined by every command; without it they have the machine's own network.
     pub(super) network: Option<OwnedFd>,
     /// On the loopback of `network`: what connects here wants out.
@@ -59,46 +69,74 @@ impl Cell {
     /// Fails where the system does not let users have namespaces.
     pub(super) fn make(cut: bool) -> io::Result<Self> {
         let (ours, theirs) = pair()?;
+        let (waits, holds) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         // Nobody else may collect the helper, and it must be collected.
         let owned = tree::owned();
-        let helper = start(cut, theirs.as_raw_fd(), ours.as_raw_fd())?;
-        drop(theirs);
+        let helper = start(cut, theirs.as_raw_fd(), ours.as_raw_fd(), waits.as_raw_fd())?;
+        drop((theirs, waits));
         let received = serve(helper, ours.as_raw_fd());
         // Ends the helper if it still waits.
         drop(ours);
         collect(helper);
         drop(owned);
-        let mut handed = received?.into_iter();
-        let users = handed.next().ok_or_else(refused)?;
-        let (network, listener) = if cut { (handed.next(), handed.next()) } else { (None, None) };
-        if cut && listener.is_none() {
-            return Err(refused());
-        }
-        Ok(Self { users, network, listener: listener.map(TcpListener::from) })
+        let Made { handed, init, own_proc } = received?;
+        let init = Init::new(init, holds);
+        let mut handed = handed.into_iter();
+        let mut next = || handed.next().ok_or_else(refused);
+        let (users, processes, ipc) = (next()?, next()?, next()?);
+        let (network, listener) = if cut { (Some(next()?), Some(next()?)) } else { (None, None) };
+        Ok(Self { users, processes, ipc, init, own_proc, network, listener: listener.map(TcpListener::from) })
     }
+}
+
+/// What the helper has made.
+struct Made {
+    handed: Vec<OwnedFd>,
+    init: libc::pid_t,
+    own_proc: bool,
 }
 
 fn refused() -> io::Error {
     io::ErrorKind::PermissionDenied.into()
 }
 
-/// Our side of the talk with the helper: it is ready, its users are mapped, it hands over.
-fn serve(helper: libc::pid_t, with: RawFd) -> io::Result<Vec<OwnedFd>> {
+/// Our side of the talk with the helper: it is ready, its users are mapped, it hands over, and the first process of
+/// the namespace says what it can do.
+fn serve(helper: libc::pid_t, with: RawFd) -> io::Result<Made> {
     wait_for_word(with)?;
     map_users(helper)?;
-    send(with, &[])?;
-    receive(with)
+    send(with, &[], 0)?;
+    let (handed, init) = receive(with)?;
+    if init <= 1 {
+        return Err(refused());
+    }
+    match send(with, &[], 0).and_then(|()| wait_for_word(with)) {
+        Ok(own_proc) => Ok(Made { handed, init, own_proc: own_proc == 1 }),
+        Err(error) => {
+            // Its pipe is closed by our return; it still has to be collected.
+            collect_killed(init);
+            Err(error)
+        }
+    }
+}
+
+/// After a failed call: nothing where a signal was the reason, as the helper's end sends one.
+fn retry() -> io::Result<()> {
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }
 
 /// A message without descriptors; an end without one is an error.
 #[expect(unsafe_code, reason = "also runs where nothing may be allocated")]
-fn wait_for_word(from: RawFd) -> io::Result<()> {
+fn wait_for_word(from: RawFd) -> io::Result<u8> {
     let mut byte = [0_u8];
-    // SAFETY: room for the one byte that is asked for.
-    match unsafe { libc::recv(from, byte.as_mut_ptr().cast(), 1, 0) } {
-        1 => Ok(()),
-        0 => Err(refused()),
-        _ => Err(io::Error::last_os_error()),
+    loop {
+        // SAFETY: room for the one byte that is asked for; a longer message is cut.
+        match unsafe { libc::recv(from, byte.as_mut_ptr().cast(), 1, 0) } {
+            1 => return Ok(byte[0]),
+            0 => return Err(refused()),
+            _ => retry()?,
+        }
     }
 }
 
@@ -127,14 +165,14 @@ fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 #[expect(unsafe_code, reason = "the helper is a bare copy of this process that never returns")]
-fn start(cut: bool, to: RawFd, ours: RawFd) -> io::Result<libc::pid_t> {
+fn start(cut: bool, to: RawFd, ours: RawFd, pipe: RawFd) -> io::Result<libc::pid_t> {
     // SAFETY: the child calls only async-signal-safe functions on what was prepared, and then ends.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             // SAFETY: the helper's copy of our end; with it open, it would never see ours close.
             unsafe { libc::close(ours) };
-            let code = i32::from(help(cut, to).is_err());
+            let code = i32::from(help(cut, to, pipe).is_err());
             // SAFETY: ends this copy without running anything of the original's.
             unsafe { libc::_exit(code) }
         }
@@ -149,25 +187,41 @@ fn collect(helper: libc::pid_t) {
     unsafe { libc::waitpid(helper, &raw mut status, 0) };
 }
 
+#[expect(unsafe_code, reason = "no safe interface for a child that is not a std one")]
+fn collect_killed(pid: libc::pid_t) {
+    // SAFETY: integers only; the process is our own child and not collected yet.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    collect(pid);
+}
+
 /// In the helper: makes the namespaces and hands them over.
-fn help(cut: bool, to: RawFd) -> io::Result<()> {
+fn help(cut: bool, to: RawFd, pipe: RawFd) -> io::Result<()> {
     // A process that hides its memory hides its maps, too.
     sys::dumpable(true)?;
     sys::unshare(libc::CLONE_NEWUSER | if cut { libc::CLONE_NEWNET } else { 0 })?;
     // Only somebody outside may map more than one user.
-    send(to, &[])?;
+    send(to, &[], 0)?;
     wait_for_word(to)?;
-    let users = open(c"/proc/self/ns/user")?;
-    let (mut handed, mut count) = ([users, -1, -1], 1);
+    // Some systems give the namespace but none of its powers; better to know now.
+    sys::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWPID)?;
+    // What is unmounted outside goes here, too: the first process keeps these mounts.
+    sys::mount(c"none", c"/", c"", libc::MS_REC | libc::MS_SLAVE, c"")?;
+    let init = init::sibling()?;
+    if init == 0 {
+        init::wait_for_end(to, pipe);
+    }
+    let mut handed = [-1; HANDED];
+    handed[0] = open(c"/proc/self/ns/user")?;
+    handed[1] = open(c"/proc/self/ns/pid_for_children")?;
+    handed[2] = open(c"/proc/self/ns/ipc")?;
+    let mut count = ALWAYS;
     if cut {
         raise_loopback()?;
-        handed = [users, open(c"/proc/self/ns/net")?, listen()?];
+        handed[3] = open(c"/proc/self/ns/net")?;
+        handed[4] = listen()?;
         count = HANDED;
     }
-    // Some systems give the namespace but none of its powers; better to know now.
-    sys::unshare(libc::CLONE_NEWNS)?;
-    sys::mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE, c"")?;
-    send(to, &handed[..count])
+    send(to, &handed[..count], init)
 }
 
 #[expect(unsafe_code, reason = "runs where nothing may be allocated")]
@@ -224,10 +278,10 @@ fn listen() -> io::Result<RawFd> {
 struct Control([u8; 64]);
 
 #[expect(unsafe_code, reason = "descriptors travel in control data, which has no safe interface here")]
-fn send(to: RawFd, handed: &[RawFd]) -> io::Result<()> {
+fn send(to: RawFd, handed: &[RawFd], number: i32) -> io::Result<()> {
     let mut control = Control([0; 64]);
-    let mut byte = [1_u8];
-    let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+    let mut bytes = number.to_ne_bytes();
+    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     // SAFETY: an all-zero msghdr is a valid value of that plain C struct.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     let size = size_of_val(handed) as libc::c_uint;
@@ -235,7 +289,7 @@ fn send(to: RawFd, handed: &[RawFd]) -> io::Result<()> {
     message.msg_iovlen = 1;
     if !handed.is_empty() {
         message.msg_control = control.0.as_mut_ptr().cast();
-        // SAFETY: arithmetic only; at most 32 bytes for three descriptors, which `control` has.
+        // SAFETY: arithmetic only; at most 40 bytes for five descriptors, which `control` has.
         message.msg_controllen = unsafe { libc::CMSG_SPACE(size) } as _;
         // SAFETY: `message` has control data with room for one header and the descriptors.
         unsafe {
@@ -253,12 +307,12 @@ fn send(to: RawFd, handed: &[RawFd]) -> io::Result<()> {
     Ok(())
 }
 
-/// What the helper handed over; nothing when it failed and ended.
+/// What the helper handed over, with its number; nothing when it failed and ended.
 #[expect(unsafe_code, reason = "descriptors travel in control data, which has no safe interface here")]
-fn receive(from: RawFd) -> io::Result<Vec<OwnedFd>> {
+fn receive(from: RawFd) -> io::Result<(Vec<OwnedFd>, i32)> {
     let mut control = Control([0; 64]);
-    let mut byte = [0_u8];
-    let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+    let mut bytes = [0_u8; 4];
+    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     // SAFETY: an all-zero msghdr is a valid value of that plain C struct.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut part;
@@ -266,8 +320,8 @@ fn receive(from: RawFd) -> io::Result<Vec<OwnedFd>> {
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len() as _;
     // SAFETY: everything `message` points to is alive.
-    if unsafe { libc::recvmsg(from, &raw mut message, libc::MSG_CMSG_CLOEXEC) } < 0 {
-        return Err(io::Error::last_os_error());
+    while unsafe { libc::recvmsg(from, &raw mut message, libc::MSG_CMSG_CLOEXEC) } < 0 {
+        retry()?;
     }
     let mut handed = Vec::new();
     // SAFETY: the kernel has filled in the control data; the header is null where there is none.
@@ -283,7 +337,7 @@ fn receive(from: RawFd) -> io::Result<Vec<OwnedFd>> {
             }
         }
     }
-    Ok(handed)
+    Ok((handed, i32::from_ne_bytes(bytes)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Everything is prepared before the fork; here nothing is allocated and no lock taken. A step that
 //! fails is told to the parent in the upper half of the error number, and then nothing is executed.
 
+use super::init;
+use super::landlock;
 use super::mounts::Mounts;
 use super::sys;
 use std::ffi::CString;
@@ -19,6 +21,7 @@ pub(crate) enum Entry {
 pub(crate) struct Shut {
     pub(super) users: Option<RawFd>,
     pub(super) network: Option<RawFd>,
+    pub(super) processes: Option<Processes>,
     /// Only with namespaces.
     pub(super) mounts: Option<Mounts>,
     /// Looked up again once the mounts are made: the old one would lead around them.
@@ -29,9 +32,21 @@ pub(crate) struct Shut {
     pub(super) capabilities: u32,
 }
 
-const STEPS: [&str; 9] = [
+/// The namespaces of processes and IPC. A process joins the first one only by being born there, so the process that
+/// was started starts a sibling there, says its number on `told`, and ends.
+pub(crate) struct Processes {
+    pub(super) namespace: RawFd,
+    pub(super) ipc: RawFd,
+    pub(super) told: RawFd,
+    /// A `/proc` of the namespace is mounted, and granted by the ruleset.
+    pub(super) own_proc: bool,
+}
+
+const STEPS: [&str; 11] = [
     "joining the user namespace",
     "joining the network namespace",
+    "joining the IPC namespace",
+    "joining the process namespace",
     "making a mount namespace",
     "mounting",
     "going to the working folder",
@@ -52,6 +67,11 @@ impl Entry {
         }
     }
 
+    /// Whether the process that was started only starts another, in a namespace of processes.
+    pub(crate) fn is_namespaced(&self) -> bool {
+        matches!(self, Self::Shut(shut) if shut.processes.is_some())
+    }
+
     /// When every descriptor has been marked to be closed.
     pub(crate) fn keep_open(&self) -> io::Result<()> {
         match self {
@@ -70,13 +90,34 @@ impl Shut {
         };
         then(self.users.map_or(Ok(()), |users| sys::join(users, libc::CLONE_NEWUSER)))?;
         then(self.network.map_or(Ok(()), |network| sys::join(network, libc::CLONE_NEWNET)))?;
+        let processes = self.processes.as_ref();
+        then(processes.map_or(Ok(()), |processes| sys::join(processes.ipc, libc::CLONE_NEWIPC)))?;
+        then(processes.map_or(Ok(()), Processes::join))?;
         then(if self.mounts.is_some() { sys::unshare(libc::CLONE_NEWNS) } else { Ok(()) })?;
-        then(self.mounts.as_ref().map_or(Ok(()), Mounts::make))?;
+        then(self.mounts.as_ref().map_or(Ok(()), Mounts::make).and_then(|()| self.mount_proc()))?;
         then(sys::change_folder(&self.cwd))?;
         then(sys::keep_capabilities(self.capabilities).and_then(|()| sys::no_new_privileges()))?;
         then(sys::no_core_dumps())?;
         then(sys::landlock_restrict(self.ruleset))?;
         then(sys::install_filter(&self.filter))
+    }
+
+    fn mount_proc(&self) -> io::Result<()> {
+        if !self.processes.as_ref().is_some_and(|processes| processes.own_proc) {
+            return Ok(());
+        }
+        init::mount_proc()?;
+        landlock::allow_proc(self.ruleset)
+    }
+}
+
+impl Processes {
+    fn join(&self) -> io::Result<()> {
+        sys::join(self.namespace, libc::CLONE_NEWPID)?;
+        match init::sibling()? {
+            0 => Ok(()),
+            inside => sys::tell_and_end(self.told, inside),
+        }
     }
 }
 
@@ -104,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_step_that_failed_is_named() {
-        let error = told(4, &io::Error::from_raw_os_error(libc::EPERM));
+        let error = told(6, &io::Error::from_raw_os_error(libc::EPERM));
         assert!(explain(error).to_string().starts_with("the sandbox failed at mounting: Operation not permitted"));
         let plain = io::Error::from_raw_os_error(libc::ENOENT);
         assert_eq!(explain(plain).raw_os_error(), Some(libc::ENOENT));

@@ -9,7 +9,7 @@ use super::rules::Rules;
 use super::sys::{self, RulesetAttr};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -83,10 +83,12 @@ fn too_many(folder: &Path) -> io::Error {
     io::Error::other(format!("{} and the folders around it have more than {ENTRIES_MAX} entries", folder.display()))
 }
 
-/// A ruleset for one command; `also` are single files it writes for us.
-pub(super) fn ruleset(rules: &Rules, also: &[PathBuf], abi: u32) -> io::Result<OwnedFd> {
+/// A ruleset for one command; `also` are single files it writes for us. In a namespace of processes (`apart`) there is
+/// nobody else to signal, and commands of the same box may end each other's servers.
+pub(super) fn ruleset(rules: &Rules, also: &[PathBuf], abi: u32, apart: bool) -> io::Result<OwnedFd> {
     let handled = handled(abi);
-    let scoped = if abi >= ABI_SCOPES { SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS } else { 0 };
+    let signals = if apart { 0 } else { SCOPE_SIGNALS };
+    let scoped = if abi >= ABI_SCOPES { SCOPE_ABSTRACT_SOCKETS | signals } else { 0 };
     let scoped = if rules.unix_sockets { scoped & !SCOPE_ABSTRACT_SOCKETS } else { scoped };
     let attr = RulesetAttr { fs: handled, net: 0, scoped };
     let size = if abi >= ABI_SCOPES { size_of::<RulesetAttr>() } else { size_of::<u64>() };
@@ -106,6 +108,12 @@ pub(super) fn ruleset(rules: &Rules, also: &[PathBuf], abi: u32) -> io::Result<O
         ruleset.allow(Path::new(device), READ_FILE | WRITE_FILE | READ_DIR | TRUNCATE | IOCTL_DEV)?;
     }
     Ok(ruleset.fd)
+}
+
+/// In the child: grants reading of the `/proc` that was just mounted. The ruleset was made when another one was there.
+pub(super) fn allow_proc(ruleset: RawFd) -> io::Result<()> {
+    let proc = sys::open_place(c"/proc")?;
+    sys::landlock_allow(ruleset, proc, EXECUTE | READ_FILE | READ_DIR)
 }
 
 struct Ruleset {
@@ -129,7 +137,7 @@ impl Ruleset {
 }
 
 #[expect(unsafe_code, reason = "the kernel's number becomes an owned descriptor")]
-fn owned(fd: std::os::fd::RawFd) -> OwnedFd {
+fn owned(fd: RawFd) -> OwnedFd {
     // SAFETY: the kernel has just returned it to us, and nobody else knows it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

@@ -3,7 +3,7 @@
 
 use super::bubblewrap::{self, Bubblewrap};
 use super::cell::Cell;
-use super::enter::{Entry, Shut};
+use super::enter::{Entry, Processes, Shut};
 use super::filter::{self, Families};
 use super::landlock::{self, ABI_SCOPES, ABI_TRUNCATE};
 use super::mounts::Mounts;
@@ -12,6 +12,7 @@ use super::proxy::Proxy;
 use super::rules::{Network, Rules, Weakness};
 use super::{Confine, Ready, Unavailable, sys};
 use crate::spec::Spec;
+use rustix::pipe::PipeFlags;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -101,6 +102,15 @@ impl Linux {
         Ok(Self { rules, walls, weaknesses, placeholders: Mutex::new(placeholders), proxy })
     }
 
+    /// Ends everything in the box, and says whether it is gone. What still ran could make the protected files as soon as
+    /// nothing stands in their places.
+    fn end_processes(&self) -> bool {
+        match &self.walls {
+            Walls::Landlock(_, Some(cell)) => cell.init.end(),
+            _ => true,
+        }
+    }
+
     /// Where a network of its own is, a command may do with it what it likes.
     fn filter(&self) -> Vec<libc::sock_filter> {
         let own = self.walls.has_network() || matches!(self.walls, Walls::Bubblewrap(_));
@@ -109,8 +119,22 @@ impl Linux {
     }
 
     fn shut(&self, abi: u32, cell: Option<&Cell>, spec: &Spec, also: &[PathBuf]) -> io::Result<Ready> {
-        let ruleset: OwnedFd = landlock::ruleset(&self.rules, also, abi)?;
+        let ruleset: OwnedFd = landlock::ruleset(&self.rules, also, abi, cell.is_some())?;
+        let (tells, told) = match cell {
+            Some(_) => {
+                let (tells, told) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+                (Some(tells), Some(told))
+            }
+            None => (None, None),
+        };
+        let processes = cell.zip(told.as_ref()).map(|(cell, told)| Processes {
+            namespace: cell.processes.as_raw_fd(),
+            ipc: cell.ipc.as_raw_fd(),
+            told: told.as_raw_fd(),
+            own_proc: cell.own_proc,
+        });
         let shut = Shut {
+            processes,
             users: cell.map(|cell| cell.users.as_raw_fd()),
             network: cell.and_then(|cell| cell.network.as_ref()).map(OwnedFd::as_raw_fd),
             mounts: cell.map(|_| Mounts::plan(&self.rules, also)).transpose()?,
@@ -119,7 +143,7 @@ impl Linux {
             filter: self.filter(),
             capabilities: if rustix::process::geteuid().is_root() { ROOT_KEEPS } else { 0 },
         };
-        Ok(Ready { entry: Entry::Shut(Box::new(shut)), _held: ruleset })
+        Ok(Ready { entry: Entry::Shut(Box::new(shut)), tells, _held: [Some(ruleset), told] })
     }
 
     fn hand_over(&self, to: &Bubblewrap, spec: &mut Spec, also: &[PathBuf]) -> io::Result<Ready> {
@@ -129,7 +153,7 @@ impl Linux {
         words.push(std::mem::replace(&mut spec.program, to.program().into()));
         words.append(&mut spec.args);
         spec.args = words;
-        Ok(Ready { entry: Entry::Handed(filter.as_raw_fd()), _held: filter })
+        Ok(Ready { entry: Entry::Handed(filter.as_raw_fd()), tells: None, _held: [Some(filter), None] })
     }
 }
 
@@ -161,7 +185,19 @@ impl Confine for Linux {
     }
 
     fn close(&self) {
-        self.placeholders.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        if self.end_processes() {
+            self.placeholders.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+}
+
+impl Drop for Linux {
+    fn drop(&mut self) {
+        if !self.end_processes() {
+            let left = std::mem::take(self.placeholders.get_mut().unwrap_or_else(PoisonError::into_inner));
+            // They stay in their places, and the next start removes them.
+            std::mem::forget(left);
+        }
     }
 }
 
@@ -183,7 +219,8 @@ fn weaknesses(rules: &Rules, abi: Option<u32>, mounts: bool, network: bool) -> V
     if !mounts && older_than(ABI_TRUNCATE) {
         weak.push(Weakness::Truncation);
     }
-    if older_than(ABI_SCOPES) {
+    // A namespace of processes, which comes with the mounts, has nobody else to signal.
+    if !mounts && older_than(ABI_SCOPES) {
         weak.push(Weakness::Signals);
     }
     weak
@@ -236,7 +273,7 @@ mod tests {
             ..Rules::default()
         };
         assert_eq!(weaknesses(&rules, Some(7), true, true), []);
-        assert_eq!(weaknesses(&rules, Some(2), true, true), [Weakness::Signals]);
+        assert_eq!(weaknesses(&rules, Some(2), true, true), []);
         assert_eq!(weaknesses(&rules, None, true, false), [Weakness::AllowList]);
         let all = [
             Weakness::ProtectedFiles,

@@ -19,6 +19,8 @@ mod enter;
 mod filter;
 mod hosts;
 #[cfg(target_os = "linux")]
+mod init;
+#[cfg(target_os = "linux")]
 mod landlock;
 mod layout;
 #[cfg(target_os = "linux")]
@@ -87,9 +89,12 @@ pub fn is_available() -> bool {
 pub(crate) struct Ready {
     #[cfg(target_os = "linux")]
     pub(crate) entry: enter::Entry,
+    /// Where the process that was started says the number of the one that it started inside.
+    #[cfg(target_os = "linux")]
+    pub(crate) tells: Option<std::os::fd::OwnedFd>,
     /// What `entry` names by number.
     #[cfg(target_os = "linux")]
-    _held: std::os::fd::OwnedFd,
+    _held: [Option<std::os::fd::OwnedFd>; 2],
 }
 
 /// One agent's box. Dropping it gives back what it put into the workspace, so it must outlive every

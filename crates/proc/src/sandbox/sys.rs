@@ -110,6 +110,24 @@ pub(super) fn join(namespace: RawFd, kind: libc::c_int) -> Step {
     check(libc::c_long::from(unsafe { libc::setns(namespace, kind) })).map(drop)
 }
 
+/// Writes a number and ends this process.
+#[expect(unsafe_code, reason = "ends a copy of a process without running anything of the original's")]
+pub(super) fn tell_and_end(to: RawFd, number: i32) -> ! {
+    let bytes = number.to_ne_bytes();
+    // SAFETY: the bytes are live, and fewer than a pipe takes as a whole.
+    unsafe {
+        libc::write(to, bytes.as_ptr().cast(), bytes.len());
+        libc::_exit(0)
+    }
+}
+
+/// A folder as a place only.
+#[expect(unsafe_code, reason = "runs where nothing may be allocated")]
+pub(super) fn open_place(path: &CStr) -> io::Result<RawFd> {
+    // SAFETY: the path ends with NUL and outlives the call.
+    check(libc::c_long::from(unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) })).map(|fd| fd as RawFd)
+}
+
 #[expect(unsafe_code, reason = "no safe interface")]
 pub(super) fn change_folder(path: &CStr) -> Step {
     // SAFETY: the path ends with NUL and outlives the call.
