@@ -1,9 +1,10 @@
-//! The seccomp program: calls that no build or test needs, and that lead out of the box.
+//! The seccomp program: the calls of a list, some of them only with some arguments, and no others.
 //!
-//! Everything refused is refused with an error, never by killing, so that programs can say what went
-//! wrong. Calls are judged by numbers and flags only: what a pointer points to could change after the
+//! Everything refused is refused with an error, never by killing, so that programs can say what went wrong: what is
+//! known and refused is not permitted, what is not listed does not exist. Calls are judged by numbers and flags only: what a pointer points to could change after the
 //! look. Deliberately absent: paths (Landlock and mounts hold those).
 
+use super::calls::{self, REFUSED};
 use libc::sock_filter;
 
 /// Families of sockets that programs may open at all. Everything else (packets, vsock, Bluetooth, the
@@ -12,48 +13,23 @@ use libc::sock_filter;
 pub(super) struct Families {
     pub(super) internet: bool,
     pub(super) unix: bool,
+    /// Processes and IPC are the box's own: there is nobody else to be reached by a number.
+    pub(super) apart: bool,
 }
 
-/// Refused outright: looking into or steering other processes, kernel keys, kernel programs, mounts,
-/// and a second way to make any call (io_uring).
-const REFUSED: [libc::c_long; 36] = [
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_kexec_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_mount_setattr,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_reboot,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_setns,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
+/// Limits, priorities and processors of processes, with the argument that names the process. Only the caller's own can
+/// be changed where processes of others have numbers, too.
+const ON_PROCESSES: [(libc::c_long, u32); 6] = [
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_setpriority, 1),
 ];
+
+/// The kind of a socket without its flags.
+const KIND: u32 = 0xf;
 
 /// New namespaces would give a command powers over them, and the kernel a larger surface.
 const NAMESPACES: u32 = (libc::CLONE_NEWUSER
@@ -91,6 +67,8 @@ const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 const ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+const GREATER: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
+const MASK: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
@@ -122,11 +100,6 @@ pub(super) fn program(families: Families) -> Vec<sock_filter> {
     if let Some(first) = SECOND_TABLE {
         program.extend([unless(AT_LEAST, first, 1), verdict(error(libc::ENOSYS))]);
     }
-    for number in REFUSED {
-        program.extend([unless(EQUAL, number as u32, 1), verdict(error(libc::EPERM))]);
-    }
-    // Its flags are behind a pointer. "No such call" makes libraries use clone, which is judged below.
-    program.extend([unless(EQUAL, libc::SYS_clone3 as u32, 1), verdict(error(libc::ENOSYS))]);
     for number in [libc::SYS_clone, libc::SYS_unshare] {
         program.extend(judged(number, 0, &[unless(ANY_BIT, NAMESPACES, 1), verdict(error(libc::EPERM))]));
     }
@@ -134,7 +107,23 @@ pub(super) fn program(families: Families) -> Vec<sock_filter> {
         TYPING.iter().flat_map(|request| [unless(EQUAL, *request, 1), verdict(error(libc::EPERM))]).collect();
     program.extend(judged(libc::SYS_ioctl, 1, &typing));
     program.extend(judged(libc::SYS_socket, 0, &sockets(families)));
-    program.push(verdict(ALLOW));
+    program.extend(judged(libc::SYS_socketpair, 1, &pairs(families)));
+    for (number, index) in ON_PROCESSES {
+        // A limit is never changed for another process: programs that do so are tools for administrators.
+        let open = families.apart && number != libc::SYS_prlimit64;
+        let own = [unless(EQUAL, 0, 1), verdict(ALLOW), verdict(error(libc::EPERM))];
+        program.extend(judged(number, index, if open { &[] } else { &own }));
+    }
+    for range in calls::allowed(families.apart) {
+        program.push(unless(AT_LEAST, range.first, 2));
+        program.push(sock_filter { code: GREATER, jt: 1, jf: 0, k: range.last });
+        program.push(verdict(ALLOW));
+    }
+    for number in REFUSED {
+        program.extend([unless(EQUAL, number as u32, 1), verdict(error(libc::EPERM))]);
+    }
+    // Also `clone3`, whose flags are behind a pointer: "no such call" makes libraries use clone, which is judged.
+    program.push(verdict(error(libc::ENOSYS)));
     program
 }
 
@@ -144,6 +133,17 @@ fn judged(number: libc::c_long, index: u32, rules: &[sock_filter]) -> Vec<sock_f
     part.extend(rules);
     part.push(verdict(ALLOW));
     part
+}
+
+/// A pair of datagram sockets can be sent to any other by its name; the other kinds are connected for good.
+fn pairs(families: Families) -> Vec<sock_filter> {
+    if families.unix {
+        return Vec::new();
+    }
+    let kinds = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+    let allowed = kinds.iter().flat_map(|kind| [unless(EQUAL, *kind as u32, 1), verdict(ALLOW)]);
+    let mask = sock_filter { code: MASK, jt: 0, jf: 0, k: KIND };
+    std::iter::once(mask).chain(allowed).chain([verdict(error(libc::EPERM))]).collect()
 }
 
 fn sockets(families: Families) -> Vec<sock_filter> {
@@ -183,7 +183,13 @@ mod tests {
                     at += 1;
                     continue;
                 }
+                MASK => {
+                    accumulator &= step.k;
+                    at += 1;
+                    continue;
+                }
                 RETURN => return step.k,
+                GREATER => accumulator > step.k,
                 EQUAL => accumulator == step.k,
                 AT_LEAST => accumulator >= step.k,
                 ANY_BIT => accumulator & step.k != 0,
@@ -197,18 +203,21 @@ mod tests {
         run(&program(families), ARCHITECTURE, number as u32, arguments)
     }
 
-    const OPEN: Families = Families { internet: true, unix: false };
-    const CLOSED: Families = Families { internet: false, unix: false };
+    const OPEN: Families = Families { internet: true, unix: false, apart: true };
+    const CLOSED: Families = Families { internet: false, unix: false, apart: false };
 
     #[test]
     fn ordinary_calls_pass_and_dangerous_ones_fail() {
-        for number in [libc::SYS_openat, libc::SYS_execve, libc::SYS_clone, libc::SYS_socketpair, libc::SYS_ioctl] {
+        for number in [libc::SYS_openat, libc::SYS_execve, libc::SYS_clone, libc::SYS_shmget, libc::SYS_ioctl] {
             assert_eq!(asks(OPEN, number, [0; 6]), ALLOW, "{number}");
         }
         for number in REFUSED {
             assert_eq!(asks(OPEN, number, [0; 6]), error(libc::EPERM), "{number}");
         }
-        assert_eq!(asks(OPEN, libc::SYS_clone3, [0; 6]), error(libc::ENOSYS));
+        for unknown in [libc::SYS_clone3, 447, 999, 100_000] {
+            assert_eq!(asks(OPEN, unknown, [0; 6]), error(libc::ENOSYS), "{unknown}");
+        }
+        assert_eq!(asks(CLOSED, libc::SYS_shmget, [0; 6]), error(libc::ENOSYS), "shared with the machine");
     }
 
     #[test]
@@ -223,12 +232,19 @@ mod tests {
             (libc::SYS_socket, [high | libc::AF_UNIX as u64, 1, 0, 0, 0, 0], error(libc::EPERM)),
             (libc::SYS_socket, [libc::AF_INET as u64, 1, 0, 0, 0, 0], ALLOW),
             (libc::SYS_socket, [libc::AF_PACKET as u64, 3, 0, 0, 0, 0], error(libc::EPERM)),
+            (libc::SYS_socketpair, [1, libc::SOCK_STREAM as u64 | libc::SOCK_CLOEXEC as u64, 0, 0, 0, 0], ALLOW),
+            (libc::SYS_socketpair, [1, high | libc::SOCK_DGRAM as u64, 0, 0, 0, 0], error(libc::EPERM)),
+            (libc::SYS_socketpair, [1, libc::SOCK_DGRAM as u64 | libc::SOCK_NONBLOCK as u64, 0, 0, 0, 0], error(libc::EPERM)),
+            (libc::SYS_prlimit64, [0, 7, 0, 0, 0, 0], ALLOW),
+            (libc::SYS_prlimit64, [1234, 7, 0, 0, 0, 0], error(libc::EPERM)),
+            (libc::SYS_sched_setaffinity, [1234, 7, 0, 0, 0, 0], ALLOW),
             (libc::SYS_socket, [libc::AF_NETLINK as u64, 3, 0, 0, 0, 0], ALLOW),
         ] {
             assert_eq!(asks(OPEN, number, arguments), verdict, "{number} {arguments:x?}");
         }
         assert_eq!(asks(CLOSED, libc::SYS_socket, [libc::AF_INET6 as u64, 0, 0, 0, 0, 0]), error(libc::EPERM));
-        let unix = Families { internet: false, unix: true };
+        assert_eq!(asks(CLOSED, libc::SYS_sched_setaffinity, [1234, 7, 0, 0, 0, 0]), error(libc::EPERM));
+        let unix = Families { internet: false, unix: true, apart: true };
         assert_eq!(asks(unix, libc::SYS_socket, [libc::AF_UNIX as u64, 0, 0, 0, 0, 0]), ALLOW);
     }
 

@@ -115,7 +115,7 @@ impl Linux {
     fn filter(&self) -> Vec<libc::sock_filter> {
         let own = self.walls.has_network() || matches!(self.walls, Walls::Bubblewrap(_));
         let internet = self.rules.network == Network::Open || own;
-        filter::program(Families { internet, unix: self.rules.unix_sockets })
+        filter::program(Families { internet, unix: self.rules.unix_sockets, apart: self.walls.mounts() })
     }
 
     fn shut(&self, abi: u32, cell: Option<&Cell>, spec: &Spec, also: &[PathBuf]) -> io::Result<Ready> {

@@ -12,6 +12,8 @@ mod attempt;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
 mod cell;
 #[cfg(target_os = "linux")]
 mod enter;
