@@ -11,5 +11,6 @@ mod network;
 mod outliving;
 mod processes;
 mod protected;
+mod temporary;
 mod work;
 mod world;

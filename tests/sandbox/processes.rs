@@ -39,7 +39,7 @@ fn its_own_children_it_may_signal() {
 #[test]
 fn sockets_of_this_machine() {
     let world = World::new();
-    let path = world.at("temp/service");
+    let path = world.at("outside/service");
     let _listening = UnixListener::bind(&path).unwrap();
     closed(&world, "socket", &path.display().to_string());
     let rules = ralph_proc::sandbox::Request { unix_sockets: true, ..world.request() }.rules();

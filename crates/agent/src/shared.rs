@@ -59,6 +59,7 @@ impl Kit {
     pub fn context_in(&self, options: &Options, cwd: PathBuf, denied: tools::Denied) -> tools::Ctx {
         let roots = options.extra_roots.clone();
         let workspace = tools::Workspace::new(cwd, roots, options.places.home.clone());
+        let workspace = workspace.seen_from(options.tools.shell.sandbox.clone());
         tools::Ctx {
             workspace: Arc::new(workspace),
             reads: tools::ReadLog::default(),

@@ -94,3 +94,21 @@ fn hint(cause: &io::Error, cwd: &Path) -> &'static str {
         _ => "the system refused; check process, memory and open-file limits",
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A program without arguments.
+    pub(crate) fn spec(program: &str, cwd: &Path) -> Spec {
+        Spec {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: cwd.to_owned(),
+            env: Vec::new(),
+            stdin: Stdin::Null,
+            output: Output::Pipes,
+            arg0: None,
+        }
+    }
+}

@@ -6,10 +6,11 @@
 
 use crate::stamp::Stamp;
 use crate::{workspace_io, workspace_write};
+use proc::sandbox::Sandbox;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// As many links as the kernel itself follows in one path.
 const MAX_LINKS: usize = 40;
@@ -20,6 +21,8 @@ pub struct Workspace {
     roots: Vec<PathBuf>,
     home: Option<PathBuf>,
     cwd: Mutex<Cwd>,
+    /// The sandbox of commands, whose temporary folders are elsewhere for us.
+    sandbox: Option<Arc<Sandbox>>,
 }
 
 #[derive(Debug, Clone)]
@@ -56,7 +59,14 @@ impl Workspace {
         let cwd = Cwd::at(cwd);
         let mut real_roots = vec![cwd.real.clone()];
         real_roots.extend(roots.into_iter().map(|root| Cwd::at(cwd.given.join(root)).real));
-        Self { roots: real_roots, home, cwd: Mutex::new(cwd) }
+        Self { roots: real_roots, home, cwd: Mutex::new(cwd), sandbox: None }
+    }
+
+    /// Paths mean what they mean to commands in this sandbox.
+    #[must_use]
+    pub fn seen_from(mut self, sandbox: Option<Arc<Sandbox>>) -> Self {
+        self.sandbox = sandbox;
+        self
     }
 
     /// The folder that relative paths start from and commands run in.
@@ -94,7 +104,14 @@ impl Workspace {
             }
             _ => self.cwd().join(given),
         };
-        let real = follow_links(&path).ok_or_else(|| PathError::TooManyLinks(path.clone()))?;
+        let mut real = follow_links(&path).ok_or_else(|| PathError::TooManyLinks(path.clone()))?;
+        if let Some(sandbox) = &self.sandbox {
+            let outside = sandbox.rules().outside(&real);
+            // Only what commands have made there, or what is made now; other files of the machine stay where they are.
+            if outside != real && (outside.exists() || !real.exists()) {
+                real = follow_links(&outside).ok_or_else(|| PathError::TooManyLinks(path.clone()))?;
+            }
+        }
         Ok(Target { given: fold_dots(&path), real, write: false })
     }
 

@@ -5,8 +5,9 @@
 //! program. Landlock is not possible then: it forbids mounting to whoever it holds. Deliberately absent:
 //! lists of hosts, which need a socket inside; they become no network.
 
-use super::mounts::{between, existing};
+use super::mounts::{attachments, between, existing};
 use super::rules::{Network, Rules};
+use crate::spec::Spec;
 use crate::tree;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::OsString;
@@ -83,7 +84,13 @@ fn works(program: &Path) -> bool {
 }
 
 /// The whole command line before the program: later words mount over earlier ones.
-pub(super) fn arguments(rules: &Rules, also: &[PathBuf], cwd: &Path, is_root: bool, filter: i32) -> Vec<OsString> {
+pub(super) fn arguments(
+    rules: &Rules,
+    also: &[PathBuf],
+    spec: &Spec,
+    is_root: bool,
+    filter: i32,
+) -> io::Result<Vec<OsString>> {
     let mut words: Vec<OsString> = base().map(OsString::from).to_vec();
     words.push("ALL".into());
     if is_root {
@@ -91,8 +98,8 @@ pub(super) fn arguments(rules: &Rules, also: &[PathBuf], cwd: &Path, is_root: bo
     }
     let mut mount = |how: &str, from: &Path, to: &Path| words.extend([how.into(), from.into(), to.into()]);
     let here = existing(rules);
-    for tree in &here.trees {
-        mount("--bind", tree, tree);
+    for item in attachments(rules, &here.trees, also, spec)? {
+        mount(if item.read_only { "--ro-bind" } else { "--bind" }, &item.from, &item.to);
     }
     let guarded: Vec<&Path> = here.protected.iter().chain(&here.hidden).map(PathBuf::as_path).collect();
     for pin in between(&here.trees, &guarded) {
@@ -131,8 +138,8 @@ pub(super) fn arguments(rules: &Rules, also: &[PathBuf], cwd: &Path, is_root: bo
     if rules.network != Network::Open {
         words.push("--unshare-net".into());
     }
-    words.extend(["--seccomp".into(), filter.to_string().into(), "--chdir".into(), cwd.into(), "--".into()]);
-    words
+    words.extend(["--seccomp".into(), filter.to_string().into(), "--chdir".into(), spec.cwd.clone().into(), "--".into()]);
+    Ok(words)
 }
 
 /// A seccomp program as the file that bubblewrap reads.
@@ -166,7 +173,7 @@ mod tests {
             network: Network::Off,
             ..Rules::default()
         };
-        let words = arguments(&rules, &[], &at("w"), false, 9);
+        let words = arguments(&rules, &[], &crate::spec::tests::spec("/bin/true", &at("w")), false, 9).unwrap();
         let text = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let text = text.replace(&root.path().display().to_string(), "");
         let expected = "--bind /w /w --bind /w/.git /w/.git --ro-bind /w/.git/hooks /w/.git/hooks \

@@ -139,6 +139,9 @@ impl Request {
         let mut rules = Rules {
             protected: protected.into_iter().chain(targets).filter(&inside).collect(),
             checkouts: roots.iter().map(|root| root.join(CHECKOUTS)).filter(&inside).collect(),
+            temp: self.replaced_temp(&roots),
+            seen: Vec::new(),
+            own_temp: Vec::new(),
             hidden: self.hidden(),
             shown: self.allow_read.iter().map(|path| self.place(path)).collect(),
             network: self.network.clone(),
@@ -146,6 +149,10 @@ impl Request {
             agent: self.whole.as_ref().map(|_| Whole::agent(self)),
             write,
         };
+        let places = self.home.iter().chain([&self.config_dir]).map(|path| real(path)).chain(rules.shown.clone());
+        let below_temp = |path: &PathBuf| rules.temp.iter().any(|temp| path.starts_with(temp) && path != temp);
+        rules.seen = places.filter(below_temp).filter(|path| path.exists()).collect();
+        tidy(&mut rules.seen);
         tidy(&mut rules.write);
         tidy(&mut rules.protected);
         tidy(&mut rules.hidden);
@@ -174,6 +181,18 @@ impl Request {
             }
         }
         (write, ties)
+    }
+
+    /// Temporary folders that a box can have its own of: not those that somebody works in or has opened.
+    fn replaced_temp(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
+        let opened: Vec<PathBuf> = self.allow_write.iter().map(|path| self.place(path)).collect();
+        let is_used = |temp: &PathBuf| roots.iter().chain(&opened).any(|path| temp.starts_with(path));
+        let mut temp: Vec<PathBuf> = self.temp.iter().map(|path| real(path)).filter(|path| path.is_dir()).collect();
+        tidy(&mut temp);
+        temp.retain(|path| !is_used(path));
+        let outer = temp.clone();
+        temp.retain(|path| !outer.iter().any(|outer| path.starts_with(outer) && path != outer));
+        temp
     }
 
     fn hidden(&self) -> Vec<PathBuf> {

@@ -10,6 +10,7 @@ use super::mounts::Mounts;
 use super::placeholder::{self, Placeholder};
 use super::proxy::Proxy;
 use super::rules::{Network, Rules, Weakness};
+use super::temporary::Temporary;
 use super::{Confine, Ready, Unavailable, sys};
 use crate::spec::Spec;
 use rustix::pipe::PipeFlags;
@@ -17,7 +18,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// What is left of root: files in the workspace may belong to others. `CAP_CHOWN`, `CAP_DAC_OVERRIDE`,
@@ -30,6 +31,7 @@ pub(super) struct Linux {
     walls: Walls,
     weaknesses: Vec<Weakness>,
     placeholders: Mutex<Vec<Placeholder>>,
+    temporary: Mutex<Temporary>,
     proxy: Option<Proxy>,
 }
 
@@ -91,6 +93,7 @@ impl Linux {
         rules.protected.extend(kept.filter(|path| !rules.checkouts.contains(path)));
         rules.protected.sort();
         rules.protected.dedup();
+        let temporary = Mutex::new(Temporary::make(&mut rules)?);
         let listener = match &mut walls {
             Walls::Landlock(_, Some(cell)) => cell.listener.take(),
             _ => None,
@@ -99,7 +102,16 @@ impl Linux {
             (Network::Only(hosts), Some(listener)) => Some(Proxy::new(listener, hosts.clone())?),
             _ => None,
         };
-        Ok(Self { rules, walls, weaknesses, placeholders: Mutex::new(placeholders), proxy })
+        Ok(Self { rules, walls, weaknesses, placeholders: Mutex::new(placeholders), temporary, proxy })
+    }
+
+    /// Where nothing can be mounted, the environment says where temporary files go.
+    fn point_to_temporary(&self, spec: &mut Spec) {
+        let Some(own) = self.rules.own_temp.iter().find(|own| own.at != Path::new("/dev/shm")) else { return };
+        for name in ["TMPDIR", "TMP", "TEMP", "CLAUDE_CODE_TMPDIR"] {
+            spec.env.retain(|(known, _)| known != name);
+            spec.env.push((name.into(), own.folder.clone().into()));
+        }
     }
 
     /// Ends everything in the box, and says whether it is gone. What still ran could make the protected files as soon as
@@ -137,7 +149,7 @@ impl Linux {
             processes,
             users: cell.map(|cell| cell.users.as_raw_fd()),
             network: cell.and_then(|cell| cell.network.as_ref()).map(OwnedFd::as_raw_fd),
-            mounts: cell.map(|_| Mounts::plan(&self.rules, also)).transpose()?,
+            mounts: cell.map(|_| Mounts::plan(&self.rules, also, spec)).transpose()?,
             cwd: CString::new(spec.cwd.as_os_str().as_bytes())?,
             ruleset: ruleset.as_raw_fd(),
             filter: self.filter(),
@@ -149,7 +161,7 @@ impl Linux {
     fn hand_over(&self, to: &Bubblewrap, spec: &mut Spec, also: &[PathBuf]) -> io::Result<Ready> {
         let filter = bubblewrap::filter_file(&self.filter())?;
         let root = rustix::process::geteuid().is_root();
-        let mut words = bubblewrap::arguments(&self.rules, also, &spec.cwd, root, filter.as_raw_fd());
+        let mut words = bubblewrap::arguments(&self.rules, also, spec, root, filter.as_raw_fd())?;
         words.push(std::mem::replace(&mut spec.program, to.program().into()));
         words.append(&mut spec.args);
         spec.args = words;
@@ -174,6 +186,9 @@ impl Confine for Linux {
         if let Some(proxy) = &self.proxy {
             proxy.start();
         }
+        if !self.walls.mounts() {
+            self.point_to_temporary(spec);
+        }
         match &self.walls {
             Walls::Landlock(abi, cell) => self.shut(*abi, cell.as_ref(), spec, also),
             Walls::Bubblewrap(bubblewrap) => self.hand_over(bubblewrap, spec, also),
@@ -187,6 +202,8 @@ impl Confine for Linux {
     fn close(&self) {
         if self.end_processes() {
             self.placeholders.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            let temporary = std::mem::take(&mut *self.temporary.lock().unwrap_or_else(PoisonError::into_inner));
+            drop(temporary);
         }
     }
 }

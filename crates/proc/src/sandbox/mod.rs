@@ -43,6 +43,8 @@ mod rules;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod temporary;
 mod whole;
 
 pub use attempt::attempt;
@@ -56,7 +58,7 @@ use linux::Linux as Native;
 use macos::Mac as Native;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use nowhere::Nowhere as Native;
-pub use rules::{Agent, Level, Network, OutOfReach, Rules, Weakness};
+pub use rules::{Agent, Level, Network, OutOfReach, OwnTemp, Rules, Weakness};
 pub use whole::Whole;
 
 use crate::spec::{Env, Spec};

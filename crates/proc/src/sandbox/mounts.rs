@@ -5,10 +5,11 @@
 //! one, and so does every folder between it and the writable tree: else the folder could be moved away
 //! and another put in its place. All memory is prepared before the fork.
 
-use super::layout::PROTECTED;
+use super::layout::{PROTECTED, real};
 use super::repository;
 use super::rules::{IN_CHECKOUTS, Rules};
 use super::sys;
+use crate::spec::Spec;
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io;
@@ -24,7 +25,8 @@ const CHECKOUTS_MAX: usize = 64;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mounts {
-    trees: Vec<CString>,
+    /// Outer ones first.
+    attached: Vec<Attached>,
     /// Folders on the way to protected paths, outer ones first.
     pins: Vec<CString>,
     protected: Vec<CString>,
@@ -40,20 +42,78 @@ pub(super) struct Mounts {
     files: Vec<CString>,
 }
 
+/// A tree that stays as it is, or comes from elsewhere, when everything else becomes read-only.
+#[derive(Debug, PartialEq, Eq)]
+struct Attached {
+    from: CString,
+    to: CString,
+    read_only: bool,
+}
+
+/// The same, as paths.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Attach {
+    pub(super) to: PathBuf,
+    pub(super) from: PathBuf,
+    pub(super) read_only: bool,
+}
+
+/// Writable trees, temporary folders of the box, and what is seen in those, in the order of mounting. Places for all of
+/// it are made in the temporary folders.
+pub(super) fn attachments(rules: &Rules, trees: &[PathBuf], also: &[PathBuf], spec: &Spec) -> io::Result<Vec<Attach>> {
+    let as_it_is = |path: &PathBuf, read_only| Attach { to: path.clone(), from: path.clone(), read_only };
+    let own = rules.own_temp.iter();
+    let mut list: Vec<Attach> = trees.iter().map(|tree| as_it_is(tree, false)).collect();
+    list.extend(own.clone().map(|own| Attach { to: own.at.clone(), from: own.folder.clone(), read_only: false }));
+    let program = Path::new(&spec.program);
+    let needed = [program.canonicalize().unwrap_or_else(|_| program.to_owned()), real(&spec.cwd)];
+    let needed = needed.into_iter().filter(|path| path.is_absolute() && path.exists());
+    for path in rules.seen.iter().filter(|path| path.exists()).cloned().chain(needed) {
+        let in_temp = own.clone().any(|own| path.starts_with(&own.at) && path != own.at);
+        let is_there = list.iter().any(|item| path.starts_with(&item.to) && own.clone().all(|own| own.at != item.to));
+        if in_temp && !is_there {
+            list.push(as_it_is(&path, true));
+        }
+    }
+    list.sort();
+    list.dedup_by(|one, other| one.to == other.to);
+    let covered = |path: &Path| list.iter().any(|item| path.starts_with(&item.to) && path != item.to && item.from == item.to);
+    for path in list.iter().map(|item| &item.to).chain(also).filter(|path| !covered(path)) {
+        for own in own.clone() {
+            if let Ok(rest) = path.strip_prefix(&own.at) {
+                make_place(&own.folder.join(rest), path.is_dir())?;
+            }
+        }
+    }
+    Ok(list)
+}
+
+fn make_place(place: &Path, is_folder: bool) -> io::Result<()> {
+    if is_folder {
+        return std::fs::create_dir_all(place);
+    }
+    place.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    match std::fs::File::create_new(place) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
 impl Mounts {
     /// Looks at what exists now; everything protected is expected to.
-    pub(super) fn plan(rules: &Rules, also: &[PathBuf]) -> io::Result<Self> {
+    pub(super) fn plan(rules: &Rules, also: &[PathBuf], spec: &Spec) -> io::Result<Self> {
         let here = existing(rules);
         let fleeting_pins = here.fleeting_pins();
         let Existing { trees, protected, checkouts, fleeting, hidden } = here;
-        if trees.len() + checkouts.len() + also.len() > TREES_MAX {
+        let attached = attachments(rules, &trees, also, spec)?;
+        if attached.len() + checkouts.len() + also.len() > TREES_MAX {
             return Err(io::Error::other(format!("more than {TREES_MAX} folders are writable")));
         }
         let guarded: Vec<&Path> = protected.iter().chain(&hidden).map(PathBuf::as_path).collect();
         let (folders, files): (Vec<_>, Vec<_>) = hidden.iter().partition(|path| path.is_dir());
         Ok(Self {
             pins: texts(between(&trees, &guarded).iter())?,
-            trees: texts(trees.iter())?,
+            attached: attached.into_iter().map(Attached::new).collect::<io::Result<_>>()?,
             protected: texts(protected.iter())?,
             checkouts: texts(checkouts.iter())?,
             fleeting_pins: texts(fleeting_pins.iter())?,
@@ -68,12 +128,16 @@ impl Mounts {
     pub(super) fn make(&self) -> io::Result<()> {
         sys::mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE, c"")?;
         let mut copies: [RawFd; TREES_MAX] = [-1; TREES_MAX];
-        for (copy, tree) in copies.iter_mut().zip(self.trees.iter().chain(&self.checkouts).chain(&self.files)) {
+        let trees = self.attached.iter().map(|item| &item.from);
+        for (copy, tree) in copies.iter_mut().zip(trees.chain(&self.checkouts).chain(&self.files)) {
             *copy = sys::copy_tree(tree)?;
         }
         sys::make_read_only(c"/")?;
-        for (copy, tree) in copies.iter().zip(&self.trees) {
-            sys::attach_tree(*copy, tree)?;
+        for (copy, item) in copies.iter().zip(&self.attached) {
+            sys::attach_tree(*copy, &item.to)?;
+            if item.read_only {
+                sys::make_read_only(&item.to)?;
+            }
         }
         for pin in &self.pins {
             sys::mount(pin, pin, c"", libc::MS_BIND | libc::MS_REC, c"")?;
@@ -82,7 +146,7 @@ impl Mounts {
             sys::mount(path, path, c"", libc::MS_BIND | libc::MS_REC, c"")?;
             sys::make_read_only(path)?;
         }
-        let copies = &copies[self.trees.len()..];
+        let copies = &copies[self.attached.len()..];
         for (copy, folder) in copies.iter().zip(&self.checkouts) {
             sys::attach_tree(*copy, folder)?;
         }
@@ -104,6 +168,13 @@ impl Mounts {
             sys::attach_tree(*copy, file)?;
         }
         Ok(())
+    }
+}
+
+impl Attached {
+    fn new(item: Attach) -> io::Result<Self> {
+        let text = |path: PathBuf| CString::new(path.into_os_string().into_encoded_bytes());
+        Ok(Self { from: text(item.from)?, to: text(item.to)?, read_only: item.read_only })
     }
 }
 
@@ -142,11 +213,15 @@ impl Existing {
 }
 
 pub(super) fn existing(rules: &Rules) -> Existing {
-    let wanted: Vec<PathBuf> = rules.write.iter().filter(|path| path.exists()).cloned().collect();
+    let is_own_temp = |path: &PathBuf| rules.own_temp.iter().any(|own| own.folder == *path);
+    let wanted = rules.write.iter().filter(|path| path.exists() && !is_own_temp(path));
+    let wanted: Vec<PathBuf> = wanted.cloned().collect();
     let trees = outermost(&wanted);
     let below = |path: &&PathBuf| trees.iter().any(|tree| path.starts_with(tree)) && path.exists();
     let protected: Vec<PathBuf> = rules.protected.iter().filter(below).cloned().collect();
-    let hidden = rules.hidden.iter().filter(below).cloned().collect();
+    // Landlock grants what is mounted in a temporary folder with the folder.
+    let seen = |path: &&PathBuf| rules.seen.iter().any(|tree| path.starts_with(tree)) && path.exists();
+    let hidden = rules.hidden.iter().filter(|path| below(path) || seen(path)).cloned().collect();
     let (mut checkouts, mut fleeting) = (Vec::new(), Vec::new());
     for folder in rules.checkouts.iter().filter(below).filter(|folder| is_own_folder(folder)) {
         let Some(made) = repository::entries(folder, CHECKOUTS_MAX) else { continue };
@@ -244,8 +319,8 @@ mod tests {
             hidden: vec![at("out")],
             ..Rules::default()
         };
-        let mounts = Mounts::plan(&rules, &[]).unwrap();
-        assert_eq!((mounts.trees.len(), mounts.pins.len(), mounts.protected.len()), (1, 1, 1));
+        let mounts = Mounts::plan(&rules, &[], &crate::spec::tests::spec("/bin/true", &at("w"))).unwrap();
+        assert_eq!((mounts.attached.len(), mounts.pins.len(), mounts.protected.len()), (1, 1, 1));
         assert!(mounts.hidden_folders.is_empty() && mounts.hidden_files.is_empty());
     }
 

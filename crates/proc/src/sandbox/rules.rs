@@ -53,6 +53,12 @@ pub struct Rules {
     /// Below `protected`, folders of checkouts that agents make for each other. Each checkout may be
     /// written but for what is protected in every workspace.
     pub checkouts: Vec<PathBuf>,
+    /// Of `write`, temporary folders: a box has its own in their places, where the system can do that.
+    pub temp: Vec<PathBuf>,
+    /// Below `temp`, what is seen in a box all the same.
+    pub seen: Vec<PathBuf>,
+    /// The temporary folders that a box has. Filled in when it is made.
+    pub own_temp: Vec<OwnTemp>,
     /// Trees and files that may not be read.
     pub hidden: Vec<PathBuf>,
     /// Below `hidden`, but readable all the same.
@@ -63,6 +69,15 @@ pub struct Rules {
     pub unix_sockets: bool,
     /// Where these are the rules of an agent and not only of its commands.
     pub agent: Option<Agent>,
+}
+
+/// A temporary folder of a box.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnTemp {
+    /// Where commands see it.
+    pub at: PathBuf,
+    /// Where it is.
+    pub folder: PathBuf,
 }
 
 /// What agents need that commands do not.
@@ -85,6 +100,20 @@ pub enum OutOfReach {
 }
 
 impl Rules {
+    /// Where a path is that commands in the box use: for those who look from outside.
+    pub fn outside(&self, real: &Path) -> PathBuf {
+        let own = self.own_temp.iter().find(|own| real.starts_with(&own.at));
+        let is_seen = |own: &OwnTemp| {
+            let below = |path: &PathBuf| real.starts_with(path) && path.starts_with(&own.at);
+            self.write.iter().any(below) || self.seen.iter().any(below)
+        };
+        match own.filter(|own| !is_seen(own)).map(|own| (own, real.strip_prefix(&own.at))) {
+            Some((own, Ok(rest))) if rest.as_os_str().is_empty() => own.folder.clone(),
+            Some((own, Ok(rest))) => own.folder.join(rest),
+            _ => real.to_owned(),
+        }
+    }
+
     /// Judges a real path for writing, as the kernel would.
     pub fn may_write(&self, real: &Path) -> Result<(), OutOfReach> {
         if deepest(&self.protected, real) > deepest(&self.checkouts, real) || self.is_guarded_in_checkout(real) {

@@ -118,6 +118,7 @@ mod tests {
             network: Network::Only(Hosts::default()),
             unix_sockets: false,
             agent: None,
+            ..Rules::default()
         }
     }
 
