@@ -6,6 +6,7 @@ use crate::sandbox::Sandbox;
 use crate::spec::{Exit, SpawnError, Spec};
 use crate::table::{self, Row};
 use crate::tree;
+use crate::watcher;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 use std::path::PathBuf;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
@@ -45,14 +46,18 @@ impl Child {
 
     pub(crate) fn start(spec: Spec, inside: Inside<'_>) -> Result<Self, SpawnError> {
         tree::reap_adopted();
+        // Before the lock: the watcher is registered, too.
+        let is_watched = watcher::is_watching();
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         let mut owned = tree::owned();
-        let spawned = launch(spec, inside).and_then(|launched| {
+        let spawned = launch(spec, inside, is_watched).and_then(|launched| {
             let leader = tree::pid(launched.pid).ok_or(std::io::ErrorKind::Other)?;
             Ok((leader, launched))
         });
         let (leader, launched) = spawned.map_err(|cause| SpawnError::new(program, cwd, cause))?;
         owned.insert(leader.as_raw_nonzero().get());
+        drop(owned);
+        watcher::tell(&[leader.as_raw_nonzero().get()]);
         let Launched { stdin, stdout, stderr, .. } = launched;
         Ok(Self { leader, exit: None, stdin, stdout, stderr })
     }
@@ -132,6 +137,7 @@ impl Child {
         };
         self.exit = Some(exit);
         tree::reap_adopted();
+        watcher::tell_adopted();
         exit
     }
 }

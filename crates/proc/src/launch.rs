@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Ready, Sandbox};
 use crate::spec::{Output, Spec, Stdin};
+use crate::watcher;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,11 +22,11 @@ pub(crate) struct Launched {
 }
 
 /// Starts the process. The caller must own its reaping.
-pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<Launched> {
+pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>, is_watched: bool) -> io::Result<Launched> {
     let mut ready = inside.map(|(sandbox, also)| sandbox.prepare(&mut spec, also)).transpose()?;
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
     let mut command = Command::new(&spec.program);
-    command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env);
+    command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env).envs(watcher::mark());
     if let Some(arg0) = &spec.arg0 {
         command.arg0(arg0);
     }
@@ -45,7 +46,7 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>) -> io::Result<Launched>
         }
     };
     let tells = take_tells(&mut ready);
-    isolate(&mut command, place, ready);
+    isolate(&mut command, place, ready, is_watched);
     let mut child = command.spawn().map_err(told)?;
     let pid = match tells {
         Some(tells) => pid_inside(&mut child, tells)?,
@@ -121,9 +122,12 @@ fn feed_later(command: &mut Command, _bytes: &[u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-fn isolate(command: &mut Command, place: Place, ready: Option<Ready>) {
+fn isolate(command: &mut Command, place: Place, ready: Option<Ready>, is_watched: bool) {
+    // A watcher finds what a child has started by way of the child, which must not be gone by then.
+    let parent = if is_watched { None } else { parent_to_die_with() };
     // In a namespace of processes whoever is outside has the number 0.
-    let die_with = parent_to_die_with().map(|parent| if is_namespaced(ready.as_ref()) { 0 } else { parent });
+    let adopts = is_watched && !is_namespaced(ready.as_ref());
+    let die_with = parent.map(|parent| if is_namespaced(ready.as_ref()) { 0 } else { parent });
     // SAFETY: the closure runs between fork and exec and calls only async-signal-safe functions on
     // integers and memory that was prepared before; it neither allocates nor takes locks.
     #[expect(unsafe_code, reason = "a session, a death signal and a sandbox can only be had between fork and exec")]
@@ -132,6 +136,9 @@ fn isolate(command: &mut Command, place: Place, ready: Option<Ready>) {
             enter(ready.as_ref())?;
             // Afterwards: a change of credentials would clear the death signal.
             prepare(die_with, place)?;
+            if adopts {
+                adopt();
+            }
             keep_open(ready.as_ref())
         });
     }
@@ -190,6 +197,18 @@ const RESET: [libc::c_int; 10] = [
     libc::SIGALRM,
     libc::SIGXFSZ,
 ];
+
+/// In the child: what loses its parents below this process becomes its child, and is found there by the watcher as long
+/// as this process lives. Kept by exec, not by fork.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the calls that prepare a child have no safe interface")]
+fn adopt() {
+    // SAFETY: integers only. Where the kernel refuses, orphans become our own children at once.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn adopt() {}
 
 #[expect(unsafe_code, reason = "the calls that prepare a child have no safe interface")]
 fn prepare(die_with: Option<libc::pid_t>, place: Place) -> io::Result<()> {

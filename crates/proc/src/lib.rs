@@ -3,7 +3,7 @@
 //! Every child gets its own session (so no controlling terminal, unless it is given a [`Terminal`] of its
 //! own), an explicit environment, no inherited descriptors and no inherited stdin. A [`Child`] that is dropped takes everything it
 //! started with it; [`end_all`] ends what slipped away by forking twice, because [`adopt_orphans`]
-//! makes such processes ours again.
+//! makes such processes ours again; and after [`watch_over`] even our own death by a signal ends all of them.
 //!
 //! Deliberately absent: which command to run and whether it may run (`tools`, `policy`), shells and
 //! their quoting, and any reading of our own environment.
@@ -22,6 +22,7 @@ mod suspend;
 mod table;
 mod timed;
 mod tree;
+mod watcher;
 
 pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;
@@ -33,3 +34,4 @@ pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
 pub use suspend::follow_suspensions;
 pub use timed::{Timed, timed};
 pub use tree::{adopt_orphans, end_all, harden, outlive_file_limits};
+pub use watcher::{sweep, watch_over};

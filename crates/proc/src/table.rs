@@ -63,10 +63,20 @@ pub(crate) fn members(rows: &[Row], leader: i32) -> Vec<Row> {
 
 #[cfg(target_os = "linux")]
 pub(crate) fn snapshot() -> Vec<Row> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pid = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
     // A process may end between listing and reading.
-    entries.filter_map(Result::ok).filter_map(pid).filter_map(row).collect()
+    pids().into_iter().filter_map(row).collect()
+}
+
+/// The numbers of all processes.
+#[cfg(target_os = "linux")]
+pub(crate) fn pids() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn pids() -> Vec<i32> {
+    Vec::new()
 }
 
 /// One process, if there is one of that number.

@@ -12,9 +12,13 @@ use tokio::time::{Instant, sleep};
 /// only paid while there is something to end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long to go on killing once the grace is over. Killed processes are gone in milliseconds; only
-/// one stuck in the kernel takes longer, and waiting for it helps nobody.
-const KILLING: Duration = Duration::from_millis(400);
+/// How long we wait while everything left is killed. Killed processes are gone in milliseconds. What takes longer is
+/// stuck in the kernel, or forks faster than it is found: the watcher goes on killing it when we are gone.
+const KILLING: Duration = Duration::from_millis(800);
+
+/// Quick looks at our own children between two looks at everybody: what forks, detaches and exits in a loop becomes our
+/// child at every step, and is gone before a whole table is read.
+const QUICK_LOOKS: u32 = 200;
 
 /// Children with a [`crate::Child`] to collect their status. Any other child of ours was adopted or
 /// abandoned and is reaped by whoever comes along.
@@ -134,6 +138,25 @@ pub(crate) fn signal_group(leader: Pid, signal: Signal) {
     let _ = rustix::process::kill_process_group(leader, signal);
 }
 
+/// Our own children, adopted ones included, without the first processes of boxes and the watcher. Cheap.
+pub(crate) fn children() -> Vec<i32> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
+    let listed = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let numbers: Vec<i32> = listed
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
+        .collect();
+    let apart = apart();
+    numbers.into_iter().filter(|pid| !apart.contains(pid)).collect()
+}
+
+fn kill_children_quickly() {
+    for _ in 0..QUICK_LOOKS {
+        for child in children().into_iter().filter_map(pid) {
+            let _ = rustix::process::kill_process(child, Signal::KILL);
+        }
+    }
+}
+
 /// Where the table is empty (not Linux) the groups we started are all we can name.
 fn signal_all(rows: &[Row], signal: Signal) {
     if rows.is_empty() {
@@ -151,6 +174,13 @@ pub async fn end_all(grace: Duration) {
     if !has_children() {
         return;
     }
+    if ended_all(grace).await {
+        crate::watcher::dismiss();
+    }
+}
+
+/// Whether nothing is left.
+async fn ended_all(grace: Duration) -> bool {
     let asked = alive();
     signal_all(&asked, Signal::TERM);
     // A stopped process acts on TERM only once it continues.
@@ -158,7 +188,7 @@ pub async fn end_all(grace: Duration) {
     let patience = Instant::now() + grace;
     while Instant::now() < patience {
         if alive().is_empty() {
-            return;
+            return true;
         }
         sleep(LOOK).await;
     }
@@ -166,10 +196,14 @@ pub async fn end_all(grace: Duration) {
     // Repeated, since a process may fork between the look and the kill.
     loop {
         let left = alive();
-        signal_all(&left, Signal::KILL);
-        if left.is_empty() || Instant::now() >= deadline {
-            return;
+        if left.is_empty() {
+            return true;
         }
+        signal_all(&left, Signal::KILL);
+        if Instant::now() >= deadline {
+            return false;
+        }
+        kill_children_quickly();
         sleep(LOOK).await;
     }
 }

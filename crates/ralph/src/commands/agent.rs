@@ -45,6 +45,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         say::err(warning);
     }
     proc::adopt_orphans();
+    proc::watch_over();
     let sandbox = meaning.options.tools.shell.sandbox.clone();
     proc::harden();
     let runtime = match runtime() {

@@ -251,6 +251,9 @@ impl Show {
 /// Runs a job to its verdict, under the signals of this process. `more` sees every event first.
 pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn Sink>>) -> ExitCode {
     proc::adopt_orphans();
+    proc::watch_over();
+    // What a run left behind that was killed together with its watcher.
+    std::thread::spawn(proc::sweep);
     proc::harden();
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
