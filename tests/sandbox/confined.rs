@@ -46,7 +46,7 @@ fn need_a_sandbox(world: &World) {
 fn show_a_sandbox(world: &World) {
     let doctor = finish(world.run(&binary()).named("ralph").args(["doctor"]).close());
     let text = doctor.lines.join("\n");
-    if text.contains("16 of 16 attempts held") {
+    if text.contains("22 of 22 attempts held") {
         return;
     }
     assert_ne!(std::env::var("RALPH_SANDBOX").as_deref(), Ok("required"), "{text}");
@@ -140,15 +140,16 @@ fn adversary_32_33_credentials_are_neither_in_the_environment_nor_in_the_parents
     let free = world(json!([bash(look), say("ok")]));
     let outcome = finish(agent(&free, &[BYPASS]).env("GH_TOKEN", "ghp_secret"));
     let said = results(&outcome);
-    // Without the sandbox, only root reads the agent's own environment: for others the kernel alone refuses.
-    let of_the_agent = said.contains("GH_TOKEN=ghp_secret") || said.contains("Permission denied");
-    assert!(said.contains("TOK=ghp_secret") && of_the_agent, "{said}");
+    // Without the sandbox a command has it, but even root does not find it in what the kernel shows of the agent.
+    assert!(said.contains("TOK=ghp_secret") && !said.contains("GH_TOKEN=ghp_secret"), "{said}");
     let boxed = world(json!([bash(look), say("ok")]));
     let outcome =
         finish(agent(&boxed, &[BYPASS, "--sandbox"]).env("GH_TOKEN", "ghp_secret").env("LD_PRELOAD", "/x.so"));
     let said = results(&outcome);
     assert!(said.contains("KEY=\\n") && said.contains("PRE=\\n") && said.contains("TOK=\\n"), "{said}");
-    assert!(!said.contains("ghp_secret") && said.contains("Permission denied"), "{said}");
+    // The agent is no process that a command knows.
+    let unseen = said.contains("No such file") || said.contains("Permission denied");
+    assert!(!said.contains("ghp_secret") && unseen, "{said}");
 }
 
 #[test]

@@ -39,7 +39,10 @@ fn a_workspace_below_the_temporary_folder() {
     let said = world.inside(&sandbox, &format!("cat {root}/outside/file; echo x > {root}/outside/file"));
     assert!(!said.text.contains("precious"), "{}", said.text);
     assert_eq!(world.text("outside/file"), "precious\n");
-    let said = world.inside(&sandbox, "cat ~/.bashrc; cat ~/.ssh/id_ed25519 ~/.netrc ~/.claude/.credentials.json; echo x >> ~/.bashrc");
+    let said = world.inside(
+        &sandbox,
+        "cat ~/.bashrc; cat ~/.ssh/id_ed25519 ~/.netrc ~/.claude/.credentials.json; echo x >> ~/.bashrc",
+    );
     assert!(said.text.contains("alias") && !said.text.contains("PRIVATE"), "{}", said.text);
     assert!(!said.text.contains("password") && !said.text.contains("sk-secret"), "{}", said.text);
     assert_eq!(world.text("home/.bashrc"), "alias ll=ls\n");

@@ -7,6 +7,7 @@
 mod agents;
 mod archive;
 mod copying;
+mod credential_files;
 mod credentials;
 mod documents;
 mod error;

@@ -4,10 +4,12 @@
 //! shell, in an environment of its own; configuration that could start a program is pinned to nothing.
 //! Deliberately absent: credentials. A repository that needs them is fetched by its owner.
 
-use crate::capture::{Limits, capture};
+use crate::capture::{Limits, capture, capture_inside};
+use crate::sandbox::Sandbox;
 use crate::spec::{Env, Output, Spec, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Answers of git that we read are lists of names; more is a repository gone wild.
@@ -62,6 +64,8 @@ pub struct Git {
     env: Env,
     /// More pins, for one repository.
     pins: Vec<(String, String)>,
+    /// Where it runs, for repositories that somebody else may have written.
+    sandbox: Option<Arc<Sandbox>>,
 }
 
 impl Git {
@@ -82,7 +86,7 @@ impl Git {
         ] {
             env.push((name.into(), value.into()));
         }
-        Some(Self { program, env, pins: Vec::new() })
+        Some(Self { program, env, pins: Vec::new(), sandbox: None })
     }
 
     /// For a repository that is there already: filters run on content as files are checked out, and their names
@@ -106,6 +110,13 @@ impl Git {
         self
     }
 
+    /// The same in a sandbox: whatever a repository makes git run, runs there.
+    #[must_use]
+    pub fn inside(mut self, sandbox: Arc<Sandbox>) -> Self {
+        self.sandbox = Some(sandbox);
+        self
+    }
+
     /// The same, with a name for the commits it makes.
     #[must_use]
     pub fn signing_as(mut self, name: &str) -> Self {
@@ -123,18 +134,33 @@ impl Git {
 
     /// What git says on stdout, or why it failed.
     pub async fn run(&self, folder: &Path, args: &[&OsStr], deadline: Duration) -> Result<String, String> {
+        self.run_with(folder, args, Stdin::Null, deadline).await
+    }
+
+    /// The same, with something on stdin.
+    pub async fn run_with(
+        &self,
+        folder: &Path,
+        args: &[&OsStr],
+        stdin: Stdin,
+        deadline: Duration,
+    ) -> Result<String, String> {
         let words = [OsStr::new("--no-optional-locks"), OsStr::new("--no-pager")];
         let spec = Spec {
             program: self.program.clone().into_os_string(),
             args: words.iter().chain(args).map(|word| (*word).to_owned()).collect(),
             cwd: folder.to_owned(),
             env: self.pinned(),
-            stdin: Stdin::Null,
+            stdin,
             output: Output::Pipes,
             arg0: None,
         };
         let limits = Limits { deadline, max_output: OUTPUT_MAX, grace: GRACE };
-        let done = capture(spec, limits).await.map_err(|error| error.to_string())?;
+        let done = match &self.sandbox {
+            Some(sandbox) => capture_inside(spec, limits, sandbox).await,
+            None => capture(spec, limits).await,
+        };
+        let done = done.map_err(|error| error.to_string())?;
         if done.timed_out {
             return Err(format!("git did not finish within {} s", deadline.as_secs()));
         }

@@ -48,19 +48,21 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>, is_watched: bool) -> io
     let tells = take_tells(&mut ready);
     isolate(&mut command, place, ready, is_watched);
     let mut child = command.spawn().map_err(told)?;
+    // Waiting for a std child closes its input.
+    let mut stdin = child.stdin.take();
     let pid = match tells {
         Some(tells) => pid_inside(&mut child, tells)?,
         None => child.id() as i32,
     };
     if let Some(bytes) = feed
-        && let Some(mut pipe) = child.stdin.take()
+        && let Some(mut pipe) = stdin.take()
     {
         std::thread::spawn(move || {
             // A child that does not read its input is no error.
             let _ = io::Write::write_all(&mut pipe, &bytes);
         });
     }
-    Ok(Launched { pid, stdin: child.stdin.take(), stdout: child.stdout.take(), stderr: child.stderr.take() })
+    Ok(Launched { pid, stdin, stdout: child.stdout.take(), stderr: child.stderr.take() })
 }
 
 /// The process that was started has started the command as its sibling, and has ended.

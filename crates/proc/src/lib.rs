@@ -10,6 +10,7 @@
 
 mod capture;
 mod child;
+mod environ;
 mod git;
 mod killed;
 mod launch;
@@ -26,6 +27,7 @@ mod watcher;
 
 pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;
+pub use environ::hide_credentials;
 pub use git::Git;
 pub use killed::killed_are_gone;
 pub use piped::Piped;

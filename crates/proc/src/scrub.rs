@@ -39,7 +39,7 @@ pub fn credentials_but(env: &mut Env, kept: &[String]) {
     });
 }
 
-fn is_sensitive(name: &str) -> bool {
+pub(crate) fn is_sensitive(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || is_credential(&upper)
 }

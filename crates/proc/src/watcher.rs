@@ -250,7 +250,9 @@ fn ours(rows: &[Row], known: &[Row], is_ours: &impl Fn(&Owner) -> bool) -> Vec<R
     }
     found.sort_by_key(|row| row.pid);
     found.dedup_by_key(|row| row.pid);
-    found.retain(|row| !row.zombie && row.pid > 1 && row.pid != me && !above.contains(&row.pid) && !ends_by_itself(row.pid));
+    found.retain(|row| {
+        !row.zombie && row.pid > 1 && row.pid != me && !above.contains(&row.pid) && !ends_by_itself(row.pid)
+    });
     found
 }
 

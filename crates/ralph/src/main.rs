@@ -14,7 +14,9 @@ use wire::ExitCode;
 fn main() -> std::process::ExitCode {
     quiet_panics();
     proc::outlive_file_limits();
-    let exit = match Environment::read() {
+    let read = Environment::read();
+    proc::hide_credentials();
+    let exit = match read {
         Ok(environment) => run(environment),
         Err(error) => {
             say::err(&error.to_string());

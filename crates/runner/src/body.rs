@@ -162,10 +162,11 @@ impl<'a> Body<'a> {
         let sources = prompt::read(&job.folder, &job.settings).map_err(|error| RunError::Prompt(error.to_string()))?;
         let mut env = job.env.clone();
         let warning = direnv::merge(&mut env, job.folder.root()).await;
-        let git = Git::open(job.folder.root(), &env).await;
+        let git = Git::open(job.folder.root(), &env, job.rules.as_ref()).await;
         let checks = checks::list(&job.folder, &job.settings);
         let recorder = Recorder::open(&job.folder, &run, &stamp, &env)
             .map_err(|source| RunError::Record { file: job.folder.events(&run), source })?;
+        let checks = checks::fixed(checks, &job, &run, git.as_ref()).await.map_err(RunError::Prompt)?;
         let tree = match &git {
             Some(git) => git.snapshot().await.map(|snapshot| snapshot.tree),
             None => None,

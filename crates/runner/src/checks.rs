@@ -2,7 +2,8 @@
 //! every failure at once.
 
 use crate::command::capture_in;
-use crate::{Folder, Settings};
+use crate::git::Git;
+use crate::{Folder, Job, Settings};
 use cycle::CheckFinished;
 use proc::Env;
 use proc::sandbox::{Rules, Sandbox};
@@ -20,18 +21,79 @@ pub(crate) struct Check {
     /// As people wrote it.
     pub command: String,
     script: String,
-    /// The check that lies in the folder, as it was when the run began.
-    guarded: Option<(PathBuf, u64)>,
+    /// Scripts of the folder that it runs, as they were when the run began.
+    guarded: Vec<(PathBuf, u64)>,
+}
+
+/// Programs whose first argument that is no option is a script.
+const INTERPRETERS: [&str; 13] =
+    ["sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "ruby", "perl", "php", "source"];
+
+/// The scripts in a command that lie in the folder: its programs, and the scripts of its interpreters. Pure but for
+/// looking whether they are there.
+fn scripts(root: &Path, command: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in command.split(['\n', ';', '|', '&', '(', ')']) {
+        let mut words = part.split_ascii_whitespace().map(|word| word.trim_matches(['"', '\'']));
+        let mut words = words.by_ref().skip_while(|word| word.contains('=') && !word.starts_with('/'));
+        let Some(program) = words.next() else { continue };
+        let interprets = INTERPRETERS.contains(&program.rsplit('/').next().unwrap_or(program)) || program == ".";
+        let script = if interprets { words.find(|word| !word.starts_with('-')) } else { Some(program) };
+        let is_there =
+            |word: &&str| word.contains(['/', '.']) && root.join(word).is_file() && root.join(word).starts_with(root);
+        found.extend(script.filter(is_there).map(str::to_owned));
+    }
+    found
+}
+
+/// With the scripts of a commit in their places, where one is named: those the agent cannot change.
+pub(crate) async fn fixed(checks: Vec<Check>, job: &Job, run: &str, git: Option<&Git>) -> Result<Vec<Check>, String> {
+    let Some(commit) = &job.settings.check_from else { return Ok(checks) };
+    let git = git.ok_or("check_from needs a git repository, and this folder is none")?;
+    let root = job.folder.root();
+    let mut fixed = Vec::new();
+    for (at, mut check) in checks.into_iter().enumerate() {
+        for (count, script) in scripts(root, &check.script).into_iter().enumerate() {
+            let inner = Path::new(script.trim_start_matches("./"));
+            let text = git.file_at(commit, inner).await;
+            let text =
+                text.ok_or_else(|| format!("{commit} has no {script} (check_from); name a commit that has it"))?;
+            let name = inner.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let copy = job.folder.run(run).join(format!("check-{at}-{count}-{name}"));
+            write_script(&copy, &text).map_err(|error| format!("{} cannot be written: {error}", copy.display()))?;
+            check.script = check.script.replacen(&script, &quoted(&copy), 1);
+            check.guarded.retain(|(path, _)| *path != root.join(&script));
+            check.guarded.extend(print(&copy).map(|print| (copy, print)));
+        }
+        fixed.push(check);
+    }
+    Ok(fixed)
+}
+
+fn write_script(file: &Path, text: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    crate::files::replace(file, text.as_bytes())?;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o700))
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
 pub(crate) fn list(folder: &Folder, settings: &Settings) -> Vec<Check> {
+    let root = folder.root();
+    let guarded = |command: &String| {
+        let scripts = scripts(root, command).into_iter().map(|script| root.join(script));
+        scripts.filter_map(|file| print(&file).map(|print| (file, print))).collect()
+    };
+    let given = settings.check.iter();
     let given =
-        settings.check.iter().map(|command| Check { command: command.clone(), script: command.clone(), guarded: None });
+        given.map(|command| Check { command: command.clone(), script: command.clone(), guarded: guarded(command) });
     let file = folder.check();
     let own = print(&file).map(|print| Check {
         command: ".ralph/check".into(),
         script: "if [ -x .ralph/check ]; then exec .ralph/check; else exec sh .ralph/check; fi".into(),
-        guarded: Some((file, print)),
+        guarded: vec![(file, print)],
     });
     given.chain(own).collect()
 }
@@ -62,11 +124,13 @@ pub(crate) async fn run(
         duration_ms: started.elapsed().as_millis() as u64,
     };
     // A check that the agent could rewrite would check nothing.
-    if let Some((file, before)) = &check.guarded
-        && print(file) != Some(*before)
-    {
-        let why = "this check was changed while the loop ran; put it back, or start the loop anew";
-        return finished(false, 1, why.into());
+    if let Some((file, _)) = check.guarded.iter().find(|(file, before)| print(file) != Some(*before)) {
+        let name = file.strip_prefix(&folder).unwrap_or(file).display();
+        let why = format!(
+            "this check was changed while the loop ran, so it does not count: {name}. Put it back, start the loop anew, or \
+             name a commit whose version counts (--check-from)"
+        );
+        return finished(false, 1, why);
     }
     // Made for this check alone: between checks nothing of it is in the workspace.
     let sandbox = match rules.map(Sandbox::new).transpose() {
@@ -103,6 +167,37 @@ mod tests {
     fn go(folder: &Path, check: &Check, deadline: Duration) -> CheckFinished {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(run(check.clone(), 1, folder.to_owned(), env(), deadline, None))
+    }
+
+    #[test]
+    fn scripts_of_the_folder_are_known_by_how_they_are_run() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["check.sh", "tool.py", "Cargo.toml"] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        for (command, expected) in [
+            ("./check.sh", vec!["./check.sh"]),
+            ("CI=1 ./check.sh --all && cargo test", vec!["./check.sh"]),
+            ("sh -e check.sh; python3 tool.py x", vec!["check.sh", "tool.py"]),
+            ("cargo test --manifest-path Cargo.toml", vec![]),
+            ("python3 -m pytest tool", vec![]),
+            ("make check", vec![]),
+            ("./missing.sh", vec![]),
+        ] {
+            assert_eq!(scripts(dir.path(), command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_was_changed_does_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::new(dir.path());
+        std::fs::write(dir.path().join("check.sh"), "exit 1\n").unwrap();
+        let settings = Settings { check: vec!["sh ./check.sh".into()], ..Settings::default() };
+        let check = &list(&folder, &settings)[0];
+        std::fs::write(dir.path().join("check.sh"), "exit 0\n").unwrap();
+        let done = go(dir.path(), check, Duration::from_secs(30));
+        assert!(!done.passed && done.output.contains("check.sh") && done.output.contains("--check-from"), "{done:?}");
     }
 
     #[test]

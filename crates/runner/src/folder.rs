@@ -70,7 +70,7 @@ impl Folder {
     pub fn find_prompt(&self, wished: Option<&Path>) -> Option<PathBuf> {
         match wished {
             Some(path) => Some(self.root.join(path)).filter(|path| path.is_file()),
-            None => [self.prompt(), self.docs_prompt()].into_iter().find(|path| path.is_file()),
+            None => [self.prompt(), self.docs_prompt()].into_iter().find(|path| path.symlink_metadata().is_ok()),
         }
     }
 }

@@ -1,13 +1,16 @@
 //! What changed, by git's account. Every call goes through `proc::Git`: the repository's configuration is data that
-//! an agent may have written, and none of it may run anything.
+//! an agent may have written, and none of it may run anything. Where the loop has a sandbox, git runs in one, too. No
+//! call looks into repositories inside this one, whose filters nobody can name beforehand.
 
 use crate::git_files::{Kept, lines, print};
 use cycle::{Changes, FileChange};
-use proc::Env;
+use proc::sandbox::{Network, Rules, Sandbox};
+use proc::{Env, Stdin};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A status of a huge tree takes seconds; more than this is a broken disk.
@@ -21,6 +24,8 @@ pub(crate) struct Git {
     folder: PathBuf,
     /// Where the folder is in its repository; git names some paths from the top.
     prefix: String,
+    /// Of the box that git runs in.
+    rules: Option<Rules>,
 }
 
 /// The state of the files at one moment.
@@ -35,18 +40,24 @@ pub(crate) struct Snapshot {
 }
 
 impl Git {
-    pub(crate) async fn open(folder: &Path, env: &Env) -> Option<Self> {
+    pub(crate) async fn open(folder: &Path, env: &Env, rules: Option<&Rules>) -> Option<Self> {
         let git = proc::Git::find(env)?.signing_as("ralph");
-        let mut git = Self { calls: git, folder: folder.to_owned(), prefix: String::new() };
+        // It works on files only.
+        let rules = rules.map(|rules| Rules { network: Network::Off, unix_sockets: false, ..rules.clone() });
+        let mut git = Self { calls: git, folder: folder.to_owned(), prefix: String::new(), rules };
         git.run(&["rev-parse", "--is-inside-work-tree"]).await.filter(|answer| answer.trim() == "true")?;
         let prefix = git.run(&["rev-parse", "--show-prefix"]).await?;
         prefix.trim_end_matches('\n').clone_into(&mut git.prefix);
         Some(git)
     }
 
-    /// Anew each time: the agent that has just worked here may have added filters.
-    async fn disarmed(&self) -> Self {
-        Self { calls: self.calls.clone().disarmed(&self.folder, DEADLINE).await, ..self.clone() }
+    /// Anew each time: the agent that has just worked here may have added filters. `None` where no box can be made.
+    async fn disarmed(&self) -> Option<Self> {
+        let calls = match &self.rules {
+            Some(rules) => self.calls.clone().inside(Arc::new(Sandbox::new(rules.clone()).ok()?)),
+            None => self.calls.clone(),
+        };
+        Some(Self { calls: calls.disarmed(&self.folder, DEADLINE).await, ..self.clone() })
     }
 
     async fn run(&self, args: &[&str]) -> Option<String> {
@@ -59,7 +70,7 @@ impl Git {
     }
 
     pub(crate) async fn snapshot(&self) -> Option<Snapshot> {
-        let git = self.disarmed().await;
+        let git = self.disarmed().await?;
         let head = git.head().await;
         let changed = git.dirty().await?;
         let mut hasher = DefaultHasher::new();
@@ -74,7 +85,7 @@ impl Git {
     /// Paths that differ from the last commit, without our own files.
     async fn dirty(&self) -> Option<Vec<String>> {
         let status =
-            ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
+            ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty"];
         let listed = self.run(&[&status[..], &["--", ".", ":(exclude).ralph"]].concat()).await?;
         let paths = listed.split('\0').filter_map(|entry| entry.get(3..)?.strip_prefix(&self.prefix));
         let mut paths: Vec<String> = paths.map(str::to_owned).collect();
@@ -84,13 +95,16 @@ impl Git {
 
     /// What is different now from `before`, committed or not.
     pub(crate) async fn changes(&self, before: &Snapshot) -> Changes {
-        self.disarmed().await.changes_since(before).await
+        match self.disarmed().await {
+            Some(git) => git.changes_since(before).await,
+            None => Changes::default(),
+        }
     }
 
     async fn changes_since(&self, before: &Snapshot) -> Changes {
         let since = before.head.as_deref().unwrap_or(EMPTY_TREE);
         let numstat = ["diff", "--numstat", "-z", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv"];
-        let what = ["--ignore-submodules=all", since, "--", ".", ":(exclude).ralph"];
+        let what = ["--ignore-submodules=dirty", since, "--", ".", ":(exclude).ralph"];
         let listed = self.run(&[&numstat[..], &what].concat()).await.unwrap_or_default();
         let mut files: Vec<FileChange> = listed.split('\0').filter_map(numstat_entry).collect();
         let untracked =
@@ -113,10 +127,36 @@ impl Git {
         listed.unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
+    /// Like `git add -A`, which would start a git in every repository inside this one.
+    async fn add_all(&self) -> Option<()> {
+        let mut paths = String::new();
+        for path in self.dirty().await? {
+            // A repository that is new here has a slash at its end.
+            paths.push_str(path.trim_end_matches('/'));
+            paths.push('\0');
+        }
+        let args = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"].map(OsStr::new);
+        let input = Stdin::Bytes(paths.into_bytes());
+        self.calls.run_with(&self.folder, &args, input, DEADLINE).await.ok().map(drop)
+    }
+
+    /// Repositories inside this one, and the file that names them, among changed files: the user's own git obeys them.
+    pub(crate) fn nested(&self, changes: &Changes) -> Vec<String> {
+        let paths = changes.files.iter().map(|file| file.path.as_str());
+        let is_nested = |path: &&str| path.ends_with('/') || *path == ".gitmodules" || self.folder.join(path).is_dir();
+        paths.filter(is_nested).map(str::to_owned).collect()
+    }
+
+    /// A file as it is in a commit.
+    pub(crate) async fn file_at(&self, commit: &str, path: &Path) -> Option<String> {
+        let name = format!("{commit}:{}{}", self.prefix, path.display());
+        self.disarmed().await?.run(&["cat-file", "blob", &name]).await
+    }
+
     /// Commits everything but our own files. Hooks do not run.
     pub(crate) async fn commit(&self, message: &str) -> Result<(), &'static str> {
-        let git = self.disarmed().await;
-        git.run(&["add", "-A", "--", ".", ":(exclude).ralph"]).await.ok_or("git add failed")?;
+        let git = self.disarmed().await.ok_or("nothing is committed: no sandbox for git can be made")?;
+        git.add_all().await.ok_or("git could not add the changed files")?;
         if git.run(&["diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"]).await.is_some() {
             return Ok(());
         }

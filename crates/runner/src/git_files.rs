@@ -73,9 +73,16 @@ pub(crate) fn print(path: &Path) -> u64 {
     match regular(path) {
         Some(data) if data.len() <= CONTENT_MAX => std::fs::read(path).unwrap_or_default().hash(&mut hasher),
         Some(data) => (data.len(), data.modified().ok()).hash(&mut hasher),
-        None => "not a file".hash(&mut hasher),
+        None => nested_print(path).hash(&mut hasher),
     }
     hasher.finish()
+}
+
+/// Of a repository inside this one: where it stands. Nothing for everything else that is no file.
+fn nested_print(path: &Path) -> Vec<Option<(u64, Option<std::time::SystemTime>)>> {
+    let files = [".git", ".git/HEAD", ".git/logs/HEAD", ".git/config"].map(|name| path.join(name));
+    let print = |file: &std::path::PathBuf| file.symlink_metadata().ok().map(|data| (data.len(), data.modified().ok()));
+    if path.is_dir() { files.iter().map(print).collect() } else { Vec::new() }
 }
 
 pub(crate) fn lines(path: &Path) -> u64 {

@@ -35,7 +35,7 @@ fn changes_are_commits_edits_and_new_files_but_not_our_own() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path();
         sh(folder, "git init -q . && echo a > a && echo b > b && git add . && git commit -qm start").await;
-        let git = Git::open(folder, &env()).await.unwrap();
+        let git = Git::open(folder, &env(), None).await.unwrap();
         let before = git.snapshot().await.unwrap();
         sh(folder, "mkdir .ralph && echo x > .ralph/log").await;
         assert_eq!(git.snapshot().await.unwrap(), before);
@@ -95,7 +95,7 @@ fn adversary_25_nothing_the_repository_says_is_run() {
         )
         .await;
         let _ = std::fs::remove_file(folder.join("sprung"));
-        let git = Git::open(folder, &env()).await.unwrap();
+        let git = Git::open(folder, &env(), None).await.unwrap();
         let before = git.snapshot().await.unwrap();
         git.changes(&before).await;
         git.commit("x").await.unwrap();
@@ -110,7 +110,7 @@ fn adversary_25_what_is_added_later_is_not_run_either() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path();
         sh(folder, "git init -q . && echo a > a && git add . && git commit -qm start").await;
-        let git = Git::open(folder, &env()).await.unwrap();
+        let git = Git::open(folder, &env(), None).await.unwrap();
         let before = git.snapshot().await.unwrap();
         let trap = format!("touch {}/sprung; cat", folder.display());
         sh(
@@ -141,7 +141,7 @@ fn a_folder_within_a_repository_sees_its_own_files_change() {
             "git init -q . && mkdir sub && echo a > sub/a && echo top > top && git add . && git commit -qm x",
         )
         .await;
-        let git = Git::open(&folder, &env()).await.unwrap();
+        let git = Git::open(&folder, &env(), None).await.unwrap();
         sh(dir.path(), "echo one >> sub/a && echo one > sub/new && echo elsewhere >> top").await;
         let before = git.snapshot().await.unwrap();
         sh(dir.path(), "echo two >> sub/a && echo two >> sub/new").await;

@@ -34,22 +34,24 @@ pub(crate) struct SourceError {
 pub(crate) fn read(folder: &Folder, settings: &Settings) -> Result<Sources, SourceError> {
     let todo = folder.find_todo(settings.todo.as_deref());
     let goal = settings.goal.as_ref().map(|goal| folder.root().join(goal));
+    let root = folder.root();
     Ok(Sources {
-        prompt: folder.find_prompt(settings.prompt.as_deref()).map(|file| text(&file)).transpose()?,
-        todo: optional(&todo)?,
-        agents: optional(&folder.root().join("AGENTS.md"))?,
-        goal: goal.map(|file| text(&file)).transpose()?,
+        prompt: folder.find_prompt(settings.prompt.as_deref()).map(|file| text(root, &file)).transpose()?,
+        todo: optional(root, &todo)?,
+        agents: optional(root, &root.join("AGENTS.md"))?,
+        goal: goal.map(|file| text(root, &file)).transpose()?,
     })
 }
 
-fn optional(file: &Path) -> Result<Option<String>, SourceError> {
-    if file.is_file() { text(file).map(Some) } else { Ok(None) }
+fn optional(root: &Path, file: &Path) -> Result<Option<String>, SourceError> {
+    if file.symlink_metadata().is_ok() { text(root, file).map(Some) } else { Ok(None) }
 }
 
-fn text(file: &Path) -> Result<String, SourceError> {
+/// Agents can write these files, and what is in them goes into the next prompt: opened like a tool opens its files.
+fn text(root: &Path, file: &Path) -> Result<String, SourceError> {
     let fail = |source| SourceError { file: file.to_owned(), source };
     let mut bytes = Vec::new();
-    let opened = std::fs::File::open(file).map_err(fail)?;
+    let opened = crate::files::source(root, file).map_err(fail)?;
     opened.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(fail)?;
     let cut = bytes.len() as u64 > FILE_MAX;
     bytes.truncate(FILE_MAX as usize);

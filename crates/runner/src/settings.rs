@@ -48,6 +48,8 @@ pub struct Settings {
     pub check: Vec<String>,
     #[serde(deserialize_with = "a_span")]
     pub check_time: Duration,
+    /// A commit whose versions of the checks' scripts count.
+    pub check_from: Option<String>,
     pub commit: bool,
     #[serde(deserialize_with = "a_span")]
     pub idle: Duration,
@@ -179,6 +181,7 @@ impl Default for Settings {
             keep_env: Vec::new(),
             check: Vec::new(),
             check_time: Duration::from_mins(10),
+            check_from: None,
             commit: false,
             idle: Duration::from_mins(5),
             structured: None,

@@ -8,6 +8,8 @@ use std::net::{TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
+pub use native::SharedMemory;
+
 /// A connection to this machine is there at once or not at all.
 const CONNECT: Duration = Duration::from_secs(3);
 
@@ -31,6 +33,10 @@ pub fn attempt(name: &str, about: &str) -> io::Result<()> {
         "namespace" => native::new_namespace(),
         "ring" => native::ring(),
         "packet" => native::packets(),
+        "limit" => native::limit_of(number(about)?),
+        "shared-memory" => native::shared_memory(number(about)?),
+        "datagram-pair" => native::datagram_pair(),
+        "outlive" => native::outlive(about),
         "core-dump" => native::core_dump_allowed(),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is no attempt called '{name}'"))),
     }
@@ -135,6 +141,73 @@ mod native {
         check(libc::c_long::from(unsafe { libc::socket(libc::AF_ALG, libc::SOCK_SEQPACKET, 0) })).map(drop)
     }
 
+    #[expect(unsafe_code, reason = "the attempt is the call itself")]
+    pub(super) fn limit_of(pid: i32) -> io::Result<()> {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: a limit is only asked for, into a live local.
+        let asked = unsafe { libc::prlimit(pid, libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut limit) };
+        check(libc::c_long::from(asked)).map(drop)
+    }
+
+    #[expect(unsafe_code, reason = "the attempt is the call itself")]
+    pub(super) fn shared_memory(id: i32) -> io::Result<()> {
+        // SAFETY: an all-zero structure is a valid value of that plain C struct, and outlives the call.
+        let asked = unsafe {
+            let mut about: libc::shmid_ds = std::mem::zeroed();
+            libc::shmctl(id, libc::IPC_STAT, &raw mut about)
+        };
+        check(libc::c_long::from(asked)).map(drop)
+    }
+
+    #[expect(unsafe_code, reason = "the attempt is the call itself")]
+    pub(super) fn datagram_pair() -> io::Result<()> {
+        let mut ends = [0; 2];
+        // SAFETY: room for the two descriptors that are written.
+        let made = unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_DGRAM, 0, ends.as_mut_ptr()) };
+        check(libc::c_long::from(made)).map(drop)
+    }
+
+    /// Leaves a detached process behind that writes a file later.
+    #[expect(unsafe_code, reason = "the attempt is the call itself")]
+    pub(super) fn outlive(path: &str) -> io::Result<()> {
+        let path = std::ffi::CString::new(path)?;
+        // SAFETY: the copy makes async-signal-safe calls on what was prepared before, and ends.
+        unsafe {
+            let copy = libc::fork();
+            if copy == 0 {
+                libc::setsid();
+                libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
+                libc::usleep(LATER_MICROSECONDS);
+                libc::_exit(i32::from(libc::open(path.as_ptr(), libc::O_CREAT | libc::O_WRONLY, 0o600) < 0));
+            }
+            check(libc::c_long::from(copy)).map(drop)
+        }
+    }
+
+    /// Longer than a box takes to go.
+    const LATER_MICROSECONDS: libc::c_uint = 700_000;
+
+    /// A piece of shared memory of this machine, for the time being.
+    #[derive(Debug)]
+    pub struct SharedMemory(pub i32);
+
+    impl SharedMemory {
+        #[expect(unsafe_code, reason = "no safe interface is compiled in")]
+        pub fn make() -> io::Result<Self> {
+            // SAFETY: integers only.
+            let id = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o600) };
+            check(libc::c_long::from(id)).map(|id| Self(id as i32))
+        }
+    }
+
+    impl Drop for SharedMemory {
+        #[expect(unsafe_code, reason = "no safe interface is compiled in")]
+        fn drop(&mut self) {
+            // SAFETY: removing takes no memory.
+            unsafe { libc::shmctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) };
+        }
+    }
+
     #[expect(unsafe_code, reason = "no safe interface is compiled in")]
     pub(super) fn core_dump_allowed() -> io::Result<()> {
         let unlimited = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
@@ -174,6 +247,31 @@ mod native {
 
     pub(super) fn packets() -> io::Result<()> {
         none()
+    }
+
+    pub(super) fn limit_of(_pid: i32) -> io::Result<()> {
+        none()
+    }
+
+    pub(super) fn shared_memory(_id: i32) -> io::Result<()> {
+        none()
+    }
+
+    pub(super) fn datagram_pair() -> io::Result<()> {
+        none()
+    }
+
+    pub(super) fn outlive(_path: &str) -> io::Result<()> {
+        none()
+    }
+
+    #[derive(Debug)]
+    pub struct SharedMemory(pub i32);
+
+    impl SharedMemory {
+        pub fn make() -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
     }
 
     pub(super) fn core_dump_allowed() -> io::Result<()> {

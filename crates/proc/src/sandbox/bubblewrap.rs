@@ -138,7 +138,13 @@ pub(super) fn arguments(
     if rules.network != Network::Open {
         words.push("--unshare-net".into());
     }
-    words.extend(["--seccomp".into(), filter.to_string().into(), "--chdir".into(), spec.cwd.clone().into(), "--".into()]);
+    words.extend([
+        "--seccomp".into(),
+        filter.to_string().into(),
+        "--chdir".into(),
+        spec.cwd.clone().into(),
+        "--".into(),
+    ]);
     Ok(words)
 }
 

@@ -234,7 +234,11 @@ mod tests {
             (libc::SYS_socket, [libc::AF_PACKET as u64, 3, 0, 0, 0, 0], error(libc::EPERM)),
             (libc::SYS_socketpair, [1, libc::SOCK_STREAM as u64 | libc::SOCK_CLOEXEC as u64, 0, 0, 0, 0], ALLOW),
             (libc::SYS_socketpair, [1, high | libc::SOCK_DGRAM as u64, 0, 0, 0, 0], error(libc::EPERM)),
-            (libc::SYS_socketpair, [1, libc::SOCK_DGRAM as u64 | libc::SOCK_NONBLOCK as u64, 0, 0, 0, 0], error(libc::EPERM)),
+            (
+                libc::SYS_socketpair,
+                [1, libc::SOCK_DGRAM as u64 | libc::SOCK_NONBLOCK as u64, 0, 0, 0, 0],
+                error(libc::EPERM),
+            ),
             (libc::SYS_prlimit64, [0, 7, 0, 0, 0, 0], ALLOW),
             (libc::SYS_prlimit64, [1234, 7, 0, 0, 0, 0], error(libc::EPERM)),
             (libc::SYS_sched_setaffinity, [1234, 7, 0, 0, 0, 0], ALLOW),

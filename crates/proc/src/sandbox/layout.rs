@@ -3,6 +3,7 @@
 //! Looks at the file system once, changes nothing. Deliberately absent: settings files (their reader
 //! makes the [`Request`]) and the environment.
 
+use super::credentials::{CREDENTIALS, is_history};
 use super::repository;
 use super::rules::{Level, Network, Rules};
 use super::whole::Whole;
@@ -80,49 +81,8 @@ pub const CACHES: [&str; 16] = [
     "Library/Caches",
 ];
 
-/// In the home folder: credentials, and where people type them by accident.
-pub const CREDENTIALS: [&str; 40] = [
-    ".ssh",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".gnupg",
-    ".password-store",
-    ".netrc",
-    "_netrc",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/gcloud",
-    ".config/op",
-    ".config/rclone",
-    ".config/containers/auth.json",
-    ".config/anthropic",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".mozilla",
-    ".local/share/keyrings",
-    ".docker/config.json",
-    ".npmrc",
-    ".pypirc",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".composer/auth.json",
-    ".terraform.d/credentials.tfrc.json",
-    ".vault-token",
-    ".pgpass",
-    ".my.cnf",
-    ".claude.json",
-    ".claude/.credentials.json",
-    ".bash_history",
-    ".zsh_history",
-    "Library/Keychains",
-    "Library/Cookies",
-    "Library/Application Support/Google/Chrome",
-];
+/// Entries of a home folder that are looked at; it has some hundreds.
+const HOME_ENTRIES_MAX: usize = 4096;
 
 /// Of the machine.
 const SYSTEM_SECRETS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/run/secrets", "/var/run/secrets"];
@@ -197,6 +157,7 @@ impl Request {
 
     fn hidden(&self) -> Vec<PathBuf> {
         let mut hidden = self.at_home(&CREDENTIALS);
+        hidden.extend(self.histories());
         hidden.extend(SYSTEM_SECRETS.iter().map(|path| real(Path::new(path))));
         hidden.push(real(&self.config_dir.join(".credentials.json")));
         if let Some(whole) = &self.whole {
@@ -204,6 +165,14 @@ impl Request {
         }
         hidden.extend(self.deny_read.iter().map(|path| self.place(path)));
         hidden
+    }
+
+    /// Histories of shells and interpreters, by their names: people type credentials there by accident.
+    fn histories(&self) -> Vec<PathBuf> {
+        let entries = self.home.iter().filter_map(|home| std::fs::read_dir(home).ok()).flatten();
+        let entries = entries.filter_map(Result::ok).take(HOME_ENTRIES_MAX);
+        let names = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_history));
+        names.map(|entry| real(&entry.path())).collect()
     }
 
     /// What must stay as it is where it lies in something writable.

@@ -15,6 +15,7 @@ mod bubblewrap;
 mod calls;
 #[cfg(target_os = "linux")]
 mod cell;
+mod credentials;
 #[cfg(target_os = "linux")]
 mod enter;
 #[cfg(target_os = "linux")]
@@ -47,11 +48,12 @@ mod sys;
 mod temporary;
 mod whole;
 
-pub use attempt::attempt;
+pub use attempt::{SharedMemory, attempt};
+pub use credentials::CREDENTIALS;
 #[cfg(target_os = "linux")]
 pub(crate) use enter::explain;
 pub use hosts::Hosts;
-pub use layout::{CACHES, CREDENTIALS, Request};
+pub use layout::{CACHES, Request};
 #[cfg(target_os = "linux")]
 use linux::Linux as Native;
 #[cfg(target_os = "macos")]

@@ -77,7 +77,8 @@ pub(super) fn attachments(rules: &Rules, trees: &[PathBuf], also: &[PathBuf], sp
     }
     list.sort();
     list.dedup_by(|one, other| one.to == other.to);
-    let covered = |path: &Path| list.iter().any(|item| path.starts_with(&item.to) && path != item.to && item.from == item.to);
+    let covered =
+        |path: &Path| list.iter().any(|item| path.starts_with(&item.to) && path != item.to && item.from == item.to);
     for path in list.iter().map(|item| &item.to).chain(also).filter(|path| !covered(path)) {
         for own in own.clone() {
             if let Ok(rest) = path.strip_prefix(&own.at) {

@@ -125,7 +125,8 @@ pub(super) fn tell_and_end(to: RawFd, number: i32) -> ! {
 #[expect(unsafe_code, reason = "runs where nothing may be allocated")]
 pub(super) fn open_place(path: &CStr) -> io::Result<RawFd> {
     // SAFETY: the path ends with NUL and outlives the call.
-    check(libc::c_long::from(unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) })).map(|fd| fd as RawFd)
+    check(libc::c_long::from(unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) }))
+        .map(|fd| fd as RawFd)
 }
 
 #[expect(unsafe_code, reason = "no safe interface")]

@@ -20,7 +20,7 @@ pub struct Whole {
 const STATE: &str = ".claude.json";
 
 /// Its own, in the home folder.
-const OWN_CREDENTIALS: [&str; 2] = [STATE, ".config/anthropic"];
+const OWN_CREDENTIALS: [&str; 4] = [STATE, ".config/anthropic", ".claude.json.api", ".claude-oauth-credentials.json"];
 
 /// Where it keeps locks and logs, in the home folder.
 const OWN_FOLDERS: [&str; 3] = [".local/state/claude", ".cache/claude", ".cache/claude-cli-nodejs"];

@@ -2,7 +2,7 @@
 //! sandbox, where it should fail, and outside of it, where it should work. Nothing is taken on trust.
 
 use crate::environment::{Environment, temp_dir};
-use proc::sandbox::{Hosts, Level, Network, Request, Sandbox, Weakness};
+use proc::sandbox::{Hosts, Level, Network, Request, Sandbox, SharedMemory, Weakness};
 use proc::{Limits, Output, Spec, Stdin};
 use serde_json::{Value, json};
 use std::net::TcpListener;
@@ -13,6 +13,10 @@ use std::time::Duration;
 /// An attempt is one system call in a fresh process.
 const LIMITS: Limits =
     Limits { deadline: Duration::from_secs(20), max_output: 4096, grace: Duration::from_millis(100) };
+
+const OUTLIVE: &str = "outliving the sandbox";
+/// Until a process that was left behind has done what it wants.
+const LATER: Duration = Duration::from_millis(1500);
 
 /// What was found.
 pub enum Found {
@@ -84,7 +88,7 @@ impl Scratch {
         for folder in ["work/.git/objects", "work/.git/hooks", "home/.ssh", "outside", "temp"] {
             std::fs::create_dir_all(scratch.0.join(folder))?;
         }
-        for file in ["work/.git/HEAD", "work/.git/config", "home/.ssh/key", "outside/file"] {
+        for file in ["work/.git/HEAD", "work/.git/config", "home/.ssh/key", "outside/file", "temp/theirs"] {
             std::fs::write(scratch.0.join(file), "scratch\n")?;
         }
         Ok(scratch)
@@ -96,7 +100,7 @@ impl Scratch {
             roots: vec![self.0.join("work")],
             home: Some(self.0.join("home")),
             config_dir: self.0.join("home/.claude"),
-            temp: vec![self.0.join("temp")],
+            temp: vec![self.0.join("temp"), "/dev/shm".into()],
             allow_write: Vec::new(),
             deny_write: Vec::new(),
             deny_read: Vec::new(),
@@ -126,18 +130,22 @@ pub async fn examine(environment: &Environment) -> Found {
         Ok(boxes) => boxes,
         Err(error) => return Found::None(error.to_string()),
     };
-    let socket = scratch.0.join("temp/socket");
+    let socket = scratch.0.join("outside/socket");
     let listening = UnixListener::bind(&socket).and_then(|unix| Ok((unix, TcpListener::bind("127.0.0.1:0")?)));
     let (_unix, server) = match listening {
         Ok(listening) => listening,
         Err(error) => return trouble(error),
     };
-    let tries = tries(&scratch.0, &socket, &server);
+    let shared = Shared::new();
+    let tries = tries(&scratch.0, &socket, &server, &shared);
     let mut inside = Vec::new();
     for one in &tries {
         let sandbox = if one.cut { &cut } else { &open };
         inside.push(works(environment, &scratch.0, one, Some(sandbox)).await);
     }
+    let late = scratch.0.join("work/late");
+    let linger = |path: &Path| Try { what: OUTLIVE, attempt: "outlive", about: path.display().to_string(), cut: false };
+    works(environment, &scratch.0, &linger(&late), Some(&open)).await;
     let weaknesses = cut.weaknesses().to_vec();
     // What stands in for missing files would be in the way of the same attempts outside.
     drop((open, cut));
@@ -150,13 +158,44 @@ pub async fn examine(environment: &Environment) -> Found {
         };
         probes.push(Probe { what: one.what, verdict });
     }
+    let control = scratch.0.join("work/late-outside");
+    works(environment, &scratch.0, &linger(&control), None).await;
+    tokio::time::sleep(LATER).await;
+    let verdict = match (late.exists(), control.exists()) {
+        (true, _) => Verdict::Open,
+        (false, true) => Verdict::Held,
+        (false, false) => Verdict::Unclear,
+    };
+    probes.push(Probe { what: OUTLIVE, verdict });
     Found::Some { weaknesses, probes }
 }
 
-fn tries(root: &Path, socket: &Path, server: &TcpListener) -> Vec<Try> {
+/// Things of this machine that a box must not reach, for the time of the attempts.
+struct Shared {
+    memory: Option<SharedMemory>,
+    file: PathBuf,
+}
+
+impl Shared {
+    fn new() -> Self {
+        let file = Path::new("/dev/shm").join(format!("ralph-doctor-{}", uuid::Uuid::new_v4().simple()));
+        // Where there is no such folder the attempt shows nothing.
+        let _ = std::fs::write(&file, "scratch\n");
+        Self { memory: SharedMemory::make().ok(), file }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+fn tries(root: &Path, socket: &Path, server: &TcpListener, shared: &Shared) -> Vec<Try> {
     let at = |path: &str| root.join(path).display().to_string();
     let me = std::process::id().to_string();
     let address = server.local_addr().map(|address| address.to_string()).unwrap_or_default();
+    let memory = shared.memory.as_ref().map_or_else(|| "-1".to_owned(), |memory| memory.0.to_string());
     let one = |what, attempt, about: String| Try { what, attempt, about, cut: false };
     vec![
         one("writing outside of the workspace", "write", at("outside/file")),
@@ -168,7 +207,12 @@ fn tries(root: &Path, socket: &Path, server: &TcpListener) -> Vec<Try> {
         one("making a missing .claude", "make-folder", at("work/.claude")),
         one("reading another process's environment", "environment", me.clone()),
         one("tracing another process", "trace", me.clone()),
-        one("signalling another process", "signal", me),
+        one("signalling another process", "signal", me.clone()),
+        one("reading another process's limits", "limit", me),
+        one("reaching shared memory of this machine", "shared-memory", memory),
+        one("reaching files in /dev/shm", "read", shared.file.display().to_string()),
+        one("reaching temporary files of others", "read", at("temp/theirs")),
+        one("making datagram sockets", "datagram-pair", String::new()),
         one("speaking to a local service", "socket", socket.display().to_string()),
         one("typing into a terminal", "type", String::new()),
         one("making namespaces", "namespace", String::new()),

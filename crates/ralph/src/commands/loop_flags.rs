@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 43] = [
+const FLAGS: [(&str, &str, Kind, &str); 44] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -37,6 +37,7 @@ const FLAGS: [(&str, &str, Kind, &str); 43] = [
     ("session", "session", Text, "clean, or continue: one conversation for all iterations"),
     ("cooldown", "cooldown", Text, "seconds between iterations"),
     ("check", "check", List, "a command that must pass before done counts; repeatable"),
+    ("check-from", "check_from", Text, "a commit whose versions of the checks' scripts count"),
     ("check-time", "check_time", Text, "how long a check may take (10m)"),
     ("commit", "commit", Switch, "a git commit per iteration"),
     ("backend", "backend", Text, "auto, builtin, claude, or a path"),

@@ -189,7 +189,7 @@ fn request(
         temp: temp(environment),
         allow_write: paths("allowWrite"),
         deny_write: paths("denyWrite"),
-        deny_read: paths("denyRead"),
+        deny_read: paths("denyRead").into_iter().chain(places.credential_files()).collect(),
         allow_read: paths("allowRead"),
         network,
         unix_sockets: block["network"]["allowAllUnixSockets"] == Value::Bool(true),

@@ -25,6 +25,9 @@ pub(super) struct Work {
     spoke: bool,
 }
 
+/// Of the names in a warning.
+const NESTED_MAX: usize = 200;
+
 /// Of an agent's first words: enough to find a complaint in.
 const OPENING_MAX: usize = 4 * 1024;
 
@@ -151,6 +154,7 @@ impl Body<'_> {
         let events = work.listener.end();
         self.derived(events);
         let (changed, tree) = self.changes().await;
+        self.warn_of_nested(work.iteration, &changed);
         let heard = work.listener.into_heard();
         let mut report = Report {
             end,
@@ -163,6 +167,16 @@ impl Body<'_> {
         };
         report.limit_until = report.limit().and_then(|limit| self.limited_until(limit.reset.as_ref()));
         Input::AgentEnded(Box::new(report))
+    }
+
+    /// A repository inside this one decides what git runs for whoever works there later.
+    fn warn_of_nested(&mut self, iteration: u32, changed: &Changes) {
+        let nested = self.git.as_ref().map(|git| git.nested(changed)).unwrap_or_default();
+        if !nested.is_empty() {
+            let names = cycle::bounded(&nested.join(", "), NESTED_MAX);
+            let text = format!("repositories inside this one were changed, which your own git obeys: {names}");
+            self.tell(EventKind::Warning { iteration: Some(iteration), text });
+        }
     }
 
     /// What is to go wrong after an agent's first line, where this is a rehearsal.

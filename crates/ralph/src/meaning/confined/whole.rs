@@ -94,6 +94,8 @@ fn sandbox(
     let wish = super::Wish::Flag(level);
     let network = network(block, super::lists_only(wish, settings), &api_hosts(foreign.env), warnings);
     let mut request = request(level, network, block, places, &[], environment, warnings);
+    // They are its own.
+    request.deny_read.retain(|path| !places.credential_files().contains(path));
     let clouds = CLOUDS.iter().filter(|(switch, ..)| is_set(foreign.env, switch));
     request.whole = Some(Whole { keeps: clouds.map(|(.., folder)| PathBuf::from(folder)).collect() });
     let confined = built(&request, block, wish, warnings)?;
