@@ -164,3 +164,60 @@ fn x33_a_command_cannot_look_into_the_agent() {
     assert!(!told.contains("sk-ant-test") && !told.contains("r-xp"), "{told}");
     assert!(told.matches("ermission denied").count() >= 4, "{told}");
 }
+
+/// A key is in the agent's memory, not in what the kernel shows of its start: not even to root.
+#[test]
+fn keys_are_not_in_the_environment_that_the_kernel_shows() {
+    let look = "tr '\\0' '\\n' < /proc/$CLAUDE_PID/environ > seen; echo looked >> seen";
+    let world = World::empty(script(json!([bash(look), say("done")]))).unwrap();
+    let run = stream(&world).args(["--dangerously-skip-permissions"]).env("GITHUB_TOKEN", "zz-gh").env("PLAIN", "zz-plain");
+    let outcome = finish(run.close());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let seen = world.read("seen").unwrap();
+    assert!(seen.contains("looked") && (!is_root() || seen.contains("zz-plain")), "{seen}");
+    assert!(!seen.contains("sk-ant-test") && !seen.contains("zz-gh"), "{seen}");
+}
+
+/// `kill -9` of the agent, at different moments, with and without the sandbox: what it started is gone in a second, and
+/// nothing is written afterwards.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the agent is killed by its process, as no runner of the test kit does")]
+fn a_killed_agent_leaves_nothing_running_and_nothing_standing() {
+    for (at, sandbox) in [(0, "off"), (120, "off"), (0, "workspace"), (150, "workspace")] {
+        let beat = "(setsid sh -c 'echo up > up; trap \"\" TERM; while :; do echo x >> beat; sleep 0.02; done' >/dev/null 2>&1 &) ; sleep 60";
+        let world = World::empty(script(json!([bash(beat), say("done")]))).unwrap();
+        let mut child = std::process::Command::new(binary());
+        let child = std::os::unix::process::CommandExt::arg0(&mut child, "claude")
+            .args(["-p", "go", "--dangerously-skip-permissions", "--sandbox", sandbox])
+            .current_dir(world.wd())
+            .env_clear()
+            .env("HOME", world.home())
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("ANTHROPIC_API_KEY", "sk-ant-test")
+            .env("ANTHROPIC_BASE_URL", world.mock().url())
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null());
+        let mut child = child.spawn().unwrap();
+        let patience = Instant::now() + Duration::from_secs(30);
+        while world.read("up").is_none() {
+            assert!(Instant::now() < patience, "{sandbox}: the command never started");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(at));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        let last = world.read("beat");
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(world.read("beat"), last, "{sandbox}: something still writes");
+        // The next start removes what stood in the places of protected files.
+        if sandbox != "off" {
+            assert!(world.wd().join(".mcp.json").is_dir(), "left behind by the killed agent");
+        }
+        finish(world.run(&binary()).named("ralph").args(["auth", "status"]).close());
+        for name in [".mcp.json", ".claude", ".vscode", ".idea", ".ralph"] {
+            assert!(!world.wd().join(name).exists(), "{sandbox}: {name} is left");
+        }
+    }
+}

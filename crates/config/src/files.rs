@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,9 @@ use crate::ConfigError;
 const LOCK_POLL: Duration = Duration::from_millis(25);
 /// A JSON file that we are asked to change. Real state files stay far below this.
 pub(crate) const STATE_MAX: u64 = 64 * 1024 * 1024;
+
+/// The mode of a folder that the sandbox of an agent puts in the place of a file that does not exist.
+const KEPT_FREE: u32 = 0o711;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadFailure {
@@ -38,6 +41,9 @@ fn open_regular(path: &Path) -> Result<Option<(File, u64)>, ReadFailure> {
         Err(error) => return Err(error.into()),
     };
     let metadata = file.metadata()?;
+    if metadata.is_dir() && metadata.permissions().mode() & 0o777 == KEPT_FREE {
+        return Ok(None);
+    }
     if metadata.is_file() { Ok(Some((file, metadata.len()))) } else { Err(ReadFailure::NotRegular) }
 }
 

@@ -27,6 +27,8 @@ fn main() -> std::process::ExitCode {
 }
 
 fn run(mut environment: Environment) -> ExitCode {
+    let config_dir = meaning::places(&environment).config_dir;
+    proc::sandbox::remove_left(&environment.cwd, environment.home.as_deref(), &config_dir);
     let words = std::mem::take(&mut environment.words);
     let called_as = Path::new(&environment.program).file_stem().map(|name| name.to_string_lossy().into_owned());
     match (called_as.as_deref(), words.split_first()) {

@@ -61,9 +61,9 @@ fn changes_are_commits_edits_and_new_files_but_not_our_own() {
 fn a_repository_without_commits_and_a_folder_without_a_repository_are_fine() {
     block(async {
         let dir = tempfile::tempdir().unwrap();
-        assert!(Git::open(dir.path(), &env()).await.is_none());
+        assert!(Git::open(dir.path(), &env(), None).await.is_none());
         sh(dir.path(), "git init -q . && echo a > a").await;
-        let git = Git::open(dir.path(), &env()).await.unwrap();
+        let git = Git::open(dir.path(), &env(), None).await.unwrap();
         let before = git.snapshot().await.unwrap();
         sh(dir.path(), "echo b > b").await;
         assert_eq!(git.changes(&before).await.files.len(), 1);
@@ -154,5 +154,38 @@ fn a_folder_within_a_repository_sees_its_own_files_change() {
         let changes = git.changes(&after).await;
         let files: Vec<_> = changes.files.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
         assert_eq!(files, [("a", 0, 2), ("new", 0, 2)], "what is put back or removed is a change too");
+    });
+}
+
+/// The agent makes a repository in the repository, with a filter: `git add -A` would run it, outside of every box.
+#[test]
+fn a_nested_repository_runs_nothing_and_is_seen() {
+    block(async {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path();
+        sh(folder, "git init -q . && echo a > a && git add . && git commit -qm start").await;
+        let git = Git::open(folder, &env(), None).await.unwrap();
+        let before = git.snapshot().await.unwrap();
+        let trap = format!("{}/trap.sh", folder.display());
+        let nest = format!(
+            "printf '#!/bin/sh\\ntouch {0}/sprung\\ncat\\n' > trap.sh; chmod +x trap.sh; git init -q sub; cd sub; echo x > x; \
+             git add x; git commit -qm x; git config filter.f.clean {trap}; git config core.fsmonitor {trap}; \
+             echo '* filter=f' > .gitattributes; echo y > x",
+            folder.display()
+        );
+        sh(folder, &nest).await;
+        let _ = std::fs::remove_file(folder.join("sprung"));
+        let changes = git.changes(&before).await;
+        assert_eq!(git.nested(&changes), ["sub/"], "{changes:?}");
+        git.commit("one").await.unwrap();
+        let committed = git.snapshot().await.unwrap();
+        sh(folder, "cd sub && git -c filter.f.clean=cat -c core.fsmonitor=false commit -qam z && echo q > x").await;
+        let _ = std::fs::remove_file(folder.join("sprung"));
+        let changes = git.changes(&committed).await;
+        assert_eq!(git.nested(&changes), ["sub"], "a gitlink that moved: {changes:?}");
+        git.commit("two").await.unwrap();
+        git.snapshot().await.unwrap();
+        assert!(!folder.join("sprung").exists(), "the nested repository's filter ran");
+        sh(folder, "git log --oneline | grep -c . | grep -qx 3 && git ls-files -s sub | grep -q ^160000").await;
     });
 }

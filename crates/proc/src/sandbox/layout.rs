@@ -41,7 +41,7 @@ const PROTECTED_IF_THERE: [&str; 4] = [".gitmodules", ".envrc", ".ripgreprc", ".
 const CHECKOUTS: &str = ".claude/worktrees";
 
 /// In the home folder, for those who work in it.
-const START_FILES: [&str; 17] = [
+pub(super) const START_FILES: [&str; 17] = [
     ".bashrc",
     ".bash_profile",
     ".bash_login",

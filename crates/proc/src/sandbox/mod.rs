@@ -91,6 +91,21 @@ pub fn is_available() -> bool {
     Sandbox::new(Rules::default()).is_ok()
 }
 
+/// Removes what an agent that was killed has left standing in the places of protected files: in the folder that somebody
+/// works in, in the home folder if that is it, and in the agent's own folder.
+#[cfg(target_os = "linux")]
+pub fn remove_left(folder: &std::path::Path, home: Option<&std::path::Path>, config_dir: &std::path::Path) {
+    placeholder::remove_left(folder, &layout::PROTECTED);
+    placeholder::remove_left(folder, &repository::TIES);
+    if home == Some(folder) {
+        placeholder::remove_left(folder, &layout::START_FILES);
+    }
+    placeholder::remove_left(config_dir, &whole::PROTECTED);
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn remove_left(_folder: &std::path::Path, _home: Option<&std::path::Path>, _config_dir: &std::path::Path) {}
+
 /// Held until the child runs; on Linux it is what the child does on its way.
 pub(crate) struct Ready {
     #[cfg(target_os = "linux")]

@@ -2,8 +2,8 @@
 //!
 //! An empty folder: git does not see those, so neither a status nor a commit changes by it. Whoever
 //! wants to make a file of that name finds a folder in the way, and inside the sandbox a read-only one.
-//! Removed when the agent ends; one that a killed agent left behind is known by its mode and taken over
-//! by the next. A lock keeps agents in the same folder from removing each other's.
+//! Removed when the agent ends; one that a killed agent left behind is known by its mode and its missing lock, and
+//! removed by the next start. A lock keeps agents in the same folder from removing each other's.
 //!
 //! Some paths cannot be a folder: git refuses a repository whose `commondir` is none of its files, and
 //! agents complain about settings that are none. There it is a file that says what is true anyway.
@@ -64,11 +64,30 @@ impl Placeholder {
 
 impl Drop for Placeholder {
     fn drop(&mut self) {
-        // Refused while another agent needs it; a folder that somebody put something in stays.
-        if is_ours(&self.path) && flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let removed = std::fs::remove_dir(&self.path);
-            if removed.is_err_and(|error| error.kind() == io::ErrorKind::NotADirectory) {
-                let _ = std::fs::remove_file(&self.path);
+        remove(&self.path, &self.lock);
+    }
+}
+
+/// Refused while another agent needs it; a folder that somebody put something in stays.
+fn remove(path: &Path, lock: &File) {
+    if is_ours(path) && flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        let removed = std::fs::remove_dir(path);
+        if removed.is_err_and(|error| error.kind() == io::ErrorKind::NotADirectory) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Removes what a killed agent left at one of these paths below `root`, or on the way to it. For every start, so that
+/// nobody takes it for configuration.
+pub(super) fn remove_left(root: &Path, names: &[&str]) {
+    for name in names {
+        let path = root.join(name);
+        for path in path.ancestors().take_while(|path| *path != root) {
+            if is_ours(path)
+                && let Ok(lock) = File::open(path)
+            {
+                remove(path, &lock);
             }
         }
     }
@@ -139,6 +158,32 @@ mod tests {
             let path = root.path().join(name);
             assert!(Placeholder::put(root.path(), &path).unwrap().is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_a_killed_agent_left_is_removed_by_the_next_start() {
+        let root = tempfile::tempdir().unwrap();
+        let names = [".mcp.json", ".ralph/config.toml", "settings.json", ".vscode"];
+        for name in names {
+            // Forgetting it closes its file, as a death does.
+            let put = Placeholder::put(root.path(), &root.path().join(name)).unwrap().unwrap();
+            let Placeholder { path, lock } = &put;
+            let (path, lock) = (path.clone(), lock.try_clone().unwrap());
+            assert!(path.exists());
+            drop(lock);
+            flock(&put.lock, FlockOperation::Unlock).unwrap();
+            std::mem::forget(put);
+        }
+        let alive = Placeholder::put(root.path(), &root.path().join(".idea")).unwrap();
+        std::fs::create_dir(root.path().join("own")).unwrap();
+        std::fs::write(root.path().join(".vscode/mine"), "x").unwrap();
+        remove_left(root.path(), &[&names[..], &[".idea", "own"]].concat());
+        for name in [".mcp.json", ".ralph", "settings.json"] {
+            assert!(!root.path().join(name).exists(), "{name}");
+        }
+        assert!(root.path().join(".idea").exists() && root.path().join("own").exists(), "somebody needs it");
+        assert!(root.path().join(".vscode/mine").exists());
+        drop(alive);
     }
 
     #[test]

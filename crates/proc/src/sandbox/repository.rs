@@ -13,6 +13,10 @@ const TEXT_MAX: u64 = 64 * 1024;
 /// Worktrees and submodules looked at; each costs a few mounts per command.
 const PARTS_MAX: usize = 64;
 
+/// What may stand in for a missing file of a repository.
+#[cfg(target_os = "linux")]
+pub(super) const TIES: [&str; 3] = [".git/commondir", ".git/hooks", ".git/config.worktree"];
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Repository {
     pub(super) write: Vec<PathBuf>,

@@ -27,7 +27,7 @@ const OWN_FOLDERS: [&str; 3] = [".local/state/claude", ".cache/claude", ".cache/
 
 /// In its own folder: what is obeyed or run by the next session, which may be outside. Held even where it does
 /// not exist.
-const PROTECTED: [&str; 11] = [
+pub(super) const PROTECTED: [&str; 11] = [
     "settings.json",
     "settings.local.json",
     "CLAUDE.md",
