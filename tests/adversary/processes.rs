@@ -170,7 +170,8 @@ fn x33_a_command_cannot_look_into_the_agent() {
 fn keys_are_not_in_the_environment_that_the_kernel_shows() {
     let look = "tr '\\0' '\\n' < /proc/$CLAUDE_PID/environ > seen; echo looked >> seen";
     let world = World::empty(script(json!([bash(look), say("done")]))).unwrap();
-    let run = stream(&world).args(["--dangerously-skip-permissions"]).env("GITHUB_TOKEN", "zz-gh").env("PLAIN", "zz-plain");
+    let run =
+        stream(&world).args(["--dangerously-skip-permissions"]).env("GITHUB_TOKEN", "zz-gh").env("PLAIN", "zz-plain");
     let outcome = finish(run.close());
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let seen = world.read("seen").unwrap();

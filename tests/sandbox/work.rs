@@ -107,3 +107,38 @@ fn files_that_are_written_for_the_agent() {
         assert_eq!(texts, ["new\n", "old\n"], "{folder}");
     }
 }
+
+/// Interpreters and virtual machines make more kinds of system calls than shells do: threads, shared memory, pools of
+/// processes, their own compilers. Those that are installed are tried.
+#[test]
+fn interpreters_and_virtual_machines() {
+    let world = World::new();
+    let java = "class Main { public static void main(String[] a) throws Exception { var t = new Thread(() -> {}); \
+                t.start(); t.join(); System.out.println(ProcessHandle.current().pid() > 0); } }";
+    std::fs::write(world.at("work/Main.java"), java).unwrap();
+    let python = "import multiprocessing as m, threading, tempfile, socket, subprocess\nimport concurrent.futures as f\n\
+                  if __name__ == '__main__':\n  print(m.Pool(2).map(abs, [-1, 2]))\n  \
+                  print(subprocess.run(['true']).returncode, socket.socketpair(), tempfile.mkdtemp())\n";
+    std::fs::write(world.at("work/pool.py"), python).unwrap();
+    let node = "const {Worker} = require('worker_threads'); const c = require('child_process'); \
+                console.log(c.execSync('echo x').toString(), require('os').tmpdir()); \
+                require('fs').mkdtempSync(require('os').tmpdir() + '/x'); \
+                new Worker('process.exit(0)', {eval: true}).on('exit', (code) => process.exit(code));";
+    std::fs::write(world.at("work/all.js"), node).unwrap();
+    let request = ralph_proc::sandbox::Request { temp: vec![world.at("temp"), "/dev/shm".into()], ..world.request() };
+    let sandbox = ralph_proc::sandbox::Sandbox::new(request.rules()).unwrap();
+    for (program, script) in [
+        ("node", "node all.js"),
+        ("java", "java -XX:TieredStopAtLevel=1 Main.java"),
+        ("python3", "python3 pool.py"),
+        ("perl", "perl -e 'my $p = fork(); exit 0 unless $p; waitpid $p, 0; print \"x\\n\"'"),
+        ("make", "printf 'all:\\n\\techo x > made\\n' > Makefile && make -j2"),
+        ("tar", "tar cf a.tar src && tar tf a.tar && gzip -kf a.tar"),
+        ("find", "find . -name '*.c' | xargs -n1 -P2 wc -l"),
+    ] {
+        if world.free(&format!("command -v {program} && ({script})")).ok {
+            let said = world.inside(&sandbox, script);
+            assert!(said.ok, "{program}: {}", said.text);
+        }
+    }
+}
