@@ -340,6 +340,8 @@ fn protected_below(path: &Path) -> bool {
         match name.as_str() {
             ".claude" => next != Some("worktrees"),
             ".config" => next == Some("git"),
+            // What the loop obeys: its settings, and what it takes for proof that the work is done.
+            ".ralph" => matches!(next, Some("config.toml" | "check")),
             other => PROTECTED_DIRS.contains(&other),
         }
     });
@@ -349,6 +351,11 @@ fn protected_below(path: &Path) -> bool {
             || name.starts_with(".lefthook.")
     });
     in_directory || in_file
+}
+
+/// The folder in which the loop keeps them, as a whole.
+pub(crate) fn holds_loop_files(fact: &PathFact) -> bool {
+    [&fact.given, &fact.real].into_iter().any(|path| path.file_name().is_some_and(|name| fold(&name.to_string_lossy()) == ".ralph"))
 }
 
 /// Removing one of these is never approved without a person: the root, its children, home, and the

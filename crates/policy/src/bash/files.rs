@@ -281,7 +281,7 @@ fn search(args: &[Word]) -> Footprint {
     footprint
 }
 
-fn directory(args: &[Word]) -> Vec<Use> {
+pub(super) fn directory(args: &[Word]) -> Vec<Use> {
     let home = Word { raw: "~".to_owned(), text: String::new(), certainty: Certainty::Home };
     let named: Vec<Use> = args.iter().filter(|word| !matches!(word.raw.as_str(), "--" | "-L")).map(Use::read).collect();
     if named.is_empty() { vec![Use::read(&home)] } else { named }
@@ -301,6 +301,7 @@ fn find(args: &[Word]) -> Footprint {
 
 fn sed_footprint(args: &[Word]) -> Footprint {
     let (mut scripts, mut operands, mut in_place, mut harmless) = (Vec::new(), Vec::new(), false, true);
+    let mut suffixes: Vec<&str> = Vec::new();
     let mut at = 0;
     while let Some(word) = args.get(at) {
         at += 1;
@@ -322,6 +323,7 @@ fn sed_footprint(args: &[Word]) -> Footprint {
                 let suffix = flag.strip_prefix("-i").or_else(|| flag.strip_prefix("--in-place="));
                 harmless &= suffix.is_some_and(|suffix| suffix.starts_with('.') && !suffix.contains(['/', '*']));
                 in_place |= suffix.is_some();
+                suffixes.extend(suffix);
             }
             _ => operands.push(word),
         }
@@ -331,6 +333,13 @@ fn sed_footprint(args: &[Word]) -> Footprint {
     }
     harmless &= scripts.iter().all(|script| script.exact().is_some_and(sed::harmless));
     harmless &= operands.iter().all(|word| matches!(word.certainty, Certainty::Exact | Certainty::Home));
-    let uses = operands.into_iter().map(if in_place { Use::write } else { Use::read }).collect();
+    let mut uses: Vec<Use> = operands.iter().map(|word| if in_place { Use::write(word) } else { Use::read(word) }).collect();
+    // The backup is a file of its own.
+    for suffix in &suffixes {
+        uses.extend(operands.iter().map(|word| {
+            let text = format!("{}{suffix}", word.text);
+            Use::write(&Word { raw: text.clone(), text, certainty: word.certainty })
+        }));
+    }
     Footprint { uses, read_only: harmless && !in_place, edits: harmless, ..Footprint::default() }
 }
