@@ -42,8 +42,8 @@ pub(super) fn commands_in(words: &[Word]) -> Vec<String> {
         let rest: Vec<&str> = arguments[i + 1..].iter().take(MOST_STARTS).map(|word| word.text.as_str()).collect();
         texts.push(if rest.is_empty() { base.to_owned() } else { format!("{base} {}", rest.join(" ")) });
         // `EXEC:curl`, `--command=curl`, `curl x; y`.
-        if word.text.contains([' ', ':', '=', ',', ';', '|', '&', '!', '+', '(', '\n']) {
-            texts.extend(scan::fragments(&word.text.replace([':', '=', ',', '!', '+', '"', '\''], ";")));
+        if word.text.contains([' ', ':', '=', ',', ';', '|', '&', '!', '+', '#', '@', '(', '\n']) {
+            texts.extend(scan::fragments(&word.text.replace([':', '=', ',', '!', '+', '#', '@', '"', '\''], ";")));
         }
     }
     texts

@@ -196,6 +196,7 @@ impl Lexer<'_> {
                 '`' => return Err(Outside::Sign('`')),
                 // Before these a dollar sign stands for itself, as at the end of a search pattern.
                 '$' if matches!(self.peek(), Some('"' | ' ' | '|' | ')')) => word.literal('$'),
+                '$' if self.rest().starts_with("(cat <<'") => self.quoted_document(word)?,
                 '$' => return Err(Outside::Sign('$')),
                 '\\' => match self.next().ok_or(Outside::Form)? {
                     '\n' => {}
@@ -208,6 +209,30 @@ impl Lexer<'_> {
                 c => word.literal(c),
             }
         }
+    }
+
+    /// `"$(cat <<'EOF' … EOF)"` in exactly this form is a way to write a text of several lines, and nothing else.
+    fn quoted_document(&mut self, word: &mut Reading) -> Result<(), Outside> {
+        let rest = self.rest();
+        let after = rest.strip_prefix("(cat <<'").ok_or(Outside::Sign('$'))?;
+        let (end, body) = after.split_once("'\n").ok_or(Outside::Sign('$'))?;
+        if end.is_empty() || !end.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return Err(Outside::Sign('$'));
+        }
+        let mut text = String::new();
+        let mut at = 0;
+        for line in body.split_inclusive('\n') {
+            at += line.len();
+            if line == format!("{end}\n") {
+                let close = body[at..].strip_prefix(')').ok_or(Outside::Sign('$'))?;
+                let read = rest.len() - close.len();
+                text.trim_end_matches('\n').chars().for_each(|c| word.literal(c));
+                self.at += read;
+                return Ok(());
+            }
+            text.push_str(line);
+        }
+        Err(Outside::Sign('$'))
     }
 
     /// `{}` and `HEAD@{1}` stand for themselves; with a comma or dots in it a shell makes several words of one.

@@ -10,7 +10,7 @@ mod lexer;
 mod render;
 mod script;
 
-pub(crate) use render::{Disarm, quoted};
+pub(crate) use render::Disarm;
 
 use lexer::Token;
 

@@ -108,7 +108,7 @@ impl Redirect {
 }
 
 /// Plain where every shell takes each character for itself.
-pub(crate) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'+' | b',' | b'@' | b':' | b'-');
     let rest = |b: u8| plain(b) || matches!(b, b'=' | b'%');
     let bytes = text.as_bytes();

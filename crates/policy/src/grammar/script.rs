@@ -4,11 +4,6 @@ use super::{Command, Join, List, Redirect, Word};
 use crate::shell::{self, Assignment, Certainty, Place, Script, SimpleCommand};
 
 impl List {
-    /// Its commands, in the order of the text.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = &Command> {
-        self.items.iter().flat_map(|(_, pipeline)| &pipeline.commands)
-    }
-
     pub(crate) fn script(&self) -> Script {
         let mut commands = Vec::new();
         let mut place = Place::default();
