@@ -353,9 +353,10 @@ fn protected_below(path: &Path) -> bool {
     in_directory || in_file
 }
 
-/// The folder in which the loop keeps them, as a whole.
-pub(crate) fn holds_loop_files(fact: &PathFact) -> bool {
-    [&fact.given, &fact.real].into_iter().any(|path| path.file_name().is_some_and(|name| fold(&name.to_string_lossy()) == ".ralph"))
+/// Folders of which only a part is protected, as a whole.
+pub(crate) fn holds_protected(fact: &PathFact) -> bool {
+    let names = [&fact.given, &fact.real].into_iter().filter_map(|path| path.file_name());
+    names.into_iter().any(|name| matches!(fold(&name.to_string_lossy()).as_str(), ".ralph" | ".config"))
 }
 
 /// Removing one of these is never approved without a person: the root, its children, home, and the

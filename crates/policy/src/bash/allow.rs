@@ -103,7 +103,8 @@ impl<'a> Judge<'a> {
         if plan || self.turns_into_option(part) {
             return None;
         }
-        if let Some(rule) = self.part_rule(part) {
+        let writes_unseen = seen.is_none() && self.names_protected(part);
+        if let Some(rule) = self.part_rule(part).filter(|_| !writes_unseen) {
             return Some(Grant::Rule(rule));
         }
         let accepts = self.policy.mode == PermissionMode::AcceptEdits

@@ -212,6 +212,8 @@ fn starts_inside(base: &str, words: &[Word], start: usize) -> Vec<usize> {
             break;
         }
     }
+    // Behind two dashes nothing is its own any more.
+    out.extend(words[start + 1..].iter().position(|word| word.text == "--").map(|at| start + at + 2));
     out
 }
 

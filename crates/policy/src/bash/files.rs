@@ -27,8 +27,8 @@ impl Use {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Footprint {
     pub(super) uses: Vec<Use>,
-    /// Safe to run unasked as long as what it reads may be read.
-    pub(super) read_only: bool,
+    /// Its operands are text, not files.
+    pub(super) text: bool,
     /// One of the edits that `acceptEdits` covers.
     pub(super) edits: bool,
     /// Prints the contents of whole directories, so single files in them cannot be checked.
@@ -46,21 +46,16 @@ struct Reader {
     skip: usize,
     /// Flags whose value, as the next word, is no file.
     valued: &'static [&'static str],
-    /// Flags that write or run something. Long ones also count when abbreviated.
-    refused: &'static [&'static str],
-    most_operands: usize,
     /// Operands are text, not files.
     text: bool,
 }
 
-const ANY: usize = usize::MAX;
-
 const fn files(names: &'static [&'static str], valued: &'static [&'static str]) -> Reader {
-    Reader { names, skip: 0, valued, refused: &[], most_operands: ANY, text: false }
+    Reader { names, skip: 0, valued, text: false }
 }
 
 const fn text(names: &'static [&'static str]) -> Reader {
-    Reader { names, skip: 0, valued: &[], refused: &[], most_operands: ANY, text: true }
+    Reader { names, skip: 0, valued: &[], text: true }
 }
 
 const READERS: [Reader; 18] = [
@@ -69,8 +64,8 @@ const READERS: [Reader; 18] = [
         "[",
     ]),
     text(&["uname", "nproc", "arch", "uptime", "tr", "break", "continue", "return", "wait", "type"]),
-    Reader { refused: &["-v"], ..text(&["printf"]) },
-    Reader { refused: &["-s", "--set", "-f", "--file"], valued: &["-d", "--date"], ..text(&["date"]) },
+    text(&["printf"]),
+    files(&["date"], &["-d", "--date"]),
     files(
         &["ls", "cat", "wc", "readlink", "realpath", "nl", "tac", "rev", "fold", "fmt", "comm", "cmp", "strings"],
         &[],
@@ -80,18 +75,12 @@ const READERS: [Reader; 18] = [
     files(&["du", "df"], &["-d", "--max-depth", "-t", "--threshold"]),
     files(&["cut", "paste", "join", "column"], &["-d", "-f", "-c", "-b", "-s", "-t", "-o", "-1", "-2", "--delimiter"]),
     files(&["od", "hexdump", "base64", "cksum", "expand", "unexpand"], &["-N", "-j", "-n", "-s", "-w", "-t", "-A"]),
-    Reader {
-        refused: &["-c", "--check"],
-        ..files(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"], &[])
-    },
-    Reader { most_operands: 1, ..files(&["uniq"], &["-f", "-s", "-w"]) },
+    files(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"], &[]),
+    files(&["uniq"], &["-f", "-s", "-w"]),
     files(&["diff"], &["-U", "-C", "-x", "-I", "-W", "--exclude", "--label", "-L"]),
-    Reader { refused: &["-C", "--compile"], ..files(&["file"], &["-F", "-P"]) },
-    Reader { refused: &["-o", "-R"], ..files(&["tree"], &["-L", "-I", "-P"]) },
-    Reader {
-        refused: &["-o", "--output", "--compress-program", "-T", "--temporary-directory", "--files0-from"],
-        ..files(&["sort"], &["-k", "-t", "-S"])
-    },
+    files(&["file"], &["-F", "-P"]),
+    files(&["tree"], &["-L", "-I", "-P"]),
+    files(&["sort"], &["-k", "-t", "-S"]),
     Reader {
         skip: 1,
         ..files(
@@ -101,14 +90,12 @@ const READERS: [Reader; 18] = [
     },
     Reader {
         skip: 1,
-        refused: &["-f", "--from-file", "--rawfile", "--slurpfile", "-L", "--argfile", "--args", "--jsonargs"],
         ..files(&["jq"], &["--arg", "--argjson", "--indent"])
     },
 ];
 
 const SEARCH: Reader = Reader {
     skip: 1,
-    refused: &["--pre", "--hostname-bin", "-z", "--search-zip"],
     ..files(
         &["rg"],
         &[
@@ -129,9 +116,9 @@ pub(super) fn footprint(words: &[Word]) -> Option<Footprint> {
         "sed" => Some(sed_footprint(args)),
         "rg" => Some(search(args)),
         "git" => git::footprint(args),
-        "cd" => Some(Footprint { uses: directory(args), read_only: true, ..Footprint::default() }),
+        "cd" => Some(Footprint { uses: directory(args), ..Footprint::default() }),
         "command" if args.first().is_some_and(|flag| matches!(flag.raw.as_str(), "-v" | "-V")) => {
-            Some(Footprint { read_only: true, ..Footprint::default() })
+            Some(Footprint { text: true, ..Footprint::default() })
         }
         name => match READERS.iter().find(|reader| reader.names.contains(&name)) {
             Some(reader) => Some(read(reader, args)),
@@ -154,20 +141,11 @@ pub(super) fn is_flag(word: &Word) -> bool {
     word.text.starts_with('-') && word.text.len() > 1
 }
 
-fn refuses(refused: &[&str], flag: &str) -> bool {
-    if flag.starts_with("--") {
-        let name = flag.split('=').next().unwrap_or(flag);
-        return name.len() > 2 && refused.iter().any(|known| known.starts_with(name));
-    }
-    refused.iter().filter(|known| known.len() == 2).any(|known| flag[1..].contains(&known[1..]))
-}
-
-/// Operands and the paths hidden in flags, or nothing if a flag is refused.
+/// Operands and the paths hidden in flags.
 fn read(reader: &Reader, args: &[Word]) -> Footprint {
     let mut operands: Vec<&Word> = Vec::new();
     let mut uses = Vec::new();
     let mut skip = reader.skip;
-    let mut harmless = true;
     let mut flags = true;
     let mut at = 0;
     while let Some(word) = args.get(at) {
@@ -175,7 +153,6 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
         if flags && word.text == "--" {
             flags = false;
         } else if flags && is_flag(word) {
-            harmless &= !refuses(reader.refused, &word.text);
             if brings_pattern(&word.text) {
                 skip = 0;
             }
@@ -188,17 +165,6 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
             // After its format `printf` takes no more flags.
             flags &= !reader.names.contains(&"printf");
         }
-        // A word that may turn into a flag is fine only where no flag is refused.
-        let may_be_flag = match word.certainty {
-            Certainty::Exact | Certainty::Home => false,
-            Certainty::Glob => flags && word.text.starts_with(['*', '?', '[', '-']),
-            Certainty::Unknown => flags,
-        };
-        harmless &= !may_be_flag || (reader.refused.is_empty() && reader.most_operands == ANY);
-    }
-    harmless &= operands.len() <= reader.most_operands.saturating_add(skip);
-    if reader.names.contains(&"date") {
-        harmless &= operands.iter().all(|word| word.text.starts_with('+'));
     }
     let named: Vec<&Word> = operands.into_iter().skip(skip).filter(|word| word.raw != "-").collect();
     let searches = reader.names.iter().any(|name| matches!(*name, "grep" | "rg"));
@@ -222,7 +188,7 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
                 || (is_flag(word) && !text.starts_with("--") && text.contains(['r', 'R']))
         });
     let follows = recursive && follows_links(reader, args);
-    Footprint { uses, read_only: harmless, recursive, follows, ..Footprint::default() }
+    Footprint { uses, text: reader.text, recursive, follows, ..Footprint::default() }
 }
 
 fn here() -> Word {
@@ -296,7 +262,7 @@ fn find(args: &[Word]) -> Footprint {
         })
         .unwrap_or(args.len());
     let uses = args[..expression].iter().filter(|word| !is_flag(word)).map(Use::read).collect();
-    Footprint { uses, read_only: !find_acts(args), ..Footprint::default() }
+    Footprint { uses, ..Footprint::default() }
 }
 
 fn sed_footprint(args: &[Word]) -> Footprint {
@@ -341,5 +307,5 @@ fn sed_footprint(args: &[Word]) -> Footprint {
             Use::write(&Word { raw: text.clone(), text, certainty: word.certainty })
         }));
     }
-    Footprint { uses, read_only: harmless && !in_place, edits: harmless, ..Footprint::default() }
+    Footprint { uses, edits: harmless, ..Footprint::default() }
 }

@@ -164,7 +164,7 @@ pub(super) fn footprint(words: &[Word]) -> Option<Footprint> {
     if args.iter().any(refused) || !reads(name, args) {
         return None;
     }
-    let mut footprint = Footprint { read_only: true, ..Footprint::default() };
+    let mut footprint = Footprint::default();
     footprint.recursive = name == "grep";
     for word in args.iter().filter(|word| !word.text.starts_with('-')) {
         footprint.uses.push(Use::read(word));

@@ -44,7 +44,7 @@ struct Part<'a> {
     footprint: Option<Footprint>,
     /// Files it touches, redirections included. `None` in place of facts: cannot be told.
     touches: Vec<Touch>,
-    /// Files that stand among the arguments of a program not known here. It may read them.
+    /// Files that stand among the arguments, whatever they are there for. It may read them.
     named: Vec<PathFact>,
 }
 
@@ -170,8 +170,9 @@ impl<'a> Judge<'a> {
                 touches.push(self.touch(&used.word, used.access, command, false));
             }
         }
-        // Needed only where a rule may deny one of them.
-        let unknown = footprint.is_none() && paths::restricts_paths(self.policy, Access::Read);
+        // Needed only where a rule may deny one of them. Of a known program, too: its options may name files.
+        let text = footprint.as_ref().is_some_and(|footprint| footprint.text);
+        let unknown = !text && paths::restricts_paths(self.policy, Access::Read);
         let arguments = command.words.iter().skip(1).filter(|_| unknown);
         let named = arguments.flat_map(|word| self.locator.named(word, &command.place)).collect();
         Part { command, layers, footprint, touches, named }

@@ -68,16 +68,29 @@ impl Judge<'_> {
         paths::protected(self.policy, &fact)
     }
 
-    /// The folder that holds the loop's own files.
+    /// A folder that holds such files, whatever is in it when this is judged.
     fn takes_away(&self, part: &Part, words: &[Word]) -> Option<PathBuf> {
         let (name, args) = words.split_first()?;
-        if !matches!(argv::base_name(&name.text), "rm" | "rmdir" | "mv") {
+        if !matches!(argv::base_name(&name.text), "rm" | "rmdir" | "mv" | "cp") {
             return None;
         }
         let facts = args.iter().filter(|word| !files::is_flag(word)).flat_map(|word| {
             self.locator.locate(word, &part.command.place, Access::Write).unwrap_or_default()
         });
-        facts.into_iter().find(paths::holds_loop_files).map(|fact| fact.given)
+        facts.into_iter().find(paths::holds_protected).map(|fact| fact.given)
+    }
+
+    /// Whether a program whose writes are not known has such a file among its arguments. Git is told of them for other
+    /// reasons, too.
+    pub(super) fn names_protected(&self, part: &Part) -> bool {
+        let words = part.layers.last().map(Vec::as_slice).unwrap_or_default();
+        let Some((name, args)) = words.split_first() else { return false };
+        let values = args.iter().flat_map(|word| {
+            let value = word.text.split_once('=').map(|(_, value)| value);
+            let attached = word.text.strip_prefix('-').and_then(|flag| flag.get(1..));
+            [Some(word.text.as_str()), value, attached]
+        });
+        name.text != "git" && values.flatten().any(|value| !value.is_empty() && self.is_protected(&self.policy.cwd.join(value)))
     }
 
     /// A program whose writes are not known, with such a file among its arguments.

@@ -176,6 +176,11 @@ fn a_denied_file_is_seen_through_variables_patterns_and_xargs() {
         "echo secret/key | xargs cat",
         "printf 'secret/key' | xargs -n1 head",
         "ls secret | xargs -I{} cat secret/{}",
+        "paste -s secret/key",
+        "git blame --contents=secret/key a.txt",
+        "sort --files0-from=secret/key",
+        "wc --files0-from secret/key",
+        "date -f secret/key",
     ];
     check(Deny, &denied, &world);
     let asked = ["cat $f", "a=se; cat ${a}cret/key", "find . -type f | xargs cat", "cat $(ls)", "git ls-files | xargs head"];
@@ -201,6 +206,10 @@ fn a_rule_for_reading_is_none_for_writing() {
         "ls | xargs git log",
         "git log $X",
     ];
+    let others = ["allow Bash(sort:*)", "allow Bash(curl:*)", "allow Bash(tar:*)"];
+    let written = ["sort -o .mcp.json a", "sort -o.mcp.json a", "curl -o .claude/settings.json x", "tar -C .git -xf a"];
+    check(Ask, &written, &world(Default, &others));
+    check(Allow, &["sort -o out a", "curl -o out x"], &world(Default, &others));
     check(Ask, &no, &world(Default, &rules));
     check(Ask, &no, &world(Default, &["allow Bash(git:*)"]));
     check(Allow, &["git log --author=x --stat", "git diff --word-diff", "git grep -n x"], &world(Default, &rules));
@@ -270,6 +279,7 @@ fn no_detour_makes_a_protected_file() {
         "mv conf .config",
         "mv loop .ralph2 && mv .ralph2 .ralph",
         "mv loop .ralph",
+        "mkdir -p c/git && touch c/git/config && mv c .config",
         "cp -r loop .ralph",
         "mv .ralph old",
         "rm -r .ralph",
