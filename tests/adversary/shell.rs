@@ -331,7 +331,12 @@ fn s13_rules_are_about_what_a_command_does() {
     let rules = Rules { allow: &["Bash(git log:*)", "Bash(git:*)", "Bash(git status)"], ..Rules::default() };
     assert_denied(
         &rules,
-        &["git log --output=.claude/settings.json", "git log --outp made", "git grep -nO./evil x", "ls | xargs git log"],
+        &[
+            "git log --output=.claude/settings.json",
+            "git log --outp made",
+            "git grep -nO./evil x",
+            "ls | xargs git log",
+        ],
     );
     let bare = [("bare/HEAD", "ref: refs/heads/main\n"), ("bare/config", "[core]\nfsmonitor = evil\n")];
     let judged = judge(&bare, &rules, &commands(&["cd bare && git status", "git -C bare log", "cd bare; git log"]));
@@ -362,7 +367,10 @@ fn s13_deny_rules_see_through_wrappers_variables_and_pipes() {
             "find . -name key | xargs cat",
         ],
     );
-    assert_allowed(&files, &["for i in 1 2; do echo $i; done", "x=$(date); echo \"$x\"", "cat a.txt", "ls src | wc -l"]);
+    assert_allowed(
+        &files,
+        &["for i in 1 2; do echo $i; done", "x=$(date); echo \"$x\"", "cat a.txt", "ls src | wc -l"],
+    );
 }
 
 #[test]

@@ -215,7 +215,14 @@ pub fn judge_in(
     let decision = policy::decide(&policy, &call, &Disk);
     if decision.verdict == Verdict::Allow && crate::outside::wants_a_person(shared, name) {
         let reason = "Its server wants a person to decide about every call.".to_owned();
-        return Decision { verdict: Verdict::Ask, reason_type: "rule", reason, rule: None, blocked_path: None, run: None };
+        return Decision {
+            verdict: Verdict::Ask,
+            reason_type: "rule",
+            reason,
+            rule: None,
+            blocked_path: None,
+            run: None,
+        };
     }
     let leaves = if name == "Bash" { shared.options.tools.shell.leaves(input) } else { None };
     if decision.verdict == Verdict::Allow
@@ -225,7 +232,14 @@ pub fn judge_in(
         // Who skips permissions has not said that the sandbox may be left as well.
         let reason =
             "The command wants to leave the sandbox, which is asked about even where nothing else is.".to_owned();
-        return Decision { verdict: Verdict::Ask, reason_type: "safety", reason, rule: None, blocked_path: None, run: None };
+        return Decision {
+            verdict: Verdict::Ask,
+            reason_type: "safety",
+            reason,
+            rule: None,
+            blocked_path: None,
+            run: None,
+        };
     }
     if decision.verdict == Verdict::Allow || leaves.is_some() || !boxed(shared, name, policy.mode) {
         return decision;

@@ -45,12 +45,13 @@ impl<'a> Judge<'a> {
         // What is made on the way could turn a pattern into an option, or a folder into a repository. In a pipeline
         // that may be made by any part of it.
         let piped = tree.items.iter().any(|(_, pipeline)| pipeline.commands.len() > 1);
-        let made = |at: usize| grants.iter().enumerate().any(|(i, grant)| (i < at || (piped && i != at)) && !reads(grant));
+        let made =
+            |at: usize| grants.iter().enumerate().any(|(i, grant)| (i < at || (piped && i != at)) && !reads(grant));
         if let Some((_, part)) = parts.iter().enumerate().find(|(at, part)| self.depends_on_disk(part) && made(*at)) {
             return self.refuse(part, plan);
         }
         let mut at = grants.iter();
-        let text = self.anchored(tree, &grants).render(|_| match at.next() {
+        let text = anchored(tree, &grants).render(|_| match at.next() {
             Some(Grant::Rule(_)) => Disarm::Repository,
             _ => Disarm::Program,
         });
@@ -63,24 +64,10 @@ impl<'a> Judge<'a> {
         decision.running(text)
     }
 
-    /// The tree with `./` before the patterns that could otherwise become options, as they were judged.
-    fn anchored(&self, tree: &Tree, grants: &[Grant]) -> Tree {
-        let mut tree = tree.clone();
-        let commands = tree.items.iter_mut().flat_map(|(_, pipeline)| &mut pipeline.commands);
-        for (command, _) in commands.zip(grants).filter(|(_, grant)| !matches!(grant, Grant::Rule(_))) {
-            let Some((name, args)) = command.words.split_first_mut() else { continue };
-            let given: Vec<Arg> =
-                args.iter().map(|word| Arg { text: word.text.clone(), glob: word.glob }).collect();
-            for (word, arg) in args.iter_mut().zip(programs::anchored(&name.text, &given)) {
-                word.text = arg.text;
-            }
-        }
-        tree
-    }
-
     /// Whether what it means could be changed by a file that a part before it makes.
     fn depends_on_disk(&self, part: &Part) -> bool {
-        let becomes_option = |word: &Word| word.certainty == Certainty::Glob && word.text.starts_with(['*', '?', '[', '-']);
+        let becomes_option =
+            |word: &Word| word.certainty == Certainty::Glob && word.text.starts_with(['*', '?', '[', '-']);
         let words = &part.command.words;
         words.iter().any(becomes_option) || (is_git(part) && !self.locator.is_here(&part.command.place))
     }
@@ -132,10 +119,8 @@ impl<'a> Judge<'a> {
             let reads = touches(reads, Access::Read);
             return Some(Seen { reads, writes: Vec::new(), tree: false, follows: false, git: false });
         }
-        let given: Vec<Arg> = args
-            .iter()
-            .map(|word| Arg { text: word.text.clone(), glob: word.certainty == Certainty::Glob })
-            .collect();
+        let given: Vec<Arg> =
+            args.iter().map(|word| Arg { text: word.text.clone(), glob: word.certainty == Certainty::Glob }).collect();
         let given = if part.layers.len() == 1 { programs::anchored(&name.text, &given) } else { given };
         let Effects { reads, writes, tree, follows, cwd, git } = programs::effects(&name.text, &given)?;
         let mut reads: Vec<Word> = reads.iter().map(word).collect();
@@ -151,7 +136,7 @@ impl<'a> Judge<'a> {
             && seen.reads.iter().all(|touch| self.touch_allowed(touch))
             && !(seen.tree && paths::restricts_paths(self.policy, Access::Read))
             && !(seen.git && self.locator.in_another_repository(&part.command.place))
-            && !(seen.follows && !seen.reads.iter().all(|touch| self.links_stay_inside(touch)))
+            && (!seen.follows || seen.reads.iter().all(|touch| self.links_stay_inside(touch)))
             && self.folders_are_clear(part)
     }
 
@@ -197,9 +182,9 @@ impl<'a> Judge<'a> {
     /// Whether a pattern stands for a file whose name would be read as an option.
     fn turns_into_option(&self, part: &Part) -> bool {
         let patterns = part.command.words.iter().filter(|word| word.certainty == Certainty::Glob);
-        patterns.into_iter().any(|word| {
-            !word.text.contains('/') && self.locator.matches_option(word, &part.command.place)
-        })
+        patterns
+            .into_iter()
+            .any(|word| !word.text.contains('/') && self.locator.matches_option(word, &part.command.place))
     }
 
     fn part_rule(&self, part: &Part) -> Option<&'a Rule> {
@@ -252,6 +237,20 @@ impl<'a> Judge<'a> {
             None => decision,
         }
     }
+}
+
+/// The tree with `./` before the patterns that could otherwise become options, as they were judged.
+fn anchored(tree: &Tree, grants: &[Grant]) -> Tree {
+    let mut tree = tree.clone();
+    let commands = tree.items.iter_mut().flat_map(|(_, pipeline)| &mut pipeline.commands);
+    for (command, _) in commands.zip(grants).filter(|(_, grant)| !matches!(grant, Grant::Rule(_))) {
+        let Some((name, args)) = command.words.split_first_mut() else { continue };
+        let given: Vec<Arg> = args.iter().map(|word| Arg { text: word.text.clone(), glob: word.glob }).collect();
+        for (word, arg) in args.iter_mut().zip(programs::anchored(&name.text, &given)) {
+            word.text = arg.text;
+        }
+    }
+    tree
 }
 
 fn is_git(part: &Part) -> bool {

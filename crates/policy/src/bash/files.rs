@@ -88,10 +88,7 @@ const READERS: [Reader; 18] = [
             &["-A", "-B", "-C", "-m", "-e", "--regexp", "--include", "--exclude", "--max-count", "-d", "-D"],
         )
     },
-    Reader {
-        skip: 1,
-        ..files(&["jq"], &["--arg", "--argjson", "--indent"])
-    },
+    Reader { skip: 1, ..files(&["jq"], &["--arg", "--argjson", "--indent"]) },
 ];
 
 const SEARCH: Reader = Reader {
@@ -299,7 +296,8 @@ fn sed_footprint(args: &[Word]) -> Footprint {
     }
     harmless &= scripts.iter().all(|script| script.exact().is_some_and(sed::harmless));
     harmless &= operands.iter().all(|word| matches!(word.certainty, Certainty::Exact | Certainty::Home));
-    let mut uses: Vec<Use> = operands.iter().map(|word| if in_place { Use::write(word) } else { Use::read(word) }).collect();
+    let mut uses: Vec<Use> =
+        operands.iter().map(|word| if in_place { Use::write(word) } else { Use::read(word) }).collect();
     // The backup is a file of its own.
     for suffix in &suffixes {
         uses.extend(operands.iter().map(|word| {

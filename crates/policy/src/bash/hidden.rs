@@ -74,7 +74,10 @@ impl Judge<'_> {
             return None;
         }
         Some(self.mentioned().unwrap_or_else(|| {
-            Decision::ask("unparsable", "Which files this command touches is known only when it runs, and rules restrict files.")
+            Decision::ask(
+                "unparsable",
+                "Which files this command touches is known only when it runs, and rules restrict files.",
+            )
         }))
     }
 

@@ -37,7 +37,8 @@ impl Judge<'_> {
         }
         let operands: Vec<&Word> = args.iter().filter(|word| !files::is_flag(word)).collect();
         let elsewhere = args.iter().any(|word| {
-            word.text.starts_with("--t") || (files::is_flag(word) && !word.text.starts_with("--") && word.text.contains('t'))
+            word.text.starts_with("--t")
+                || (files::is_flag(word) && !word.text.starts_with("--") && word.text.contains('t'))
         });
         let (sources, targets) = match operands.split_last() {
             Some((last, before)) if !elsewhere && !before.is_empty() => (before.to_vec(), vec![*last]),
@@ -74,9 +75,10 @@ impl Judge<'_> {
         if !matches!(argv::base_name(&name.text), "rm" | "rmdir" | "mv" | "cp") {
             return None;
         }
-        let facts = args.iter().filter(|word| !files::is_flag(word)).flat_map(|word| {
-            self.locator.locate(word, &part.command.place, Access::Write).unwrap_or_default()
-        });
+        let facts = args
+            .iter()
+            .filter(|word| !files::is_flag(word))
+            .flat_map(|word| self.locator.locate(word, &part.command.place, Access::Write).unwrap_or_default());
         facts.into_iter().find(paths::holds_protected).map(|fact| fact.given)
     }
 
@@ -90,7 +92,8 @@ impl Judge<'_> {
             let attached = word.text.strip_prefix('-').and_then(|flag| flag.get(1..));
             [Some(word.text.as_str()), value, attached]
         });
-        name.text != "git" && values.flatten().any(|value| !value.is_empty() && self.is_protected(&self.policy.cwd.join(value)))
+        name.text != "git"
+            && values.flatten().any(|value| !value.is_empty() && self.is_protected(&self.policy.cwd.join(value)))
     }
 
     /// A program whose writes are not known, with such a file among its arguments.

@@ -102,7 +102,8 @@ pub(super) fn is_inline_code(name: &str, rest: &[Word]) -> bool {
 
 /// What may be commands in the arguments of a program that runs some of them.
 pub(super) fn programs_in(base: &str, rest: &[Word]) -> Vec<String> {
-    let fragments = |text: &str| scan::fragments(&text.replace(['=', '!', '+'], ";").replace("EXEC:", ";").replace("SYSTEM:", ";"));
+    let fragments =
+        |text: &str| scan::fragments(&text.replace(['=', '!', '+'], ";").replace("EXEC:", ";").replace("SYSTEM:", ";"));
     if base == "git" {
         let carries = git::carries_code(rest);
         let texts = rest.iter().filter(|_| carries).map(|word| word.text.replace(':', ";"));

@@ -129,7 +129,11 @@ impl Lexer<'_> {
         };
         if self.takes("<") {
             let plain = !matches!(self.peek(), Some('<' | '>' | '&' | '('));
-            return if plain && from.is_none_or(|from| from == Stream::Input) { Ok(Sign::Read) } else { Err(Outside::Form) };
+            return if plain && from.is_none_or(|from| from == Stream::Input) {
+                Ok(Sign::Read)
+            } else {
+                Err(Outside::Form)
+            };
         }
         let from = from.unwrap_or(Stream::Output);
         if from == Stream::Input || !self.takes(">") {
@@ -166,16 +170,14 @@ impl Lexer<'_> {
                     self.at += end + 1;
                 }
                 '"' => self.double_quoted(&mut word)?,
-                '$' | '`' => return Err(Outside::Sign(c)),
                 // A shell may put a home folder in its place.
                 '~' if word.text.is_empty() || word.text.ends_with(['=', ':']) => return Err(Outside::Sign(c)),
                 '{' => self.braces(&mut word)?,
-                '}' => return Err(Outside::Sign(c)),
                 '*' | '?' => word.pattern(c),
-                '[' if word.text.is_empty() && self.peek().is_none_or(ends_word) => word.text.push(c),
+                // Alone they are words of a test.
+                '[' | ']' if word.text.is_empty() && self.peek().is_none_or(ends_word) => word.text.push(c),
                 '[' => self.class(&mut word)?,
-                ']' if word.text.is_empty() && self.peek().is_none_or(ends_word) => word.text.push(c),
-                ']' => return Err(Outside::Sign(c)),
+                '$' | '`' | '}' | ']' => return Err(Outside::Sign(c)),
                 c => word.text.push(c),
             }
         }

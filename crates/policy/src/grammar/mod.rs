@@ -186,9 +186,7 @@ impl Parser {
     }
 
     fn pipeline(&mut self) -> Result<Pipeline, Outside> {
-        let keyword = |wanted: &'static str| {
-            move |token: &Token| matches!(token, Token::Word(word) if word.is_plain() && word.text == wanted)
-        };
+        let keyword = |wanted: &'static str| move |token: &Token| matches!(token, Token::Word(word) if word.is_plain() && word.text == wanted);
         let timed = self.tokens.next_if(keyword("time")).is_some();
         let negated = self.tokens.next_if(keyword("!")).is_some();
         let mut commands = vec![self.command()?];

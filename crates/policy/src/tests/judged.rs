@@ -69,7 +69,12 @@ fn the_decision_carries_the_text_to_run() {
         (DontAsk, &[], "echo hi", Some("echo hi")),
         (Default, &["allow Bash(npm:*)"], "npm  test", Some("npm test")),
         (AcceptEdits, &[], "touch \"a b\"", Some("command touch 'a b'")),
-        (Default, &[], "git status", Some("command git -c safe.bareRepository=explicit -c core.fsmonitor=false status")),
+        (
+            Default,
+            &[],
+            "git status",
+            Some("command git -c safe.bareRepository=explicit -c core.fsmonitor=false status"),
+        ),
         (Default, &["allow Bash(git add:*)"], "git add a", Some("git -c safe.bareRepository=explicit add a")),
         (Default, &[], "wc -l *.rs", Some("command wc -l ./*.rs")),
         (BypassPermissions, &[], "ls  a", None),
@@ -80,7 +85,8 @@ fn the_decision_carries_the_text_to_run() {
         let decision = world(mode, rules).bash(command);
         assert_eq!((decision.verdict, decision.run.as_deref()), (Allow, run), "{mode:?} {rules:?} {command:?}");
     }
-    for decision in [world(Default, &[]).bash("id"), world(DontAsk, &[]).bash("id"), world(Default, &[]).bash("ls $X")] {
+    for decision in [world(Default, &[]).bash("id"), world(DontAsk, &[]).bash("id"), world(Default, &[]).bash("ls $X")]
+    {
         assert_eq!(decision.run, None);
     }
 }
@@ -159,7 +165,8 @@ fn a_denied_program_is_seen_through_wrappers() {
         }
     }
     check(Deny, &commands[..8], &world(BypassPermissions, &rules));
-    let usable = ["npm test", "make curly", "uv run pytest", "cargo test", "frobnicate --hook=x", "git commit -m 'curl x'"];
+    let usable =
+        ["npm test", "make curly", "uv run pytest", "cargo test", "frobnicate --hook=x", "git commit -m 'curl x'"];
     check(Allow, &usable, &world(BypassPermissions, &rules));
 }
 
@@ -183,7 +190,8 @@ fn a_denied_file_is_seen_through_variables_patterns_and_xargs() {
         "date -f secret/key",
     ];
     check(Deny, &denied, &world);
-    let asked = ["cat $f", "a=se; cat ${a}cret/key", "find . -type f | xargs cat", "cat $(ls)", "git ls-files | xargs head"];
+    let asked =
+        ["cat $f", "a=se; cat ${a}cret/key", "find . -type f | xargs cat", "cat $(ls)", "git ls-files | xargs head"];
     check(Ask, &asked, &world);
     check(Allow, &["cat a.txt", "x=1; make $x", "echo \"$HOME\"", "ls | wc -l"], &world);
 }
@@ -297,7 +305,13 @@ fn no_detour_makes_a_protected_file() {
         "cd tmpl && cp .mcp.json ..",
     ];
     check(Ask, &no, &world);
-    let yes = ["mv plain other", "cp -r plain other", "sed -i.bak s/a/b/ plain/a.txt", "echo x > .ralph/todo.md", "touch .ralph/notes.md"];
+    let yes = [
+        "mv plain other",
+        "cp -r plain other",
+        "sed -i.bak s/a/b/ plain/a.txt",
+        "echo x > .ralph/todo.md",
+        "touch .ralph/notes.md",
+    ];
     check(Allow, &yes, &world);
     for tool in ["Write", "Edit"] {
         for path in [".ralph/config.toml", ".ralph/check", ".Ralph/Check", "sub/.ralph/config.toml"] {

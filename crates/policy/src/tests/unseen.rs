@@ -169,7 +169,15 @@ fn variables_that_programs_obey_are_not_given_along() {
 #[test]
 fn a_target_that_is_given_as_a_flag_is_not_overlooked() {
     let world = world(AcceptEdits, &[]);
-    let no = ["cp -t.git config", "cp -rt.git a", "mv -t .vscode a", "cp --target=.git a", "cp -rL a b", "cp -Hr a b", "mv -T a b"];
+    let no = [
+        "cp -t.git config",
+        "cp -rt.git a",
+        "mv -t .vscode a",
+        "cp --target=.git a",
+        "cp -rL a b",
+        "cp -Hr a b",
+        "mv -T a b",
+    ];
     check(Ask, &no, &world);
     check(Allow, &["cp -r a b", "cp -a a b", "cp -p a b", "mv -f a b"], &world);
 }
