@@ -183,7 +183,13 @@ impl<'a> Locator<'a> {
         let roots = self.policy.roots.iter().filter(|root| folder.starts_with(root));
         let Some(root) = roots.max_by_key(|root| root.as_os_str().len()) else { return true };
         let between = folder.ancestors().take_while(|folder| folder != root);
-        between.into_iter().any(|folder| self.fs.exists(&folder.join(".git")) || self.fs.exists(&folder.join("HEAD")))
+        self.is_bare(root)
+            || between.into_iter().any(|folder| self.fs.exists(&folder.join(".git")) || self.is_bare(folder))
+    }
+
+    /// Whether git takes the folder's own files for a repository.
+    fn is_bare(&self, folder: &Path) -> bool {
+        !self.fs.exists(&folder.join(".git")) && self.fs.exists(&folder.join("HEAD"))
     }
 
     /// Whether git may find another repository than the project's here, and obey its configuration.
@@ -198,8 +204,8 @@ impl<'a> Locator<'a> {
     fn holds_a_repository(&self, directory: &Path) -> bool {
         let project = paths::project(self.policy);
         let Ok(below) = directory.strip_prefix(project) else { return true };
-        let between = directory.ancestors().take(below.components().count());
-        between.into_iter().any(|folder| self.fs.exists(&folder.join(".git")) || self.fs.exists(&folder.join("HEAD")))
+        let mut between = directory.ancestors().take(below.components().count());
+        self.is_bare(project) || between.any(|folder| self.fs.exists(&folder.join(".git")) || self.is_bare(folder))
     }
 
     fn home_path(&self, below: &str) -> Option<PathBuf> {

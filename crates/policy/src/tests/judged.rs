@@ -240,6 +240,9 @@ fn git_runs_only_in_the_repository_of_the_workspace() {
         "cd bare; git status",
     ];
     check(Ask, &no, &world);
+    let mut files = super::world(Default, &["allow Bash(git:*)"]);
+    files.fs = Links::new(&[]).with_files(&[("/w/HEAD", 1), ("/w/config", 2)]);
+    check(Ask, &["git status", "git add .", "git -C . log"], &files);
     check(Allow, &["cd src && git add .", "git status", "git add . && git commit -m x", "git -C src log"], &world);
 }
 
