@@ -25,12 +25,12 @@ pub(super) fn is_doubtful(text: &str) -> bool {
         !quoted && rest.split_once('\n').is_some_and(|(_, body)| substitutes(body))
     });
     let mut open = false;
-    let nested = joined.chars().any(|c| {
+    let nested = joined.replace("$((", "").chars().any(|c| {
         let twice = open && c == '(';
         open = c == '(' || (open && c.is_whitespace());
         twice
     });
-    here || (nested && !joined.contains("$((")) || joined.contains("( (")
+    here || nested
 }
 
 /// Each argument, and each text inside one, as if a command began there.

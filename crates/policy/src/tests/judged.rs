@@ -115,7 +115,7 @@ fn parsers_that_disagree_hide_nothing_from_a_rule() {
     ];
     check(Deny, &commands, &world(Default, &["deny Bash(curl:*)", "allow Bash"]));
     check(Deny, &commands, &world(BypassPermissions, &["deny Bash(curl:*)"]));
-    let unclear = ["cat <<E\n$(#)\nx=cu;${x}rl y)\nE", "( (a=cu;${a}rl${IFS}x) )"];
+    let unclear = ["cat <<E\n$(#)\nx=cu;${x}rl y)\nE", "( (a=cu;${a}rl${IFS}x) )", "echo $((1)); ((a=1))"];
     check(Ask, &unclear, &world(BypassPermissions, &["deny Bash(curl:*)"]));
     let usable = [
         "for i in 1 2 3; do make \"$i\"; done",
