@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Judge, Part, Touch, argv, files};
+use super::{Judge, Part, Touch, argv, files, writers};
 use crate::call::{Listing, PathFact};
 use crate::paths::{self, Access};
 use crate::shell::{Certainty, Word};
@@ -96,7 +96,9 @@ impl Judge<'_> {
             let attached = word.text.strip_prefix('-').and_then(|flag| flag.get(1..));
             [Some(word.text.as_str()), value, attached]
         });
-        name.text != "git"
+        // Of these it is known what they write, so what else they name is only read.
+        let known = name.text == "git" || writers::footprint(&name.text, args).is_some();
+        !known
             && values.flatten().any(|value| !value.is_empty() && self.is_protected(&self.policy.cwd.join(value)))
     }
 

@@ -227,6 +227,8 @@ fn a_rule_for_reading_is_none_for_writing() {
     let written = ["sort -o .mcp.json a", "sort -o.mcp.json a", "curl -o .claude/settings.json x", "tar -C .git -xf a"];
     check(Ask, &written, &world(Default, &others));
     check(Allow, &["sort -o out a", "curl -o out x"], &world(Default, &others));
+    check(Allow, &["ln -s /x/.bashrc rc && ln -s .git/hooks hooks"], &world(Default, &["allow Bash(ln:*)"]));
+    check(Ask, &["ln -s a .git/hooks/x", "ln a .mcp.json"], &world(Default, &["allow Bash(ln:*)"]));
     check(Ask, &no, &world(Default, &rules));
     check(Ask, &no, &world(Default, &["allow Bash(git:*)"]));
     check(Allow, &["git log --author=x --stat", "git diff --word-diff", "git grep -n x"], &world(Default, &rules));
