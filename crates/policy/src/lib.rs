@@ -9,6 +9,7 @@ mod call;
 mod decide;
 mod paths;
 mod pattern;
+pub mod programs;
 mod rule;
 pub mod shell;
 mod survey;
