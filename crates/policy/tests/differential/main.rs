@@ -29,9 +29,9 @@ use std::time::{Duration, Instant};
 const SECONDS: u64 = 3;
 const SEED: u64 = 20_261_115;
 /// Tries to make a break smaller; each may run a command.
-const SHRINK_MAX: usize = 150;
+const SHRINK_MAX: usize = 100;
 /// Breaks that are collected before the test ends.
-const BREAKS_MAX: usize = 20;
+const BREAKS_MAX: usize = 10;
 
 const RULES: [&str; 8] = [
     "allow Bash(echo:*)",
@@ -194,6 +194,7 @@ impl Fuzzer {
             ruled: *ruled,
             what: what.to_owned(),
         };
+        println!("break in {:?}: {:?} ({})", found.mode, found.text, found.what);
         self.breaks.push(found);
     }
 
