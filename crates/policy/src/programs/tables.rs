@@ -151,7 +151,7 @@ pub(super) const READERS: [Program; 24] = [
                -s= --sleep-interval= -v --verbose -z --zero-terminated"],
         )
     },
-    program(&["wc"], Files, &["-c --bytes -m --chars -l --lines -L --max-line-length -w --words --total="]),
+    program(&["wc"], Files, &["-c --bytes -m --chars -l --lines -L --max-line-length -w --words"]),
     program(&["stat"], Files, &["-L --dereference -f --file-system --cached= -c= --format= --printf= -t --terse"]),
     program(
         &["readlink"],

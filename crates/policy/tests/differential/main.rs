@@ -121,9 +121,10 @@ fn is_protected(path: &Path, ruled: bool) -> bool {
 
 /// A command that would hurt the machine if the judge is wrong about it is judged, but not run.
 fn is_too_dangerous(text: &str) -> bool {
-    let absolute = text.replace("/dev/null", "").replace("/tmp/ralph-differential", "").match_indices('/').any(|(at, _)| {
-        !text[..at.min(text.len())].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '/')
-    });
+    let absolute =
+        text.replace("/dev/null", "").replace("/tmp/ralph-differential", "").match_indices('/').any(|(at, _)| {
+            !text[..at.min(text.len())].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '/')
+        });
     let writes = ["rm", "mv", "cp", "dd", ">", "sed", "touch", "mkdir", "kill", "chmod", "chown", "ln"];
     text.matches("..").count() > 5
         || text.contains("kill")
@@ -187,13 +188,8 @@ impl Fuzzer {
             return;
         }
         let Setting { policy, ruled } = &self.settings[at];
-        let found = Break {
-            text,
-            original: original.to_owned(),
-            mode: policy.mode,
-            ruled: *ruled,
-            what: what.to_owned(),
-        };
+        let found =
+            Break { text, original: original.to_owned(), mode: policy.mode, ruled: *ruled, what: what.to_owned() };
         println!("break in {:?}: {:?} ({})", found.mode, found.text, found.what);
         self.breaks.push(found);
     }
@@ -306,7 +302,11 @@ fn every_kind_of_break_is_seen() {
         let found = fuzzer.break_of(at, run);
         assert!(found.as_ref().is_some_and(|what| what.contains(wanted)), "{run:?}: {found:?}");
     }
-    for (at, run) in [(default, "ls -la; cat a.txt; git status; git log -p"), (edits, "touch made; rm a.txt"), (default, "cat secret/key")] {
+    for (at, run) in [
+        (default, "ls -la; cat a.txt; git status; git log -p"),
+        (edits, "touch made; rm a.txt"),
+        (default, "cat secret/key"),
+    ] {
         assert_eq!(fuzzer.break_of(at, run), None, "{run:?}");
     }
 }

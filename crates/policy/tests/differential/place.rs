@@ -87,7 +87,9 @@ impl Place {
         for path in ["outside/secret.txt", "outside/list.txt", "home/.ssh/id", "home/.bashrc", "outside/data.json"] {
             fs::write(self.base.join(path), format!("\"{OUTSIDE}\"\n")).unwrap();
         }
-        for (link, target) in [("w/leak", "../outside/secret.txt"), ("w/door", "../outside"), ("w/docs/out", "../../outside")] {
+        for (link, target) in
+            [("w/leak", "../outside/secret.txt"), ("w/door", "../outside"), ("w/docs/out", "../../outside")]
+        {
             symlink(target, self.base.join(link)).unwrap();
         }
         for name in SHADOWED {
@@ -240,7 +242,8 @@ impl Place {
         let _ = lchown(&output, self.root.then_some(NOBODY), None);
         let mut command = self.command("timeout");
         if denied {
-            let wrapped = format!("{}:{}:/usr/local/bin:/usr/bin:/bin", self.denied_folder(), self.base.join("bin").display());
+            let wrapped =
+                format!("{}:{}:/usr/local/bin:/usr/bin:/bin", self.denied_folder(), self.base.join("bin").display());
             command.env("PATH", wrapped);
         }
         command.args(["-s", "KILL", SECONDS, "/bin/bash", "-c", text]);
@@ -252,7 +255,10 @@ impl Place {
         trace.read = self.secrets().into_iter().filter(|path| was_read(path)).collect();
         let after = self.picture();
         let differs = |path: &&PathBuf| self.before.get(*path) != after.get(*path);
-        trace.changed = self.before.keys().chain(after.keys().filter(|path| !self.before.contains_key(*path)))
+        trace.changed = self
+            .before
+            .keys()
+            .chain(after.keys().filter(|path| !self.before.contains_key(*path)))
             .filter(differs)
             .map(|path| path.strip_prefix(&self.base).unwrap_or(path).to_path_buf())
             .collect();
