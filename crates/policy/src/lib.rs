@@ -7,6 +7,7 @@
 mod bash;
 mod call;
 mod decide;
+mod grammar;
 mod paths;
 mod pattern;
 pub mod programs;

@@ -79,11 +79,7 @@ fn judge(setting: &Setting, text: &str) -> Decision {
 /// What bash is given if the command is allowed.
 fn allowed(setting: &Setting, text: &str) -> Option<String> {
     let decision = judge(setting, text);
-    (decision.verdict == Verdict::Allow).then(|| to_run(&decision, text))
-}
-
-fn to_run(_decision: &Decision, text: &str) -> String {
-    text.to_owned()
+    (decision.verdict == Verdict::Allow).then(|| decision.run.unwrap_or_else(|| text.to_owned()))
 }
 
 /// What is wrong with what a command did. `None`: nothing.
