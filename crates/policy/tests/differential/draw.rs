@@ -292,10 +292,11 @@ pub fn corpus() -> Vec<String> {
 pub fn command(dice: &mut Dice, corpus: &[String]) -> String {
     let mut text = match dice.below(10) {
         0..3 => dice.pick(corpus).clone(),
-        3..5 => options(dice, corpus),
+        3..6 => options(dice, corpus),
         _ => grammar(dice, 3),
     };
-    for _ in 0..dice.below(4) {
+    // Most mutations are refused; what is nearly allowed is found with none or one.
+    for _ in 0..dice.below(6).saturating_sub(2) {
         mutate(dice, &mut text, corpus);
     }
     if text.len() > LENGTH_MAX {
