@@ -43,7 +43,8 @@ pub(super) fn effects(args: &[Arg]) -> Option<Effects> {
         effects.follows |= meaning == "follows";
         if entry.ends_with('=') {
             let value = rest.next()?;
-            if value.glob && !is_never_a_test(value) {
+            // A zone in a date names a file.
+            if (value.glob && !is_never_a_test(value)) || (entry.starts_with("-newer") && value.text.contains("TZ")) {
                 return None;
             }
             if meaning == "read" {

@@ -196,11 +196,14 @@ const SUM: &str = "-b --binary --tag -t --text -z --zero";
 /// The programs of `acceptEdits`. `-p` of `rmdir` removes folders that are not named; it is absent.
 pub(super) const WRITERS: [Program; 4] = [
     program(&["mkdir"], Written, &["-m= --mode= -p --parents -v --verbose"]),
-    program(
-        &["touch"],
-        Written,
-        &["-a -c --no-create -d= --date= -f -h --no-dereference -m -r=:read --reference=:read -t= --time="],
-    ),
+    Program {
+        check: special::names_no_zone,
+        ..program(
+            &["touch"],
+            Written,
+            &["-a -c --no-create -d= --date= -f -h --no-dereference -m -r=:read --reference=:read -t= --time="],
+        )
+    },
     program(
         &["rm"],
         Written,
