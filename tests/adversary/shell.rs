@@ -319,9 +319,9 @@ fn s13_only_what_was_judged_runs() {
 
 #[test]
 fn s13_the_shell_gets_the_text_that_was_judged() {
-    let calls = commands(&["echo 'it'\"'\"'s'   \\$HOME \"a b\"", "cat a.txt | tr a b", "printf '%s\\n' *.txt"]);
+    let calls = commands(&["echo 'it'\"'\"'s'   \\$NAME \"a b\"", "cat a.txt | tr a b", "printf '%s\\n' *.txt"]);
     let judged = judge(&[("a.txt", "a\n")], &Rules::default(), &calls);
-    assert_eq!(judged.told, ["it's $HOME a b", "b", "./a.txt"]);
+    assert_eq!(judged.told, ["it's $NAME a b", "b", "./a.txt"]);
     let shown = judged.outcome.events().iter().any(|event| event.to_string().contains("cat a.txt | tr a b"));
     assert!(shown, "events show the command as it was written");
 }

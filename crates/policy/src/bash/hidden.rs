@@ -6,7 +6,7 @@ use crate::paths::{self, Access};
 use crate::rule::List;
 use crate::shell::{Certainty, Place, Script, Word};
 
-use super::{Judge, Part, argv, scan};
+use super::{Judge, Part, argv, builtins, scan};
 
 /// Words of one command that are tried as the start of another. Longer argument lists are lists of files.
 const MOST_STARTS: usize = 64;
@@ -31,6 +31,20 @@ pub(super) fn is_doubtful(text: &str) -> bool {
         twice
     });
     here || nested
+}
+
+/// Arguments of builtins that are names of variables, whose subscripts the shell evaluates: `test -v 'a[$(x)]'`.
+pub(super) fn evaluated(words: &[Word]) -> impl Iterator<Item = &str> {
+    let name = words.first().map(|name| name.text.as_str()).unwrap_or_default();
+    let flagged = |flags: &[&str]| words.iter().any(|word| flags.iter().any(|flag| word.text.starts_with(flag)));
+    let evaluates = match name {
+        "test" | "[" => flagged(&["-v", "-R"]),
+        "printf" | "wait" => flagged(&["-v", "-p"]),
+        "command" | "builtin" => true,
+        name => builtins::is_stateful(name),
+    };
+    let code = move |word: &&Word| evaluates && (word.text.contains("$(") || word.text.contains('`'));
+    words.iter().skip(1).filter(code).map(|word| word.text.as_str())
 }
 
 /// Each argument, and each text inside one, as if a command began there.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Judge, Part, Touch, argv, files};
-use crate::call::PathFact;
+use crate::call::{Listing, PathFact};
 use crate::paths::{self, Access};
 use crate::shell::{Certainty, Word};
 use crate::survey;
@@ -50,10 +50,14 @@ impl Judge<'_> {
         for source in sources.into_iter().flat_map(at) {
             let below = survey::below(self.locator.fs(), &source.real);
             complete &= below.complete;
-            let inner = || below.entries.iter().map(|(path, _)| path.as_path()).chain([Path::new("")]);
+            // A link takes nothing along.
+            let taken = below.entries.iter().filter(|_| base != "ln");
+            let inner = || taken.clone().map(|(path, _)| path.as_path()).chain([Path::new("")]);
             let name = source.given.file_name().map(PathBuf::from).unwrap_or_default();
             let landed = targets.iter().flat_map(|target| {
-                inner().flat_map(|path| [target.given.join(path), target.given.join(&name).join(path)])
+                let inside = base != "ln" || self.locator.fs().list(&target.real, 0) != Listing::NotAFolder;
+                let places = [Some(target.given.clone()), inside.then(|| target.given.join(&name))];
+                places.into_iter().flatten().flat_map(|place| inner().map(move |path| place.join(path)))
             });
             let moved = inner().filter(|_| base == "mv").map(|path| source.given.join(path));
             if let Some(path) = landed.chain(moved).find(|path| self.is_protected(path)) {

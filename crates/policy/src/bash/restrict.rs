@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Judge, Part, argv, hidden};
+use super::{Judge, Part, argv, hidden, scan};
 use crate::call::{Decision, PathFact, Verdict};
 use crate::paths::{self, Access};
 use crate::rule::{Kind, List, Rule};
@@ -15,6 +15,10 @@ impl<'a> Judge<'a> {
         script.commands.iter().for_each(|command| argv::suspects(command, &mut suspects));
         suspects.texts.push(self.text.trim().to_owned());
         suspects.texts.extend_from_slice(more);
+        for text in script.commands.iter().flat_map(|command| hidden::evaluated(&command.words)) {
+            suspects.texts.extend(scan::fragments(text));
+            suspects.cut = true;
+        }
         if let Some(decision) = self.by_rule(parts, &suspects.texts) {
             return Some(decision);
         }

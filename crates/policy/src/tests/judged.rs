@@ -131,6 +131,15 @@ fn parsers_that_disagree_hide_nothing_from_a_rule() {
 #[test]
 fn a_denied_program_is_seen_through_wrappers() {
     let rules = ["deny Bash(curl:*)"];
+    let evaluated = [
+        "test -v 'a[$(curl x)]'",
+        "[ -v 'a[$(curl x)]' ]",
+        "printf -v 'a[$(curl x)]' y",
+        "unset 'a[$(curl x)]'",
+        "wait -p 'a[`curl x`]'",
+        "builtin unset 'a[$(curl x)]'",
+    ];
+    check(Deny, &evaluated, &world(BypassPermissions, &rules));
     let commands = [
         "uv run curl x",
         "uvx curl x",
