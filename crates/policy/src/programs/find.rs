@@ -7,11 +7,11 @@ use super::{Arg, Effects};
 
 /// Tests and actions with their number of values. `:read` looks at the file that the value names.
 pub(super) const EXPRESSION: &str = "-name= -iname= -path= -ipath= -wholename= -iwholename= -regex= -iregex= \
-    -regextype= -lname= -ilname= -type= -xtype= -size= -empty -newer=:read -anewer=:read -cnewer=:read -samefile=:read \
+    -regextype= -lname= -ilname= -type= -xtype= -size= -empty -newer=:read -anewer=:read -cnewer=:read \
     -mtime= -mmin= -atime= -amin= -ctime= -cmin= -used= -perm= -user= -group= -uid= -gid= -nouser -nogroup -links= \
     -inum= -readable -writable -executable -maxdepth= -mindepth= -depth -mount -xdev -daystart -noleaf \
     -ignore_readdir_race -noignore_readdir_race -warn -nowarn -follow:follows -true -false -not -a -and -o -or -prune \
-    -print -print0 -printf= -ls -quit -fstype= -newermt= -newerat= -newerct=";
+    -print -print0 -printf= -ls -quit -newermt= -newerat= -newerct=";
 
 pub(super) fn effects(args: &[Arg]) -> Option<Effects> {
     let mut effects = Effects { tree: true, ..Effects::default() };
@@ -43,7 +43,8 @@ pub(super) fn effects(args: &[Arg]) -> Option<Effects> {
         effects.follows |= meaning == "follows";
         if entry.ends_with('=') {
             let value = rest.next()?;
-            if value.glob && !is_never_a_test(value) {
+            // A zone in a date names a file.
+            if (value.glob && !is_never_a_test(value)) || (entry.starts_with("-newer") && value.text.contains("TZ")) {
                 return None;
             }
             if meaning == "read" {

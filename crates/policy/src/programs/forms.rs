@@ -99,7 +99,8 @@ fn value_of(option: Listed) -> &'static str {
         "-type" | "-xtype" => "f",
         "-user" | "-group" => "root",
         "-regextype" => "posix-extended",
-        "--contains" | "--no-contains" | "--merged" | "--no-merged" | "--points-at" | "--ignore-rev" => "HEAD",
+        "--contains" | "--no-contains" | "--merged" | "--no-merged" | "--points-at" | "--ignore-rev"
+        | "--ancestry-path" => "HEAD",
         "--color" | "--colour" | "--hyperlink" | "--classify" => "never",
         "--format" | "--pretty" => "%f",
         "-L" => "1,1:a.txt",

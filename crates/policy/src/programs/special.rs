@@ -64,10 +64,14 @@ fn test(args: &[Arg]) -> bool {
     })
 }
 
-/// An operand that does not start with `+` sets the clock. A zone in a date names a file.
+/// An operand that does not start with `+` sets the clock.
 pub(super) fn date_shows(parsed: &Parsed) -> bool {
-    parsed.operands.iter().all(|arg| arg.text.starts_with('+') && !arg.glob)
-        && parsed.values(&["-d", "--date"]).all(|value| !value.contains("TZ"))
+    parsed.operands.iter().all(|arg| arg.text.starts_with('+') && !arg.glob) && names_no_zone(parsed)
+}
+
+/// A zone in a date names a file.
+pub(super) fn names_no_zone(parsed: &Parsed) -> bool {
+    parsed.values(&["-d", "--date"]).all(|value| !value.contains("TZ"))
 }
 
 /// `strings` replaces any word `@FILE` with the words in that file.

@@ -151,7 +151,7 @@ pub(super) const READERS: [Program; 24] = [
                -s= --sleep-interval= -v --verbose -z --zero-terminated"],
         )
     },
-    program(&["wc"], Files, &["-c --bytes -m --chars -l --lines -L --max-line-length -w --words --total="]),
+    program(&["wc"], Files, &["-c --bytes -m --chars -l --lines -L --max-line-length -w --words"]),
     program(&["stat"], Files, &["-L --dereference -f --file-system --cached= -c= --format= --printf= -t --terse"]),
     program(
         &["readlink"],
@@ -196,11 +196,14 @@ const SUM: &str = "-b --binary --tag -t --text -z --zero";
 /// The programs of `acceptEdits`. `-p` of `rmdir` removes folders that are not named; it is absent.
 pub(super) const WRITERS: [Program; 4] = [
     program(&["mkdir"], Written, &["-m= --mode= -p --parents -v --verbose"]),
-    program(
-        &["touch"],
-        Written,
-        &["-a -c --no-create -d= --date= -f -h --no-dereference -m -r=:read --reference=:read -t= --time="],
-    ),
+    Program {
+        check: special::names_no_zone,
+        ..program(
+            &["touch"],
+            Written,
+            &["-a -c --no-create -d= --date= -f -h --no-dereference -m -r=:read --reference=:read -t= --time="],
+        )
+    },
     program(
         &["rm"],
         Written,

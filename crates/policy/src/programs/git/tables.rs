@@ -1,4 +1,5 @@
-//! The options of the reading sub-commands, after `git help <name>`.
+//! The options of the reading sub-commands, after `git help <name>`. `rev-parse --show-superproject-working-tree` is absent:
+//! it looks at the repository around this one.
 
 use super::{Operands, Subcommand};
 
@@ -52,7 +53,15 @@ pub(in crate::programs) const SUBCOMMANDS: [Subcommand; 36] = [
     command(&["log"], Any, &[LOG, DIFF]),
     command(&["show"], Any, &[LOG, DIFF]),
     command(&["whatchanged"], Any, &[LOG, DIFF]),
-    command(&["shortlog"], Any, &["-n --numbered -s --summary -e --email -c --committer --group= -w[=]", LOG]),
+    command(
+        &["shortlog"],
+        Any,
+        &[
+            "-n --numbered -s --summary -e --email -c --committer --group= -w[=] --format[=]:format --all --branches[=] \
+           --tags[=] --remotes[=] --max-count= --skip= --since= --after= --until= --before= --author= --grep= \
+           --merges --no-merges --first-parent --not --reverse",
+        ],
+    ),
     command(
         &["rev-list"],
         Any,
@@ -105,7 +114,7 @@ pub(in crate::programs) const SUBCOMMANDS: [Subcommand; 36] = [
         &["--abbrev-ref[=] --short[=] --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir \
            --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository \
            --verify -q --quiet --symbolic --symbolic-full-name --revs-only --no-revs --flags --no-flags --all \
-           --branches[=] --tags[=] --remotes[=] --show-superproject-working-tree --git-path= --default= --since= \
+           --branches[=] --tags[=] --remotes[=] --git-path= --default= --since= \
            --until= --show-object-format[=] --path-format= --not --local-env-vars"],
     ),
     command(
