@@ -55,7 +55,9 @@ impl Judge<'_> {
             let inner = || taken.clone().map(|(path, _)| path.as_path()).chain([Path::new("")]);
             let name = source.given.file_name().map(PathBuf::from).unwrap_or_default();
             let landed = targets.iter().flat_map(|target| {
-                let inside = base != "ln" || self.locator.fs().list(&target.real, 0) != Listing::NotAFolder;
+                let fs = self.locator.fs();
+                let folder = fs.exists(&target.real) && fs.list(&target.real, 0) != Listing::NotAFolder;
+                let inside = base != "ln" || folder;
                 let places = [Some(target.given.clone()), inside.then(|| target.given.join(&name))];
                 places.into_iter().flatten().flat_map(|place| inner().map(move |path| place.join(path)))
             });
@@ -98,8 +100,7 @@ impl Judge<'_> {
         });
         // Of these it is known what they write, so what else they name is only read.
         let known = name.text == "git" || writers::footprint(&name.text, args).is_some();
-        !known
-            && values.flatten().any(|value| !value.is_empty() && self.is_protected(&self.policy.cwd.join(value)))
+        !known && values.flatten().any(|value| !value.is_empty() && self.is_protected(&self.policy.cwd.join(value)))
     }
 
     /// A program whose writes are not known, with such a file among its arguments.
