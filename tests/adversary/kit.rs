@@ -47,7 +47,7 @@ pub fn duplex(world: &World) -> Run {
 }
 
 /// Permission rules as the user's settings have them.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 pub struct Rules<'a> {
     pub allow: &'a [&'a str],
     pub deny: &'a [&'a str],

@@ -79,13 +79,16 @@ fn s02_a_denied_command_inside_a_substitution() {
         "[[ -n $(curl x) ]]",
         "echo \"${x:-$(curl x)}\"",
     ]);
+    // Here-documents are outside the grammar of what runs unasked, and the plain text of such a command counts.
+    denied_everywhere(&[
+        "cat <<'EOF'\n$(curl x) `rm -rf y`\nEOF",
+        "cat <<\"EOF\"\n$(curl x)\nEOF",
+        "cat <<\\EOF\n$(curl x)\nEOF",
+    ]);
     // What is quoted is text.
     assert_allowed(
         &RULES,
         &[
-            "cat <<'EOF'\n$(curl x) `rm -rf y`\nEOF",
-            "cat <<\"EOF\"\n$(curl x)\nEOF",
-            "cat <<\\EOF\n$(curl x)\nEOF",
             "echo '$(curl x)'",
             "echo \"\\$(curl x) \\`rm y\\`\"",
             "git commit --allow-empty -m \"$(cat <<'EOF'\nit's about $(curl x)\nEOF\n)\"",
@@ -269,6 +272,129 @@ fn s11_rules_are_read_narrowly_and_a_bad_one_is_said() {
         let judged = judge(&[], &Rules { allow: &[rule], ..Rules::default() }, &commands(&["evil"]));
         assert!(judged.outcome.stderr.contains(rule), "{rule:?} goes unmentioned: {:?}", judged.outcome.stderr);
     }
+}
+
+#[test]
+fn s13_only_what_was_judged_runs() {
+    let nothing = Rules::default();
+    let unasked = [
+        "cat <<E\n$(#)\nevil X)\nE",
+        "( (evil${IFS}X) )",
+        "for PATH in .; do ls; done",
+        "read PATH < a.txt; ls",
+        "printf %nX PATH; ls",
+        "export PATH=.; ls",
+        "git grep -nO./evil x",
+        "git grep -Oevil a",
+        "git log --output=made",
+        "paste -s /etc/passwd",
+        "git blame --contents=/etc/passwd a.txt",
+        "find -- /etc",
+        "ls | xargs cat",
+        "cat <(evil)",
+        "echo $(evil)",
+        "ls; evil",
+        "ls 2>&1 > made",
+        "ls\n(evil)",
+        "test -v 'a[$(evil)]'",
+        "cd src && git status",
+    ];
+    for mode in ["default", "plan", "dontAsk", "acceptEdits"] {
+        let texts: Vec<&str> =
+            unasked.iter().copied().filter(|text| mode != "acceptEdits" || !text.contains("> made")).collect();
+        assert_denied(&Rules { mode, ..nothing }, &texts);
+    }
+    assert_allowed(
+        &nothing,
+        &[
+            "ls -la src",
+            "grep -rn \"a\" . | wc -l",
+            "cat 'a.txt' \"src/lib.rs\" | head -20 && echo done",
+            "wc -l *.txt",
+            "ls nope 2>/dev/null || echo none",
+            "cd src && ls # and nothing else",
+        ],
+    );
+}
+
+#[test]
+fn s13_the_shell_gets_the_text_that_was_judged() {
+    let calls = commands(&["echo 'it'\"'\"'s'   \\$NAME \"a b\"", "cat a.txt | tr a b", "printf '%s\\n' *.txt"]);
+    let judged = judge(&[("a.txt", "a\n")], &Rules::default(), &calls);
+    assert_eq!(judged.told, ["it's $NAME a b", "b", "./a.txt"]);
+    let shown = judged.outcome.events().iter().any(|event| event.to_string().contains("cat a.txt | tr a b"));
+    assert!(shown, "events show the command as it was written");
+}
+
+#[test]
+fn s13_rules_are_about_what_a_command_does() {
+    let rules = Rules { allow: &["Bash(git log:*)", "Bash(git:*)", "Bash(git status)"], ..Rules::default() };
+    assert_denied(
+        &rules,
+        &[
+            "git log --output=.claude/settings.json",
+            "git log --outp made",
+            "git grep -nO./evil x",
+            "ls | xargs git log",
+        ],
+    );
+    let bare = [("bare/HEAD", "ref: refs/heads/main\n"), ("bare/config", "[core]\nfsmonitor = evil\n")];
+    let judged = judge(&bare, &rules, &commands(&["cd bare && git status", "git -C bare log", "cd bare; git log"]));
+    assert_eq!((judged.denied, judged.ran), (vec![true; 3], Vec::new()));
+}
+
+#[test]
+fn s13_deny_rules_see_through_wrappers_variables_and_pipes() {
+    denied_everywhere(&[
+        "uv run curl x",
+        "mise exec -- curl x",
+        "nu -c 'curl x'",
+        "socat EXEC:'curl x' -",
+        "frobnicate --run 'curl x'",
+        "cat <<E\n$(#)\ncurl x)\nE",
+        "( (curl${IFS}x) )",
+        "x=curl; $x y",
+    ]);
+    let files = Rules { allow: &[], deny: &["Read(./secret/**)"], mode: "bypassPermissions" };
+    assert_denied(
+        &files,
+        &[
+            "f=secret/key; cat $f",
+            "for f in secret/*; do cat $f; done",
+            "cat s*/k*",
+            "echo secret/key | xargs cat",
+            "a=sec; b=ret/key; cat $a$b",
+            "find . -name key | xargs cat",
+        ],
+    );
+    assert_allowed(
+        &files,
+        &["for i in 1 2; do echo $i; done", "x=$(date); echo \"$x\"", "cat a.txt", "ls src | wc -l"],
+    );
+}
+
+#[test]
+fn s13_no_detour_to_a_protected_file() {
+    let rules = Rules { mode: "acceptEdits", ..Rules::default() };
+    let files =
+        [(".mcp", "{}"), ("made/settings.json", "{}"), ("tmpl/.mcp.json", "{}"), ("loop/check", "x"), ("a.txt", "a")];
+    let texts = [
+        "sed -i.json s/a/b/ .mcp",
+        "cp tmpl/.mcp.json .",
+        "cp tmpl/.m* .",
+        "mv made .claude",
+        "mv made/ .Claude/",
+        "cp -r tmpl other",
+        "mv loop .ralph",
+        "cp a.txt .ralph/config.toml",
+        "cp -b --suffix=.json a.txt .mcp",
+    ];
+    let judged = judge(&files, &rules, &commands(&texts));
+    let passed: Vec<_> = texts.iter().zip(&judged.denied).filter(|(_, denied)| !**denied).collect();
+    assert!(passed.is_empty(), "{passed:?}");
+    let write = |path: &str| ("Write", json!({"file_path": path, "content": "x"}));
+    let judged = judge(&files, &rules, &[write(".ralph/config.toml"), write(".ralph/check"), write(".ralph/todo.md")]);
+    assert_eq!(judged.denied, [true, true, false]);
 }
 
 /// Ways to put a command into another one, in each of which it still runs.

@@ -267,7 +267,13 @@ async fn reached(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     for target in permitted.targets.iter().filter(|target| target.write) {
         shared.checkpoints.before_write(&target.real);
     }
-    let invocation = Invocation { tool_use_id: &call.id, name, input: &permitted.input, targets: &permitted.targets };
+    let invocation = Invocation {
+        tool_use_id: &call.id,
+        name,
+        input: &permitted.input,
+        targets: &permitted.targets,
+        run: permitted.run.as_deref(),
+    };
     let before = lane.tools.workspace.cwd();
     let outcome = tools::run(invocation, &lane.tools).await;
     let now = lane.tools.workspace.cwd();

@@ -91,11 +91,14 @@ pub struct Decision {
     /// The rule that decided, as it was written.
     pub rule: Option<String>,
     pub blocked_path: Option<PathBuf>,
+    /// Of a shell command that is allowed because of what it says: the text that the shell must be given in place of
+    /// the original, since that is what was judged. `None`: as written.
+    pub run: Option<String>,
 }
 
 impl Decision {
     pub(crate) fn new(verdict: Verdict, reason_type: &'static str, reason: impl Into<String>) -> Self {
-        Self { verdict, reason_type, reason: reason.into(), rule: None, blocked_path: None }
+        Self { verdict, reason_type, reason: reason.into(), rule: None, blocked_path: None, run: None }
     }
 
     pub(crate) fn allow(reason_type: &'static str, reason: impl Into<String>) -> Self {
@@ -114,6 +117,10 @@ impl Decision {
         };
         let reason = format!("The rule {} from {} {does}.", rule.text, rule.source.name);
         Self { rule: Some(rule.text.clone()), ..Self::new(verdict, "rule", reason) }
+    }
+
+    pub(crate) fn running(self, text: impl Into<Option<String>>) -> Self {
+        Self { run: text.into(), ..self }
     }
 
     pub(crate) fn at(mut self, path: &Path) -> Self {

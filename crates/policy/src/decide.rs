@@ -14,7 +14,7 @@ pub fn decide(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {
     let decision = judge(policy, call, fs);
     if policy.mode == PermissionMode::DontAsk && decision.verdict == Verdict::Ask {
         let reason = format!("dontAsk mode denies what would be asked. {}", decision.reason);
-        return Decision { verdict: Verdict::Deny, reason, ..decision };
+        return Decision { verdict: Verdict::Deny, reason, run: None, ..decision };
     }
     decision
 }

@@ -7,8 +7,10 @@
 mod bash;
 mod call;
 mod decide;
+mod grammar;
 mod paths;
 mod pattern;
+pub mod programs;
 mod rule;
 pub mod shell;
 mod survey;

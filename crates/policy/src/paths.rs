@@ -340,6 +340,8 @@ fn protected_below(path: &Path) -> bool {
         match name.as_str() {
             ".claude" => next != Some("worktrees"),
             ".config" => next == Some("git"),
+            // What the loop obeys: its settings, and what it takes for proof that the work is done.
+            ".ralph" => matches!(next, Some("config.toml" | "check")),
             other => PROTECTED_DIRS.contains(&other),
         }
     });
@@ -349,6 +351,12 @@ fn protected_below(path: &Path) -> bool {
             || name.starts_with(".lefthook.")
     });
     in_directory || in_file
+}
+
+/// Folders of which only a part is protected, as a whole.
+pub(crate) fn holds_protected(fact: &PathFact) -> bool {
+    let names = [&fact.given, &fact.real].into_iter().filter_map(|path| path.file_name());
+    names.into_iter().any(|name| matches!(fold(&name.to_string_lossy()).as_str(), ".ralph" | ".config"))
 }
 
 /// Removing one of these is never approved without a person: the root, its children, home, and the

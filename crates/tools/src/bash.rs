@@ -125,19 +125,28 @@ pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
         Ok(input) => {
             let outside = ctx.shell.leaves(call.input).map(|_| ctx.shell.unconfined());
             let shell = outside.as_ref().unwrap_or(&ctx.shell);
-            run_in(&input, call.tool_use_id, shell, &ctx.tasks, &ctx.workspace).await
+            let judged = call.run.unwrap_or(&input.command);
+            run_in(&input, judged, call.tool_use_id, shell, &ctx.tasks, &ctx.workspace).await
         }
         Err(text) => Outcome::misuse(text),
     }
 }
 
-async fn run_in(input: &Input, tool_use_id: &str, shell: &Shell, tasks: &Tasks, workspace: &Workspace) -> Outcome {
+/// `text` is what the shell is given; whoever asks is told of the command as it was written.
+async fn run_in(
+    input: &Input,
+    text: &str,
+    tool_use_id: &str,
+    shell: &Shell,
+    tasks: &Tasks,
+    workspace: &Workspace,
+) -> Outcome {
     let cwd = start_folder(shell, workspace);
     let asked = input.run_in_background && shell.background_allowed;
     if asked && let Err(full) = tasks.room() {
         return Outcome::error(format!("Command was not started: {full}."));
     }
-    let mut command = match Command::start(shell, &cwd, &input.command, !asked) {
+    let mut command = match Command::start(shell, &cwd, text, !asked) {
         Ok(command) => command,
         Err(error) => return Outcome::error(format!("Command was not started: {error}.")),
     };

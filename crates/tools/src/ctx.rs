@@ -49,6 +49,8 @@ pub struct Invocation<'a> {
     pub name: &'a str,
     pub input: &'a Value,
     pub targets: &'a [Target],
+    /// Of a shell command: the text that was judged, to run in place of the one in the input.
+    pub run: Option<&'a str>,
 }
 
 /// The part of [`Ctx`] that file tools take with them to a worker thread.

@@ -28,7 +28,7 @@ fn edit_calls_show_replace_all_first() {
 #[tokio::test]
 async fn what_is_no_tool_is_said_so() {
     let bench = Bench::new(&[]);
-    let call = Invocation { tool_use_id: "t", name: "Frobnicate", input: &json!({}), targets: &[] };
+    let call = Invocation { tool_use_id: "t", name: "Frobnicate", input: &json!({}), targets: &[], run: None };
     let outcome = run(call, &bench.ctx).await;
     assert_eq!(text(&outcome), "<tool_use_error>No such tool available: Frobnicate</tool_use_error>");
     assert!(outcome.is_error());
@@ -84,6 +84,6 @@ fn glob_patterns_that_leave_the_folder_move_the_root() {
 async fn a_call_without_judged_paths_does_not_run() {
     let bench = Bench::new(&[("a", "x")]);
     let input = json!({"file_path": bench.path("a")});
-    let call = Invocation { tool_use_id: "t", name: "Read", input: &input, targets: &[] };
+    let call = Invocation { tool_use_id: "t", name: "Read", input: &input, targets: &[], run: None };
     assert!(run(call, &bench.ctx).await.is_error());
 }

@@ -39,7 +39,7 @@ mod tests {
     fn refused(rules: &Rules, name: &str, input: &serde_json::Value, path: Option<(&str, bool)>) -> bool {
         let target = |(path, write): (&str, bool)| Target { given: path.into(), real: path.into(), write };
         let targets: Vec<Target> = path.map(target).into_iter().collect();
-        refuses(rules, &Invocation { tool_use_id: "t", name, input, targets: &targets }).is_some()
+        refuses(rules, &Invocation { tool_use_id: "t", name, input, targets: &targets, run: None }).is_some()
     }
 
     #[test]

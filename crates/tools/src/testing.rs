@@ -90,7 +90,7 @@ impl Bench {
             Ok(targets) => targets,
             Err(text) => return Outcome::misuse(text),
         };
-        run(Invocation { tool_use_id: "toolu_1", name, input: &input, targets: &targets }, &self.ctx).await
+        run(Invocation { tool_use_id: "toolu_1", name, input: &input, targets: &targets, run: None }, &self.ctx).await
     }
 }
 

@@ -46,7 +46,8 @@ mod tests {
 
     fn write(todos: &Todos, list: &Value) -> Value {
         let input = json!({"todos": list});
-        run(&Invocation { tool_use_id: "t", name: "TodoWrite", input: &input, targets: &[] }, todos).structured
+        run(&Invocation { tool_use_id: "t", name: "TodoWrite", input: &input, targets: &[], run: None }, todos)
+            .structured
     }
 
     #[test]

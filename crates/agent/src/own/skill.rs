@@ -209,8 +209,9 @@ async fn expanded(
 /// fails the whole skill, because its text would lie.
 async fn run_line(shared: &Shared, lane: &Lane, command: &str, call_id: &str) -> Result<String, String> {
     let input = json!({"command": command});
-    permit(shared, lane, call_id, "Bash", input.clone(), Vec::new()).await.map_err(|refused| refused.words)?;
-    let invocation = Invocation { tool_use_id: call_id, name: "Bash", input: &input, targets: &[] };
+    let permitted = permit(shared, lane, call_id, "Bash", input, Vec::new()).await.map_err(|refused| refused.words)?;
+    let (input, run) = (&permitted.input, permitted.run.as_deref());
+    let invocation = Invocation { tool_use_id: call_id, name: "Bash", input, targets: &[], run };
     let outcome = tools::run(invocation, &lane.tools).await;
     let text = match &outcome.content {
         Content::Text(text) => text.clone(),

@@ -20,6 +20,8 @@ use wire::{Event, PermissionMode, System, ToolDenied};
 pub struct Permitted {
     pub input: Value,
     pub targets: Vec<Target>,
+    /// Of a shell command that nobody was asked about: the text that was judged, which is what runs.
+    pub run: Option<String>,
     /// What hooks want the model to know beside the result.
     pub contexts: Vec<String>,
     /// When it was permitted.
@@ -56,7 +58,7 @@ pub async fn permit(
     targets: Vec<Target>,
 ) -> Result<Permitted, Refused> {
     let request = Request { shared, lane, tool_use_id, name };
-    let mut call = Permitted { input, targets, contexts: Vec::new(), since: Instant::now() };
+    let mut call = Permitted { input, targets, run: None, contexts: Vec::new(), since: Instant::now() };
     let wish = request.hear_hooks(&mut call).await?;
     let decision = judge(shared, lane, name, &call.input, &call.targets);
     let by_rule = decision.reason_type == "rule";
@@ -66,7 +68,12 @@ pub async fn permit(
         (Verdict::Allow, Some(Wish::Ask)) | (Verdict::Ask, _) => true,
         (Verdict::Allow, _) => false,
     };
-    let call = if asks { ask::ask(&request, call, &decision).await? } else { call };
+    // Whoever is asked sees the command as it was written, so that is what a yes is for.
+    let call = match decision.verdict {
+        _ if asks => ask::ask(&request, call, &decision).await?,
+        Verdict::Allow => Permitted { run: decision.run, ..call },
+        Verdict::Ask | Verdict::Deny => call,
+    };
     Ok(Permitted { since: Instant::now(), ..call })
 }
 
@@ -208,7 +215,14 @@ pub fn judge_in(
     let decision = policy::decide(&policy, &call, &Disk);
     if decision.verdict == Verdict::Allow && crate::outside::wants_a_person(shared, name) {
         let reason = "Its server wants a person to decide about every call.".to_owned();
-        return Decision { verdict: Verdict::Ask, reason_type: "rule", reason, rule: None, blocked_path: None };
+        return Decision {
+            verdict: Verdict::Ask,
+            reason_type: "rule",
+            reason,
+            rule: None,
+            blocked_path: None,
+            run: None,
+        };
     }
     let leaves = if name == "Bash" { shared.options.tools.shell.leaves(input) } else { None };
     if decision.verdict == Verdict::Allow
@@ -218,7 +232,14 @@ pub fn judge_in(
         // Who skips permissions has not said that the sandbox may be left as well.
         let reason =
             "The command wants to leave the sandbox, which is asked about even where nothing else is.".to_owned();
-        return Decision { verdict: Verdict::Ask, reason_type: "safety", reason, rule: None, blocked_path: None };
+        return Decision {
+            verdict: Verdict::Ask,
+            reason_type: "safety",
+            reason,
+            rule: None,
+            blocked_path: None,
+            run: None,
+        };
     }
     if decision.verdict == Verdict::Allow || leaves.is_some() || !boxed(shared, name, policy.mode) {
         return decision;

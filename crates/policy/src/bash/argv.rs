@@ -3,10 +3,11 @@
 //! Two readings of the same words. To allow, a wrapper is opened only when every word of it is
 //! understood. To deny, every way it might be read is a suspect.
 
+use crate::grammar;
 use crate::shell::{self, SimpleCommand, Word};
 
 use super::wrappers::find as find_wrapper;
-use super::{scan, unseen, variables};
+use super::{builtins, scan, unseen};
 
 /// Scripts in strings in scripts: beyond this nobody writes by hand.
 const MAX_STRING_DEPTH: usize = 3;
@@ -32,6 +33,13 @@ pub(super) fn base_name(text: &str) -> &str {
 
 pub(super) fn raw_text(words: &[Word]) -> String {
     words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether what the innermost of these does with its arguments is known: then they are no commands, or are found
+/// elsewhere.
+pub(super) fn is_known(layers: &[Vec<Word>]) -> bool {
+    let innermost = layers.last().and_then(|words| words.split_first());
+    innermost.is_none_or(|(name, args)| name.text == "git" || builtins::reads(&name.text, args).is_some())
 }
 
 /// The command lines that an allow rule may speak about: the command itself, then what its wrappers start.
@@ -69,8 +77,8 @@ fn open(words: &[Word]) -> Option<Vec<Word>> {
     }
     if wrapper.name == "env" {
         while let Some(word) = rest.get(at).filter(|word| word.raw.contains('=')) {
-            let name = word.raw.split('=').next().unwrap_or_default();
-            if word.exact().is_none() || !variables::may_be_given(name) {
+            let (name, value) = word.raw.split_once('=').unwrap_or_default();
+            if word.exact().is_none() || !grammar::may_be_given(name, value) {
                 return None;
             }
             at += 1;
@@ -204,6 +212,8 @@ fn starts_inside(base: &str, words: &[Word], start: usize) -> Vec<usize> {
             break;
         }
     }
+    // Behind two dashes nothing is its own any more.
+    out.extend(words[start + 1..].iter().position(|word| word.text == "--").map(|at| start + at + 2));
     out
 }
 

@@ -1,10 +1,11 @@
 //! Commands that run outside of a sandbox, by the names that people gave. Pure, and narrow: what is not surely one of
 //! them stays inside.
 //!
-//! Every part of a command must be excluded, and nothing of it may reach beyond: no redirection into a file, no
-//! variable that changes what runs. Deliberately absent: whether it may run at all.
+//! Every part of a command must be excluded and in the small grammar, and nothing of it may reach beyond: no redirection
+//! into a file, no variable that changes what runs. Deliberately absent: whether it may run at all.
 
-use super::{argv, locate, variables};
+use super::{argv, locate};
+use crate::grammar;
 use crate::paths::Access;
 use crate::pattern::CommandPattern;
 use crate::shell::{self, SimpleCommand, Word};
@@ -31,16 +32,14 @@ impl Exclusions {
         if self.patterns.is_empty() {
             return false;
         }
-        let Ok(script) = shell::analyse(command) else { return false };
-        !script.opaque && !script.commands.is_empty() && script.commands.iter().all(|part| self.covers(part))
+        let Ok(tree) = grammar::parse(command) else { return false };
+        let script = tree.script();
+        !script.commands.is_empty() && script.commands.iter().all(|part| self.covers(part))
     }
 
     fn covers(&self, command: &SimpleCommand) -> bool {
         let writes = |redirect: &shell::Redirect| redirect.write && !locate::is_sink(&redirect.target, Access::Write);
-        let harmless = !command.opaque
-            && command.assignments.iter().all(|assignment| variables::may_be_given(&assignment.name))
-            && !command.redirects.iter().any(writes);
-        harmless && argv::layers(&command.words).iter().any(|words| self.names(words))
+        !command.redirects.iter().any(writes) && argv::layers(&command.words).iter().any(|words| self.names(words))
     }
 
     fn names(&self, words: &[Word]) -> bool {

@@ -27,8 +27,8 @@ impl Use {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Footprint {
     pub(super) uses: Vec<Use>,
-    /// Safe to run unasked as long as what it reads may be read.
-    pub(super) read_only: bool,
+    /// Its operands are text, not files.
+    pub(super) text: bool,
     /// One of the edits that `acceptEdits` covers.
     pub(super) edits: bool,
     /// Prints the contents of whole directories, so single files in them cannot be checked.
@@ -46,21 +46,16 @@ struct Reader {
     skip: usize,
     /// Flags whose value, as the next word, is no file.
     valued: &'static [&'static str],
-    /// Flags that write or run something. Long ones also count when abbreviated.
-    refused: &'static [&'static str],
-    most_operands: usize,
     /// Operands are text, not files.
     text: bool,
 }
 
-const ANY: usize = usize::MAX;
-
 const fn files(names: &'static [&'static str], valued: &'static [&'static str]) -> Reader {
-    Reader { names, skip: 0, valued, refused: &[], most_operands: ANY, text: false }
+    Reader { names, skip: 0, valued, text: false }
 }
 
 const fn text(names: &'static [&'static str]) -> Reader {
-    Reader { names, skip: 0, valued: &[], refused: &[], most_operands: ANY, text: true }
+    Reader { names, skip: 0, valued: &[], text: true }
 }
 
 const READERS: [Reader; 18] = [
@@ -69,8 +64,8 @@ const READERS: [Reader; 18] = [
         "[",
     ]),
     text(&["uname", "nproc", "arch", "uptime", "tr", "break", "continue", "return", "wait", "type"]),
-    Reader { refused: &["-v"], ..text(&["printf"]) },
-    Reader { refused: &["-s", "--set", "-f", "--file"], valued: &["-d", "--date"], ..text(&["date"]) },
+    text(&["printf"]),
+    files(&["date"], &["-d", "--date"]),
     files(
         &["ls", "cat", "wc", "readlink", "realpath", "nl", "tac", "rev", "fold", "fmt", "comm", "cmp", "strings"],
         &[],
@@ -80,18 +75,12 @@ const READERS: [Reader; 18] = [
     files(&["du", "df"], &["-d", "--max-depth", "-t", "--threshold"]),
     files(&["cut", "paste", "join", "column"], &["-d", "-f", "-c", "-b", "-s", "-t", "-o", "-1", "-2", "--delimiter"]),
     files(&["od", "hexdump", "base64", "cksum", "expand", "unexpand"], &["-N", "-j", "-n", "-s", "-w", "-t", "-A"]),
-    Reader {
-        refused: &["-c", "--check"],
-        ..files(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"], &[])
-    },
-    Reader { most_operands: 1, ..files(&["uniq"], &["-f", "-s", "-w"]) },
+    files(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"], &[]),
+    files(&["uniq"], &["-f", "-s", "-w"]),
     files(&["diff"], &["-U", "-C", "-x", "-I", "-W", "--exclude", "--label", "-L"]),
-    Reader { refused: &["-C", "--compile"], ..files(&["file"], &["-F", "-P"]) },
-    Reader { refused: &["-o", "-R"], ..files(&["tree"], &["-L", "-I", "-P"]) },
-    Reader {
-        refused: &["-o", "--output", "--compress-program", "-T", "--temporary-directory", "--files0-from"],
-        ..files(&["sort"], &["-k", "-t", "-S"])
-    },
+    files(&["file"], &["-F", "-P"]),
+    files(&["tree"], &["-L", "-I", "-P"]),
+    files(&["sort"], &["-k", "-t", "-S"]),
     Reader {
         skip: 1,
         ..files(
@@ -99,16 +88,11 @@ const READERS: [Reader; 18] = [
             &["-A", "-B", "-C", "-m", "-e", "--regexp", "--include", "--exclude", "--max-count", "-d", "-D"],
         )
     },
-    Reader {
-        skip: 1,
-        refused: &["-f", "--from-file", "--rawfile", "--slurpfile", "-L", "--argfile", "--args", "--jsonargs"],
-        ..files(&["jq"], &["--arg", "--argjson", "--indent"])
-    },
+    Reader { skip: 1, ..files(&["jq"], &["--arg", "--argjson", "--indent"]) },
 ];
 
 const SEARCH: Reader = Reader {
     skip: 1,
-    refused: &["--pre", "--hostname-bin", "-z", "--search-zip"],
     ..files(
         &["rg"],
         &[
@@ -129,9 +113,9 @@ pub(super) fn footprint(words: &[Word]) -> Option<Footprint> {
         "sed" => Some(sed_footprint(args)),
         "rg" => Some(search(args)),
         "git" => git::footprint(args),
-        "cd" => Some(Footprint { uses: directory(args), read_only: true, ..Footprint::default() }),
+        "cd" => Some(Footprint { uses: directory(args), ..Footprint::default() }),
         "command" if args.first().is_some_and(|flag| matches!(flag.raw.as_str(), "-v" | "-V")) => {
-            Some(Footprint { read_only: true, ..Footprint::default() })
+            Some(Footprint { text: true, ..Footprint::default() })
         }
         name => match READERS.iter().find(|reader| reader.names.contains(&name)) {
             Some(reader) => Some(read(reader, args)),
@@ -154,20 +138,11 @@ pub(super) fn is_flag(word: &Word) -> bool {
     word.text.starts_with('-') && word.text.len() > 1
 }
 
-fn refuses(refused: &[&str], flag: &str) -> bool {
-    if flag.starts_with("--") {
-        let name = flag.split('=').next().unwrap_or(flag);
-        return name.len() > 2 && refused.iter().any(|known| known.starts_with(name));
-    }
-    refused.iter().filter(|known| known.len() == 2).any(|known| flag[1..].contains(&known[1..]))
-}
-
-/// Operands and the paths hidden in flags, or nothing if a flag is refused.
+/// Operands and the paths hidden in flags.
 fn read(reader: &Reader, args: &[Word]) -> Footprint {
     let mut operands: Vec<&Word> = Vec::new();
     let mut uses = Vec::new();
     let mut skip = reader.skip;
-    let mut harmless = true;
     let mut flags = true;
     let mut at = 0;
     while let Some(word) = args.get(at) {
@@ -175,7 +150,6 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
         if flags && word.text == "--" {
             flags = false;
         } else if flags && is_flag(word) {
-            harmless &= !refuses(reader.refused, &word.text);
             if brings_pattern(&word.text) {
                 skip = 0;
             }
@@ -188,17 +162,6 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
             // After its format `printf` takes no more flags.
             flags &= !reader.names.contains(&"printf");
         }
-        // A word that may turn into a flag is fine only where no flag is refused.
-        let may_be_flag = match word.certainty {
-            Certainty::Exact | Certainty::Home => false,
-            Certainty::Glob => flags && word.text.starts_with(['*', '?', '[', '-']),
-            Certainty::Unknown => flags,
-        };
-        harmless &= !may_be_flag || (reader.refused.is_empty() && reader.most_operands == ANY);
-    }
-    harmless &= operands.len() <= reader.most_operands.saturating_add(skip);
-    if reader.names.contains(&"date") {
-        harmless &= operands.iter().all(|word| word.text.starts_with('+'));
     }
     let named: Vec<&Word> = operands.into_iter().skip(skip).filter(|word| word.raw != "-").collect();
     let searches = reader.names.iter().any(|name| matches!(*name, "grep" | "rg"));
@@ -222,7 +185,7 @@ fn read(reader: &Reader, args: &[Word]) -> Footprint {
                 || (is_flag(word) && !text.starts_with("--") && text.contains(['r', 'R']))
         });
     let follows = recursive && follows_links(reader, args);
-    Footprint { uses, read_only: harmless, recursive, follows, ..Footprint::default() }
+    Footprint { uses, text: reader.text, recursive, follows, ..Footprint::default() }
 }
 
 fn here() -> Word {
@@ -281,7 +244,7 @@ fn search(args: &[Word]) -> Footprint {
     footprint
 }
 
-fn directory(args: &[Word]) -> Vec<Use> {
+pub(super) fn directory(args: &[Word]) -> Vec<Use> {
     let home = Word { raw: "~".to_owned(), text: String::new(), certainty: Certainty::Home };
     let named: Vec<Use> = args.iter().filter(|word| !matches!(word.raw.as_str(), "--" | "-L")).map(Use::read).collect();
     if named.is_empty() { vec![Use::read(&home)] } else { named }
@@ -296,11 +259,12 @@ fn find(args: &[Word]) -> Footprint {
         })
         .unwrap_or(args.len());
     let uses = args[..expression].iter().filter(|word| !is_flag(word)).map(Use::read).collect();
-    Footprint { uses, read_only: !find_acts(args), ..Footprint::default() }
+    Footprint { uses, ..Footprint::default() }
 }
 
 fn sed_footprint(args: &[Word]) -> Footprint {
     let (mut scripts, mut operands, mut in_place, mut harmless) = (Vec::new(), Vec::new(), false, true);
+    let mut suffixes: Vec<&str> = Vec::new();
     let mut at = 0;
     while let Some(word) = args.get(at) {
         at += 1;
@@ -322,6 +286,7 @@ fn sed_footprint(args: &[Word]) -> Footprint {
                 let suffix = flag.strip_prefix("-i").or_else(|| flag.strip_prefix("--in-place="));
                 harmless &= suffix.is_some_and(|suffix| suffix.starts_with('.') && !suffix.contains(['/', '*']));
                 in_place |= suffix.is_some();
+                suffixes.extend(suffix);
             }
             _ => operands.push(word),
         }
@@ -331,6 +296,14 @@ fn sed_footprint(args: &[Word]) -> Footprint {
     }
     harmless &= scripts.iter().all(|script| script.exact().is_some_and(sed::harmless));
     harmless &= operands.iter().all(|word| matches!(word.certainty, Certainty::Exact | Certainty::Home));
-    let uses = operands.into_iter().map(if in_place { Use::write } else { Use::read }).collect();
-    Footprint { uses, read_only: harmless && !in_place, edits: harmless, ..Footprint::default() }
+    let mut uses: Vec<Use> =
+        operands.iter().map(|word| if in_place { Use::write(word) } else { Use::read(word) }).collect();
+    // The backup is a file of its own.
+    for suffix in &suffixes {
+        uses.extend(operands.iter().map(|word| {
+            let text = format!("{}{suffix}", word.text);
+            Use::write(&Word { raw: text.clone(), text, certainty: word.certainty })
+        }));
+    }
+    Footprint { uses, edits: harmless, ..Footprint::default() }
 }

@@ -131,6 +131,51 @@ fn subcommand_carries_code(name: &Word, args: &[Word]) -> bool {
     by_name || hidden || args.iter().any(|word| option(word) || transport(word))
 }
 
+/// Commands that read, whatever their options but those of [`REFUSED_LONG`] are.
+const READING: [&str; 26] = [
+    "status",
+    "log",
+    "diff",
+    "show",
+    "rev-parse",
+    "blame",
+    "annotate",
+    "ls-files",
+    "ls-tree",
+    "cat-file",
+    "rev-list",
+    "merge-base",
+    "name-rev",
+    "for-each-ref",
+    "show-ref",
+    "describe",
+    "shortlog",
+    "whatchanged",
+    "count-objects",
+    "diff-tree",
+    "diff-index",
+    "diff-files",
+    "grep",
+    "check-ignore",
+    "version",
+    "reflog",
+];
+
+/// A command that reads by its name, with an option that writes or runs something: a rule for reading is none for that.
+pub(super) fn reads_and_more(words: &[Word]) -> bool {
+    let Some((name, args)) = words.get(after_globals(words)..).and_then(|rest| rest.split_first()) else {
+        return false;
+    };
+    let more = |word: &Word| {
+        let long = word.text.split('=').next().unwrap_or_default();
+        let by_name =
+            long.len() > 2 && long.starts_with("--") && REFUSED_LONG.iter().any(|known| known.starts_with(long));
+        let cluster = name.text == "grep" && !long.starts_with("--") && long.starts_with('-') && long.contains('O');
+        by_name || cluster
+    };
+    READING.contains(&name.text.as_str()) && args.iter().take_while(|word| word.text != "--").any(more)
+}
+
 /// `None`: not one of the forms that only read.
 pub(super) fn footprint(words: &[Word]) -> Option<Footprint> {
     let mut rest = words;
@@ -145,8 +190,7 @@ pub(super) fn footprint(words: &[Word]) -> Option<Footprint> {
     if args.iter().any(refused) || !reads(name, args) {
         return None;
     }
-    let mut footprint = Footprint { read_only: true, ..Footprint::default() };
-    footprint.recursive = name == "grep";
+    let mut footprint = Footprint { recursive: name == "grep", ..Footprint::default() };
     for word in args.iter().filter(|word| !word.text.starts_with('-')) {
         footprint.uses.push(Use::read(word));
         // `HEAD:path` reads a path, too.

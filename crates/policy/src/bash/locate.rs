@@ -148,6 +148,50 @@ impl<'a> Locator<'a> {
         })
     }
 
+    /// Whether a command runs where the shell starts.
+    pub(super) fn is_here(&self, place: &Place) -> bool {
+        let here = &self.policy.cwd;
+        self.directories(place).is_some_and(|folders| folders.iter().all(|folder| self.fs.real(folder) == *here))
+    }
+
+    /// Whether a pattern stands for a name that a program would take for an option. Also where it cannot be told.
+    pub(super) fn matches_option(&self, word: &Word, place: &Place) -> bool {
+        let first = word.text.split('/').next().unwrap_or_default();
+        if !first.contains(['*', '?', '[']) {
+            return false;
+        }
+        let Some(folders) = self.directories(place) else { return true };
+        let is_option = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('-'));
+        folders.iter().any(|folder| {
+            survey::expand(self.fs, &self.fs.real(folder), first).is_none_or(|found| found.iter().any(is_option))
+        })
+    }
+
+    /// Whether git, run there, may find a repository that is not the workspace's own.
+    pub(super) fn is_foreign_repository(&self, place: &Place) -> bool {
+        let Some(folders) = self.directories(place) else { return true };
+        folders.iter().any(|folder| self.lies_in_another(&self.fs.real(folder)))
+    }
+
+    /// The same for a folder that `-C` names.
+    pub(super) fn is_in_repository(&self, word: &Word, place: &Place) -> bool {
+        let facts = self.locate(word, place, Access::Read);
+        facts.is_some_and(|facts| facts.iter().all(|fact| !self.lies_in_another(&fact.real)))
+    }
+
+    fn lies_in_another(&self, folder: &Path) -> bool {
+        let roots = self.policy.roots.iter().filter(|root| folder.starts_with(root));
+        let Some(root) = roots.max_by_key(|root| root.as_os_str().len()) else { return true };
+        let between = folder.ancestors().take_while(|folder| folder != root);
+        self.is_bare(root)
+            || between.into_iter().any(|folder| self.fs.exists(&folder.join(".git")) || self.is_bare(folder))
+    }
+
+    /// Whether git takes the folder's own files for a repository.
+    fn is_bare(&self, folder: &Path) -> bool {
+        !self.fs.exists(&folder.join(".git")) && self.fs.exists(&folder.join("HEAD"))
+    }
+
     /// Whether git may find another repository than the project's here, and obey its configuration.
     pub(super) fn in_another_repository(&self, place: &Place) -> bool {
         let Some(directories) = self.directories(place) else { return true };
@@ -160,14 +204,8 @@ impl<'a> Locator<'a> {
     fn holds_a_repository(&self, directory: &Path) -> bool {
         let project = paths::project(self.policy);
         let Ok(below) = directory.strip_prefix(project) else { return true };
-        let between = directory.ancestors().take(below.components().count());
-        between.into_iter().any(|folder| self.fs.exists(&folder.join(".git")) || self.fs.exists(&folder.join("HEAD")))
-    }
-
-    /// Whether the word names a folder of the workspace.
-    pub(super) fn is_inside(&self, word: &Word, place: &Place) -> bool {
-        let facts = self.locate(word, place, Access::Read);
-        facts.is_some_and(|facts| facts.iter().all(|fact| paths::inside(self.policy, fact)))
+        let mut between = directory.ancestors().take(below.components().count());
+        self.is_bare(project) || between.any(|folder| self.fs.exists(&folder.join(".git")) || self.is_bare(folder))
     }
 
     fn home_path(&self, below: &str) -> Option<PathBuf> {

@@ -9,7 +9,7 @@ use super::argv::base_name;
 const FRAGMENT_WORDS: usize = 64;
 
 pub(super) fn fragments(text: &str) -> Vec<String> {
-    let joined = text.replace("\\\n", "");
+    let joined = text.replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " ");
     let separators = |c: char| {
         matches!(c, ';' | '|' | '&' | '(' | ')' | '{' | '}' | '`' | '<' | '>' | '\n')
             || (c.is_control() && c != '\t')
@@ -20,7 +20,9 @@ pub(super) fn fragments(text: &str) -> Vec<String> {
         let words: Vec<String> = fragment.split_whitespace().take(FRAGMENT_WORDS).map(unquoted).collect();
         let mut start = 0;
         while let Some(word) = words.get(start) {
+            // What follows a dollar sign may turn out to be nothing.
             let base = base_name(word);
+            let base = base.split_once('$').map_or(base, |(before, _)| if before.is_empty() { base } else { before });
             let tail = words[start + 1..].join(" ");
             let whole = if tail.is_empty() { base.to_owned() } else { format!("{base} {tail}") };
             out.push(whole);
@@ -35,7 +37,8 @@ pub(super) fn fragments(text: &str) -> Vec<String> {
 
 /// Words after which another command may begin.
 fn leads_on(word: &str) -> bool {
-    word.contains('=')
+    super::wrappers::find(word).is_some()
+        || word.contains('=')
         || word.starts_with(['-', '$'])
         || word.is_empty()
         || word.starts_with(|c: char| c.is_ascii_digit())

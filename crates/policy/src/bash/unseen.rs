@@ -12,7 +12,7 @@ use super::{git, scan, wrappers};
 const SHELLS: [&str; 12] = ["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "pwsh"];
 
 /// They run code that stands in their arguments, in whatever language. A version may follow the name.
-const INTERPRETERS: [&str; 33] = [
+const INTERPRETERS: [&str; 41] = [
     "awk",
     "gawk",
     "mawk",
@@ -46,6 +46,14 @@ const INTERPRETERS: [&str; 33] = [
     "podman",
     "kubectl",
     "sqlite",
+    "nu",
+    "xonsh",
+    "elvish",
+    "socat",
+    "ncat",
+    "nc",
+    "osh",
+    "just",
 ];
 
 /// Options whose value is a program.
@@ -94,7 +102,8 @@ pub(super) fn is_inline_code(name: &str, rest: &[Word]) -> bool {
 
 /// What may be commands in the arguments of a program that runs some of them.
 pub(super) fn programs_in(base: &str, rest: &[Word]) -> Vec<String> {
-    let fragments = |text: &str| scan::fragments(&text.replace(['=', '!', '+'], ";"));
+    let fragments =
+        |text: &str| scan::fragments(&text.replace(['=', '!', '+'], ";").replace("EXEC:", ";").replace("SYSTEM:", ";"));
     if base == "git" {
         let carries = git::carries_code(rest);
         let texts = rest.iter().filter(|_| carries).map(|word| word.text.replace(':', ";"));
@@ -105,7 +114,7 @@ pub(super) fn programs_in(base: &str, rest: &[Word]) -> Vec<String> {
     }
     if is_interpreter(base) {
         // A plain word is a file or a name; code has signs in it.
-        let code = rest.iter().filter(|word| word.text.contains([' ', '(', ';', '|', '!', '&', '\n']));
+        let code = rest.iter().filter(|word| word.text.contains([' ', '(', ';', '|', '!', '&', '\n', ':']));
         return code.flat_map(|word| fragments(&word.text)).collect();
     }
     let Some((_, options)) = PROGRAM_OPTIONS.iter().find(|(name, _)| *name == base) else { return Vec::new() };

@@ -39,16 +39,16 @@ pub(super) fn footprint(name: &str, args: &[Word]) -> Option<Footprint> {
     })
 }
 
-/// Flags after which the last operand is not where the files go, or links are followed on the way.
+/// Flags after which the last operand is not where the files go, links are followed on the way, or backups are made.
 fn turns_aside(name: &str, flag: &Word) -> bool {
     let text = flag.text.as_str();
     let Some(long) = text.strip_prefix("--") else {
-        return matches!(name, "cp" | "mv") && is_flag(flag) && text.contains(['t', 'L', 'H']);
+        return matches!(name, "cp" | "mv") && is_flag(flag) && text.contains(['t', 'L', 'H', 'b', 'S']);
     };
     let long = long.split('=').next().unwrap_or(long);
     matches!(name, "cp" | "mv")
         && !long.is_empty()
-        && ["target-directory", "dereference"].iter().any(|known| known.starts_with(long))
+        && ["target-directory", "dereference", "backup", "suffix"].iter().any(|known| known.starts_with(long))
 }
 
 fn copies_trees(flag: &Word) -> bool {

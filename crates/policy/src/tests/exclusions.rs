@@ -16,8 +16,6 @@ fn every_part_must_be_excluded() {
         "docker ps | podman load",
         "timeout 5 docker ps",
         "docker ps > /dev/null 2>&1",
-        "docker run --rm \"$IMAGE\"",
-        "(docker ps; podman ps)",
     ] {
         assert!(covers(&["docker", "podman *"], command), "{command}");
     }
@@ -43,6 +41,10 @@ fn every_part_must_be_excluded() {
         "docker 'unclosed",
         "alias docker=make; docker ps",
         "make # docker",
+        // Outside the small grammar: what leaves the sandbox must be sure.
+        "docker run --rm \"$IMAGE\"",
+        "(docker ps; podman ps)",
+        "cat <<E\n$(#)\nmake)\nE",
         "",
     ] {
         assert!(!covers(&["docker", "podman *"], command), "{command}");

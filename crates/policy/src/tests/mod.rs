@@ -12,6 +12,7 @@ use crate::{
 };
 
 mod exclusions;
+mod judged;
 mod properties;
 mod read_only;
 mod rules;

@@ -113,8 +113,6 @@ fn mentioning_a_denied_program_is_not_running_it() {
         "git commit -m 'curl x; rm -rf y'",
         "git log --grep='curl x'",
         "git log -S 'rm -rf'",
-        "git push origin \"$branch\"",
-        "git checkout $branch",
         "git -C src status",
         "git -c user.name=a commit -m x",
         "git rebase main",
@@ -123,7 +121,6 @@ fn mentioning_a_denied_program_is_not_running_it() {
         "rg 'rm -rf'",
         "find . -name 'curl*'",
         "ls # curl x",
-        "cat <<'EOF'\n$(curl x); rm -rf y\nEOF",
     ];
     check(Allow, &commands, &world(Default, &RULES));
 }
@@ -161,15 +158,26 @@ fn variables_that_programs_obey_are_not_given_along() {
         "SHELL=x make",
         "BASH_ENV=x make",
         "NODE_OPTIONS=x npm run a",
+        "name=x npm run a",
+        "CI=$(id) npm run a",
+        "LANG=/x npm run a",
     ];
     check(Ask, &no, &world(Default, &rules));
-    check(Allow, &["name=x npm run a", "TZ=UTC npm run a", "my_name=x; echo $my_name"], &world(Default, &rules));
+    check(Allow, &["CI=1 npm run a", "TZ=UTC npm run a", "LC_ALL=C ls"], &world(Default, &rules));
 }
 
 #[test]
 fn a_target_that_is_given_as_a_flag_is_not_overlooked() {
     let world = world(AcceptEdits, &[]);
-    let no = ["cp -t.git config", "cp -rt.git a", "mv -t .vscode a", "cp --target=.git a", "cp -rL a b", "cp -Hr a b"];
+    let no = [
+        "cp -t.git config",
+        "cp -rt.git a",
+        "mv -t .vscode a",
+        "cp --target=.git a",
+        "cp -rL a b",
+        "cp -Hr a b",
+        "mv -T a b",
+    ];
     check(Ask, &no, &world);
-    check(Allow, &["cp -r a b", "cp -a a b", "cp -p a b", "mv -f a b", "mv -T a b"], &world);
+    check(Allow, &["cp -r a b", "cp -a a b", "cp -p a b", "mv -f a b"], &world);
 }

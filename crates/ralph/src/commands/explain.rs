@@ -68,6 +68,9 @@ fn lines(judging: &Judging, written: &str, decision: &Decision) -> Vec<String> {
         Verdict::Deny => "deny",
     };
     let mut lines = vec![format!("{verdict}: {}", decision.reason)];
+    if let Some(text) = &decision.run {
+        lines.push(format!("The shell is given: {}", text.replace('\n', "\n    ")));
+    }
     if decision.verdict == Verdict::Ask {
         lines.push("Where nobody can be asked, that means no.".to_owned());
     }

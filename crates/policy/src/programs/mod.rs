@@ -1,0 +1,113 @@
+//! What a program does to files, from its arguments alone, for the programs that are known here.
+//!
+//! Every program has a table of the options that it may be given, each with its arity and its meaning. An option
+//! that is not in the table, an abbreviation of one, a program that is not listed: [`effects`] answers `None`, and
+//! the command asks. The tables follow the manuals of GNU coreutils, grep, findutils, diffutils, sed, util-linux,
+//! ripgrep, jq and git; `tests/programs.rs` runs every listed form under `strace`.
+//!
+//! Deliberately absent: programs that run others (`awk`, `xargs`, pagers, interpreters), the wrappers around a
+//! command, `cd`, and any look at the disk. The caller resolves the paths and judges them.
+//!
+//! What the caller must see to:
+//! - The program's name is the one that the shell looks up in `PATH`: not quoted, no alias, no function, and no
+//!   variable that the program obeys was changed by the same command.
+//! - A path in `reads` or `writes` may be a link, or a pattern that stands for links: what counts is where it leads.
+//! - `tree` holds for every path in `reads` and `writes`: a folder there stands for all that is below it, also for
+//!   what will be below it (`mv made .claude`). With `follows`, links below it are opened too.
+//! - `git`: the configuration of the repository names programs that git runs by itself. The caller makes sure that
+//!   the repository is the project's own and that none of these is obeyed: `core.fsmonitor`, `diff.external`,
+//!   `diff.*.command`, `diff.*.textconv`, `filter.*.clean` and `.process`, `gpg.program` (by `log.showSignature`,
+//!   `format.pretty` or `pretty.*`), `core.pager` (only on a terminal), the hook `post-index-change` (an index
+//!   refresh by `status`, `diff` or `describe --dirty`), lazy fetches of a partial clone
+//!   (`extensions.partialClone`, `remote.*.uploadpack`), and the same in submodules, which `status` and `diff`
+//!   enter. `core.worktree`, `include.path` and alternates lead to files outside.
+
+mod find;
+mod forms;
+mod git;
+mod options;
+mod sed;
+mod special;
+mod tables;
+mod text_tables;
+mod writers;
+
+pub use forms::{Form, forms};
+
+/// One argument of a command, as the program gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arg {
+    pub text: String,
+    /// Contains an unquoted pattern that the shell expands.
+    pub glob: bool,
+}
+
+/// The files that a command touches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// Files and folders that are read.
+    pub reads: Vec<Arg>,
+    /// Files and folders that are created, changed or removed.
+    pub writes: Vec<Arg>,
+    /// Everything below the named folders is touched too.
+    pub tree: bool,
+    /// Links below the named folders are followed.
+    pub follows: bool,
+    /// Reads the working folder without naming it.
+    pub cwd: bool,
+    /// Opens the git repository of the working folder.
+    pub git: bool,
+}
+
+/// `None`: not provably harmless, so it asks.
+pub fn effects(program: &str, args: &[Arg]) -> Option<Effects> {
+    if args.iter().any(|arg| arg.text.contains('\0')) {
+        return None;
+    }
+    match program {
+        "find" => find::effects(args),
+        "sed" => sed::effects(args),
+        "git" => git::effects(args),
+        "cp" | "mv" => writers::effects(program, args),
+        "echo" | "printf" | "test" | "[" | "command" => special::effects(program, args),
+        _ => tables::find(program)?.effects(args),
+    }
+}
+
+/// The same arguments with `./` before every pattern that stands for files and may expand to something that starts
+/// with `-`. The caller judges and runs these, since [`effects`] refuses such a pattern.
+pub fn anchored(program: &str, args: &[Arg]) -> Vec<Arg> {
+    let unanchored = |arg: &Arg| arg.glob && arg.text.starts_with(['*', '?', '[']);
+    let candidate: Vec<Arg> = args
+        .iter()
+        .map(|arg| if unanchored(arg) { Arg { text: format!("./{}", arg.text), glob: true } } else { arg.clone() })
+        .collect();
+    // An option of `sort` names a file to write; a pattern among its operands stays a question.
+    if program == "sort" || !args.iter().any(unanchored) {
+        return args.to_vec();
+    }
+    let names_files = |effects: &Effects| {
+        let named = |arg: &Arg| effects.reads.contains(arg) || effects.writes.contains(arg);
+        candidate.iter().zip(args).all(|(new, old)| new == old || named(new))
+    };
+    if effects(program, &candidate).as_ref().is_some_and(names_files) { candidate } else { args.to_vec() }
+}
+
+impl Arg {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), glob: false }
+    }
+
+    /// Whether the shell may make an option of it. The text before the first sign of a pattern is literal.
+    fn may_become_option(&self) -> bool {
+        self.glob && (self.literal_start().is_empty() || self.text.starts_with('-'))
+    }
+
+    fn literal_start(&self) -> &str {
+        let end = if self.glob { self.text.find(['*', '?', '[']).unwrap_or(0) } else { self.text.len() };
+        &self.text[..end]
+    }
+}
+
+#[cfg(test)]
+mod programs_tests;
