@@ -7,7 +7,7 @@ use crate::turn::{Turn, whisper};
 use crate::{access, own};
 use model::{CachePolicy, Failure, FailureKind, Reply, Request};
 use serde_json::{Value, json};
-use wire::{Assistant, Event, System};
+use wire::{Assistant, Event, Status, System};
 
 /// Why there is no answer.
 pub enum NoReply {
@@ -63,7 +63,7 @@ pub async fn ask(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Result<An
         turn.fallen_back = at;
         let (from, to) = (&models[at - 1], &models[at]);
         let content = format!("{from} is not available; going on with {to}.");
-        shared.emitter.send(Event::System(System::Informational { content, level: "warning" })).await;
+        shared.emitter.send(Event::System(System::informational(content, "warning"))).await;
         let switch = Switch { from: from.clone(), to: to.clone(), requested: Some(to.clone()), source: "auto" };
         moments::switched(shared, &switch).await;
         for text in shared.live.ear.late.take() {
@@ -88,8 +88,8 @@ async fn ask_model(
     let client = access::client(shared).await.map_err(NoReply::Failed)?;
     let request = request(shared, lane, model, has_fallback);
     if shared.options.partial && lane.role.is_main() {
-        let status = System::Status { status: Some("requesting"), permission_mode: None, compact_result: None };
-        shared.emitter.send(Event::System(status)).await;
+        let status = Status { status: Some("requesting".into()), ..Status::default() };
+        shared.emitter.send(Event::System(System::Status(status))).await;
     }
     turn.asking();
     let wants_partials = shared.options.partial && lane.role.is_main();
@@ -158,11 +158,11 @@ impl Gathered {
         Shared::report_transcript(lane);
         if visible {
             let event = Assistant {
-                message,
+                message: message.into(),
                 parent_tool_use_id: lane.role.parent_tool_use_id(),
-                error: None,
                 request_id: self.request_id.clone(),
                 tool_use_meta,
+                ..Assistant::default()
             };
             shared.emitter.send_as(Event::Assistant(Box::new(event)), &entry).await;
         }

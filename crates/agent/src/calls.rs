@@ -17,7 +17,7 @@ use session::UserExtra;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tools::{Content, ErrorFlag, Invocation, Outcome, Target, TaskInfo};
-use wire::{Event, System, TaskStarted, User};
+use wire::{Event, System, TaskStarted, ToolProgress, User};
 
 /// A running tool shows signs of life this often.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -176,10 +176,9 @@ pub async fn announce(shared: &Shared, task: TaskInfo) {
         task_id: task.id,
         tool_use_id: task.tool_use_id,
         description: task.description,
-        task_type: task.kind,
-        subagent_type: None,
-        prompt: None,
+        task_type: task.kind.into(),
         is_backgrounded: Some(true),
+        ..TaskStarted::default()
     };
     shared.emitter.send(Event::System(System::TaskStarted(Box::new(started)))).await;
 }
@@ -302,13 +301,15 @@ async fn alive(shared: &Shared, lane: &Lane, call: &ToolCall, work: impl Future<
         tokio::select! {
             done = &mut work => return done,
             () = tokio::time::sleep(HEARTBEAT) => {
-                shared.emitter.send(Event::ToolProgress {
+                let progress = ToolProgress {
                     tool_use_id: call.id.clone(),
                     tool_name: call.name.clone(),
                     parent_tool_use_id: lane.role.parent_tool_use_id(),
                     elapsed_time_seconds: started.elapsed().as_secs(),
                     heartbeat: true,
-                }).await;
+                    ..ToolProgress::default()
+                };
+                shared.emitter.send(Event::ToolProgress(progress)).await;
             }
         }
     }
@@ -328,7 +329,7 @@ async fn report(shared: &Shared, lane: &mut Lane, turn: &mut Turn, call: &ToolCa
     lane.transcript.user(&entry, &message, extra);
     Shared::report_transcript(lane);
     let event = User {
-        message,
+        message: message.into(),
         parent_tool_use_id: lane.role.parent_tool_use_id(),
         timestamp: crate::clock::now_iso(),
         tool_use_result: Some(outcome.structured.clone()),

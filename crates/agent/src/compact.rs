@@ -11,7 +11,7 @@ use crate::{AutoCompact, words};
 use serde_json::{Value, json};
 use session::UserExtra;
 use std::time::Instant;
-use wire::{CompactBoundary, CompactMetadata, Event, System};
+use wire::{CompactBoundary, CompactMetadata, Event, Status, System};
 
 /// Room kept free for the next answer and its tool results.
 const HEADROOM_TOKENS: u64 = 33_000;
@@ -62,10 +62,11 @@ pub async fn compact(shared: &Shared, lane: &mut Lane, trigger: &'static str, wi
         shared.live.plan_told.set(false);
     }
     let metadata = CompactMetadata {
-        trigger,
+        trigger: trigger.into(),
         pre_tokens: before,
         post_tokens: Some(after),
         duration_ms: Some(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)),
+        ..CompactMetadata::default()
     };
     write(shared, lane, &text, &metadata).await;
     if let Some(prompt) = prompt {
@@ -158,7 +159,7 @@ async fn write(shared: &Shared, lane: &mut Lane, text: &str, metadata: &CompactM
     let extra = UserExtra { is_compact_summary: true, ..UserExtra::default() };
     lane.transcript.user(&shared.emitter.ids().next(), &json!({"role": "user", "content": text}), extra);
     if lane.role.is_main() {
-        let boundary = CompactBoundary { compact_metadata: metadata.clone() };
+        let boundary = CompactBoundary { compact_metadata: metadata.clone(), ..CompactBoundary::default() };
         shared.emitter.send(Event::System(System::CompactBoundary(boundary))).await;
     }
 }
@@ -173,8 +174,12 @@ async fn done(shared: &Shared, lane: &Lane, result: &'static str) {
 
 async fn tell_status(shared: &Shared, lane: &Lane, status: Option<&'static str>, compact_result: Option<&'static str>) {
     if lane.role.is_main() {
-        let status = System::Status { status, permission_mode: None, compact_result };
-        shared.emitter.send(Event::System(status)).await;
+        let status = Status {
+            status: status.map(Into::into),
+            compact_result: compact_result.map(Into::into),
+            ..Status::default()
+        };
+        shared.emitter.send(Event::System(System::Status(status))).await;
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use tokio::sync::Notify;
-use wire::{Event, HookResponse, System};
+use wire::{Event, HookResponse, HookStarted, System};
 
 /// What hooks of a running session share.
 #[derive(Default)]
@@ -169,11 +169,11 @@ async fn heard(shared: &Shared, lane: Option<&Lane>, hooks: &hooks::Hooks, momen
 /// What is for the people who watch.
 async fn say(shared: &Shared, verdict: &mut Verdict) {
     for error in verdict.errors.drain(..) {
-        let notice = System::Informational { content: error, level: "warning" };
+        let notice = System::informational(error, "warning");
         shared.emitter.send(Event::System(notice)).await;
     }
     for message in &verdict.messages {
-        let notice = System::Informational { content: message.clone(), level: "info" };
+        let notice = System::informational(message.clone(), "info");
         shared.emitter.send(Event::System(notice)).await;
     }
 }
@@ -205,19 +205,23 @@ fn tell(shared: &Shared, news: HookNews) {
         return;
     }
     let system = match news {
-        HookNews::Started { hook_id, name, event } => {
-            System::HookStarted { hook_id, hook_name: name, hook_event: event.as_str() }
-        }
+        HookNews::Started { hook_id, name, event } => System::HookStarted(HookStarted {
+            hook_id,
+            hook_name: name,
+            hook_event: event.as_str().into(),
+            ..HookStarted::default()
+        }),
         HookNews::Response { hook_id, name, event, stdout, stderr, output, exit_code, outcome } => {
             System::HookResponse(Box::new(HookResponse {
                 hook_id,
                 hook_name: name,
-                hook_event: event.as_str(),
+                hook_event: event.as_str().into(),
                 output,
                 stdout,
                 stderr,
                 exit_code,
-                outcome,
+                outcome: outcome.into(),
+                ..HookResponse::default()
             }))
         }
     };

@@ -10,6 +10,7 @@ use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use std::time::Duration;
+use wire::{AgentRequest, HookCallback};
 
 /// Agents that answer for a hook go by this name. Hooks that ask a model are not asked about them: one could
 /// ask for ever.
@@ -110,10 +111,12 @@ impl hooks::Callbacks for Help<'_> {
         tool_use_id: Option<&str>,
         timeout: Duration,
     ) -> LocalBoxFuture<'_, Result<Value, String>> {
-        let mut request = json!({"subtype": "hook_callback", "callback_id": callback_id, "input": input});
-        if let Some(id) = tool_use_id {
-            request["tool_use_id"] = json!(id);
-        }
+        let request = AgentRequest::HookCallback(HookCallback {
+            callback_id: callback_id.to_owned(),
+            input,
+            tool_use_id: tool_use_id.map(str::to_owned),
+            ..HookCallback::default()
+        });
         async move {
             match tokio::time::timeout(timeout, self.shared.link.ask(&self.shared.emitter, request)).await {
                 Ok(answer) => answer.map_err(|error| error.to_string()),

@@ -12,15 +12,15 @@ use wire::Outcome;
 pub fn outcome(shared: &Shared, turn: &Turn, end: &End, origin: Option<Value>) -> Outcome {
     let shape = Shape::of(turn, end, shared.cancel.is_error());
     Outcome {
-        subtype: shape.subtype,
-        is_error: shape.is_error,
+        subtype: shape.subtype.into(),
+        is_error: Some(shape.is_error),
         duration_ms: turn.elapsed_ms(),
         duration_api_ms: turn.api_ms,
         num_turns: turn.num_turns(),
         result: shape.result,
         errors: shape.errors,
         stop_reason: turn.stop_reason.clone(),
-        total_cost_usd: shared.ledger.total_usd(),
+        total_cost_usd: Some(shared.ledger.total_usd()),
         usage: turn.usage.clone().into(),
         model_usage: shared.ledger.by_model(),
         permission_denials: shared.live.denials.borrow().clone(),
@@ -30,12 +30,13 @@ pub fn outcome(shared: &Shared, turn: &Turn, end: &End, origin: Option<Value>) -
         },
         structured_output: turn.structured.clone().filter(|_| shape.subtype == SUCCESS),
         api_error_status: shape.api_error_status,
-        terminal_reason: shape.terminal_reason,
-        fast_mode_state: "off",
+        terminal_reason: shape.terminal_reason.into(),
+        fast_mode_state: "off".into(),
         origin,
         ttft_ms: turn.ttft_ms,
         ttft_stream_ms: turn.ttft_stream_ms,
         time_to_request_ms: turn.time_to_request_ms,
+        extra: wire::Extra::new(),
     }
 }
 
@@ -46,8 +47,7 @@ struct Shape {
     is_error: bool,
     result: Option<String>,
     errors: Option<Vec<String>>,
-    #[expect(clippy::option_option, reason = "null and absent are different on the wire")]
-    api_error_status: Option<Option<u16>>,
+    api_error_status: wire::NullableStatus,
     terminal_reason: &'static str,
 }
 

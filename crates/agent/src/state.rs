@@ -4,7 +4,7 @@
 use crate::StateEvents;
 use crate::shared::Shared;
 use std::cell::Cell;
-use wire::{Event, System};
+use wire::{Event, SessionStateChanged, System};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
@@ -28,7 +28,8 @@ pub async fn tell(shared: &Shared, state: State) {
         State::RequiresAction => "requires_action",
     };
     let sdk_host_only = (shared.options.state_events == StateEvents::HostOnly).then_some(true);
-    shared.emitter.send(Event::System(System::SessionStateChanged { state: name, sdk_host_only })).await;
+    let changed = SessionStateChanged { state: name.into(), sdk_host_only, ..SessionStateChanged::default() };
+    shared.emitter.send(Event::System(System::SessionStateChanged(changed))).await;
 }
 
 /// A person is being asked something.

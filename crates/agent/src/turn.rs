@@ -248,7 +248,7 @@ pub async fn synthetic(shared: &Shared, lane: &mut Lane, turn: &mut Turn, words:
         return;
     }
     let event = User {
-        message,
+        message: message.into(),
         parent_tool_use_id: lane.role.parent_tool_use_id(),
         timestamp: crate::clock::now_iso(),
         is_synthetic: Some(true),

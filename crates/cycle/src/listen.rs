@@ -9,6 +9,11 @@ use crate::reset::{LimitHit, Reset, limit_in, moment};
 use crate::text::bounded;
 use crate::{EventKind, Tokens, UsageSoFar, questions, speak};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use wire::{
+    Assistant, Block, Event, FromMap as _, Line, LineError, Message, ModelUsage, Outcome, PartialLine, Piece,
+    RateLimitInfo, System, ToolResult, ToolUse, Usage, User,
+};
 
 /// What is kept of an answer that is no stream. Longer ones are cut; their end is what counts.
 const PLAIN_MAX: usize = 1024 * 1024;
@@ -70,24 +75,29 @@ impl Listener {
     /// One line without its newline.
     pub fn hear(&mut self, line: &str) -> Vec<EventKind> {
         let line = line.trim().trim_start_matches('\u{feff}');
-        if line.is_empty() {
-            return Vec::new();
+        // Pieces of a message are most of the lines, and are read without building anything.
+        if let Some(partial) = PartialLine::parse(line) {
+            let mut events = self.start_streaming();
+            self.session(partial.session_id.as_deref());
+            self.piece(partial.piece(), partial.parent_tool_use_id.as_deref(), &mut events);
+            return events;
         }
-        match serde_json::from_str::<Value>(line) {
-            Ok(event) if event["type"].is_string() => {
+        match Line::parse(line) {
+            Ok(None) => Vec::new(),
+            Ok(Some(event)) => {
                 let mut events = self.start_streaming();
-                self.event(&event, &mut events);
+                self.event(event, &mut events);
                 events
             }
-            Ok(Value::Array(list)) if list.iter().any(|event| event["type"].is_string()) => {
+            Err(LineError::NoType(Value::Array(list))) if list.iter().any(|event| event["type"].is_string()) => {
                 let mut events = self.start_streaming();
-                for event in &list {
+                for event in list.into_iter().filter_map(|event| Line::from_value(event).ok()) {
                     self.event(event, &mut events);
                 }
                 events
             }
-            _ if self.streaming => vec![self.broken(line)],
-            _ => {
+            Err(_) if self.streaming => vec![self.broken(line)],
+            Err(_) => {
                 if self.plain.len() + line.len() < PLAIN_MAX {
                     self.plain.push_str(line);
                     self.plain.push('\n');
@@ -106,7 +116,10 @@ impl Listener {
         }
         let mut events = Vec::new();
         match serde_json::from_str::<Value>(plain) {
-            Ok(Value::Object(object)) => self.result(&Value::Object(object), &mut events),
+            Ok(Value::Object(object)) => {
+                self.session(object.get("session_id").and_then(Value::as_str));
+                self.result(Outcome::from_map(object), &mut events);
+            }
             Ok(Value::String(text)) => self.plain_answer(&text, &mut events),
             _ => self.plain_answer(plain, &mut events),
         }
@@ -134,92 +147,108 @@ impl Listener {
         events.push(speak::text(self.iteration, text, None));
     }
 
-    fn event(&mut self, event: &Value, events: &mut Vec<EventKind>) {
-        if let Some(session) = event["session_id"].as_str().filter(|id| !id.is_empty()) {
-            self.heard.session = Some(session.to_owned());
+    fn session(&mut self, id: Option<&str>) {
+        if let Some(id) = id.filter(|id| !id.is_empty()) {
+            self.heard.session = Some(id.to_owned());
         }
-        let parent = event["parent_tool_use_id"].as_str();
-        match event["type"].as_str().unwrap_or_default() {
-            "system" => self.system(event, events),
-            "assistant" => self.assistant(event, parent, events),
-            "user" => self.user(event, parent, events),
-            "stream_event" => self.piece(&event["event"], parent, events),
-            "result" => self.result(event, events),
-            "rate_limit_event" => self.rate_limit(&event["rate_limit_info"]),
-            "control_request" => events.extend(questions::permission(self.iteration, event)),
-            // The shape of older agents: calls and results as events of their own.
-            "tool_use" => self.tool_call(&event["tool_use"], parent, events),
-            "tool_result" => self.tool_result(event, parent, events),
+    }
+
+    fn event(&mut self, line: Line, events: &mut Vec<EventKind>) {
+        self.session(line.session_id.as_deref());
+        match line.event {
+            Event::System(system) => self.system(system, events),
+            Event::Assistant(assistant) => self.assistant(&assistant, events),
+            Event::User(user) => self.user(&user, events),
+            Event::StreamEvent(partial) => {
+                self.piece(partial.piece(), partial.parent_tool_use_id.as_deref(), events);
+            }
+            Event::Result(outcome) => self.result(*outcome, events),
+            Event::RateLimitEvent(event) => self.rate_limit(&event.rate_limit_info),
+            Event::ControlRequest(asked) => events.extend(questions::permission(self.iteration, &asked)),
+            Event::Unknown(event) => self.older(&event, events),
             _ => {}
         }
     }
 
-    fn system(&mut self, event: &Value, events: &mut Vec<EventKind>) {
-        match event["subtype"].as_str() {
-            Some("init") => {
-                self.heard.model = event["model"].as_str().map(str::to_owned);
+    /// The shape of older agents: calls and results as events of their own.
+    fn older(&mut self, event: &Value, events: &mut Vec<EventKind>) {
+        let parent = event["parent_tool_use_id"].as_str();
+        match event["type"].as_str() {
+            Some("tool_use") => self.tool_call(&ToolUse::of(&event["tool_use"]), parent, events),
+            Some("tool_result") => self.tool_result(&ToolResult::of(event), parent, events),
+            _ => {}
+        }
+    }
+
+    fn system(&mut self, event: System, events: &mut Vec<EventKind>) {
+        match event {
+            System::Init(init) => {
+                self.heard.model = init.model;
                 if self.heard.model.as_ref().is_some_and(|model| model.contains("[1m]")) {
                     self.heard.context_window = 1_000_000;
                 }
             }
-            Some("permission_denied") => events.push(EventKind::PermissionDenied {
+            System::PermissionDenied(denied) => events.push(EventKind::PermissionDenied {
                 iteration: self.iteration,
-                tool: text_of(&event["tool_name"]),
-                id: text_of(&event["tool_use_id"]),
-                message: text_of(&event["message"]),
+                tool: denied.tool_name,
+                id: denied.tool_use_id,
+                message: denied.message,
             }),
             _ => {}
         }
     }
 
-    fn assistant(&mut self, event: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
-        let message = &event["message"];
-        for block in speak::blocks(&message["content"]) {
-            match block["type"].as_str() {
-                Some("text") => {
-                    let text = block["text"].as_str().unwrap_or_default();
+    fn assistant(&mut self, event: &Assistant, events: &mut Vec<EventKind>) {
+        let parent = event.parent_tool_use_id.as_deref();
+        for block in event.message.blocks() {
+            match block {
+                Block::Text(text) => {
                     if parent.is_none() {
                         self.heard.last_text = crate::text::ending(text, WORDS_MAX);
                     }
                     events.push(speak::text(self.iteration, text, parent));
                 }
-                Some("thinking") => events.extend(speak::thinking(self.iteration, &block, parent)),
-                Some("tool_use") => self.tool_call(&block, parent, events),
-                _ => {}
+                Block::Thinking(text) => events.extend(speak::thinking(self.iteration, text, parent)),
+                Block::ToolUse(call) => self.tool_call(&call, parent, events),
+                Block::ToolResult(_) | Block::Other(_) => {}
             }
         }
-        if event["error"].as_str().is_some_and(|error| error.contains("rate_limit") || error.contains("overloaded")) {
+        if event.error.as_ref().is_some_and(|error| error.contains("rate_limit") || error.contains("overloaded")) {
             self.limited(limit_in(&self.heard.last_text), &self.heard.last_text.clone());
         }
-        self.usage(message, parent, events);
+        self.usage(&event.message, parent, events);
     }
 
-    fn piece(&mut self, event: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
-        events.extend(speak::partial(self.iteration, event, parent));
-        match event["type"].as_str() {
-            Some("message_start") => {
-                let message = &event["message"];
-                self.begun = Some((parent.map(str::to_owned), text_of(&message["id"]), text_of(&message["model"])));
+    fn piece(&mut self, piece: Piece<'_>, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        match piece {
+            Piece::Text(text) => {
+                events.push(EventKind::AgentText(speak::partial(self.iteration, text.into_owned(), parent)));
+            }
+            Piece::Thinking(text) => {
+                events.push(EventKind::AgentThinking(speak::partial(self.iteration, text.into_owned(), parent)));
+            }
+            Piece::MessageStart { id, model } => {
+                self.begun = Some((parent.map(str::to_owned), id.into_owned(), model.into_owned()));
             }
             // Blocks are told before all words of their message are counted; this is the whole count.
-            Some("message_delta") => self.whole_count(&event["usage"], parent, events),
-            _ => {}
+            Piece::MessageDelta { usage } => self.whole_count(usage.as_ref(), parent, events),
+            Piece::Other => {}
         }
     }
 
-    fn whole_count(&mut self, usage: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+    fn whole_count(&mut self, usage: Option<&Usage>, parent: Option<&str>, events: &mut Vec<EventKind>) {
         let begun = self.begun.clone().filter(|(of, ..)| of.as_deref() == parent);
-        if let (Some((_, id, model)), Some(usage)) = (begun, read_usage(usage)) {
+        if let (Some((_, id, model)), Some(usage)) = (begun, usage.map(Tokens::from)) {
             let new = self.heard.count_message(Some(&id), usage);
             self.estimate(Some(&model), new);
             events.push(self.usage_so_far());
         }
     }
 
-    fn usage(&mut self, message: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
-        let Some(usage) = read_usage(&message["usage"]) else { return };
-        let new = self.heard.count_message(message["id"].as_str(), usage);
-        self.estimate(message["model"].as_str(), new);
+    fn usage(&mut self, message: &Message, parent: Option<&str>, events: &mut Vec<EventKind>) {
+        let Some(usage) = message.usage().as_ref().map(Tokens::from) else { return };
+        let new = self.heard.count_message(message.id(), usage);
+        self.estimate(message.model(), new);
         if parent.is_none() {
             self.heard.context_tokens = Tokens { output: 0, ..usage }.total();
         }
@@ -243,7 +272,7 @@ impl Listener {
         })
     }
 
-    fn tool_call(&mut self, block: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+    fn tool_call(&mut self, block: &ToolUse<'_>, parent: Option<&str>, events: &mut Vec<EventKind>) {
         self.heard.tool_calls += 1;
         let call = speak::tool_call(self.iteration, block, parent);
         if parent.is_none() {
@@ -255,29 +284,29 @@ impl Listener {
         events.push(EventKind::ToolCall(call));
     }
 
-    fn user(&mut self, event: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
-        for block in speak::blocks(&event["message"]["content"]) {
-            if block["type"] == "tool_result" {
-                self.tool_result(&block, parent, events);
+    fn user(&mut self, event: &User, events: &mut Vec<EventKind>) {
+        for block in event.message.blocks() {
+            if let Block::ToolResult(result) = block {
+                self.tool_result(&result, event.parent_tool_use_id.as_deref(), events);
             }
         }
     }
 
-    fn tool_result(&mut self, block: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
+    fn tool_result(&mut self, block: &ToolResult<'_>, parent: Option<&str>, events: &mut Vec<EventKind>) {
         let result = speak::tool_result(self.iteration, block, parent);
         // An error is no answer: nobody was there to be asked.
         self.heard.question.take_if(|asked| asked.id == result.id && !result.is_error);
         events.push(EventKind::ToolResult(result));
     }
 
-    fn result(&mut self, event: &Value, events: &mut Vec<EventKind>) {
-        let text = event["result"].as_str().map_or_else(|| errors(event), str::to_owned);
+    fn result(&mut self, outcome: Outcome, events: &mut Vec<EventKind>) {
+        let (is_error, text) = (outcome.is_error(), crate::text::ending(&outcome.text(), WORDS_MAX));
         let answer = Answer {
-            is_error: event["is_error"].as_bool().unwrap_or(!event["error"].is_null()),
-            subtype: text_of(&event["subtype"]),
-            text: crate::text::ending(&text, WORDS_MAX),
-            structured: event.get("structured_output").filter(|value| !value.is_null()).cloned(),
-            status: event["api_error_status"].as_u64().and_then(|status| status.try_into().ok()),
+            is_error,
+            subtype: outcome.subtype.into_owned(),
+            text,
+            structured: outcome.structured_output,
+            status: outcome.api_error_status.flatten(),
         };
         if answer.is_error && self.heard.limit.is_none() {
             let by_status = matches!(answer.status, Some(429 | 503 | 529));
@@ -293,23 +322,21 @@ impl Listener {
         }
         self.heard.answer = Some(answer);
         self.heard.turns += 1;
-        let known = self.heard.count_cost(event["total_cost_usd"].as_f64());
-        if let Some(usage) = model_usage(&event["modelUsage"]).or_else(|| read_usage(&event["usage"])) {
+        let known = self.heard.count_cost(outcome.total_cost_usd);
+        let reported = || outcome.usage.usage().as_ref().map(Tokens::from);
+        if let Some(usage) = model_usage(&outcome.model_usage).or_else(reported) {
             let new = self.heard.count_reported(usage);
             if !known {
                 self.estimate(None, new);
             }
         }
-        if let Some(session) = event["session_id"].as_str().filter(|id| !id.is_empty()) {
-            self.heard.session = Some(session.to_owned());
-        }
         events.push(self.usage_so_far());
     }
 
-    fn rate_limit(&mut self, info: &Value) {
-        if info["status"] == "rejected" {
-            let reset = info["resetsAt"].as_u64().map(|at| Reset::At(moment(at)));
-            let kind = info["rateLimitType"].as_str().unwrap_or("usage").replace('_', " ");
+    fn rate_limit(&mut self, info: &RateLimitInfo) {
+        if info.status == "rejected" {
+            let reset = info.resets_at.map(|at| Reset::At(moment(at)));
+            let kind = info.rate_limit_type.as_deref().unwrap_or("usage").replace('_', " ");
             self.heard.limit = Some(LimitHit { reset, words: format!("the {kind} limit is reached") });
         }
     }
@@ -321,36 +348,14 @@ impl Listener {
     }
 }
 
-fn text_of(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-fn errors(event: &Value) -> String {
-    let listed = event["errors"].as_array().map(|list| list.iter().filter_map(Value::as_str).collect::<Vec<_>>());
-    match listed {
-        Some(list) => list.join("\n"),
-        None => event["error"].as_str().unwrap_or_default().to_owned(),
-    }
-}
-
-fn read_usage(value: &Value) -> Option<Tokens> {
-    // A list would be read as one, field by field.
-    value.as_object()?;
-    let usage: wire::Usage = serde_json::from_value(value.clone()).ok()?;
-    Some(Tokens::from(&usage))
-}
-
-fn model_usage(value: &Value) -> Option<Tokens> {
-    let models = value.as_object().filter(|models| !models.is_empty())?;
-    let count = |model: &Value, name: &str| model[name].as_u64().unwrap_or(0);
-    Some(models.values().fold(Tokens::default(), |sum, model| {
-        sum.plus(Tokens {
-            input: count(model, "inputTokens"),
-            output: count(model, "outputTokens"),
-            cache_read: count(model, "cacheReadInputTokens"),
-            cache_write: count(model, "cacheCreationInputTokens"),
-        })
-    }))
+fn model_usage(models: &BTreeMap<String, ModelUsage>) -> Option<Tokens> {
+    let tokens = |model: &ModelUsage| Tokens {
+        input: model.input_tokens,
+        output: model.output_tokens,
+        cache_read: model.cache_read_input_tokens,
+        cache_write: model.cache_creation_input_tokens,
+    };
+    models.values().map(tokens).reduce(Tokens::plus)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::{EventKind, Question, QuestionAbout, ToolCall};
 use serde_json::Value;
+use wire::{AgentControlRequest, AgentRequest};
 
 /// A question is to be read and answered by a person.
 const TEXT_MAX: usize = 8 * 1024;
@@ -33,17 +34,14 @@ fn label(option: &Value) -> Option<String> {
 }
 
 /// May this tool run?
-pub(crate) fn permission(iteration: u32, event: &Value) -> Option<EventKind> {
-    let request = &event["request"];
-    if request["subtype"] != "can_use_tool" {
-        return None;
-    }
-    let tool = request["tool_name"].as_str().unwrap_or("a tool");
+pub(crate) fn permission(iteration: u32, asked: &AgentControlRequest) -> Option<EventKind> {
+    let AgentRequest::CanUseTool(request) = &asked.request else { return None };
+    let tool = if request.tool_name.is_empty() { "a tool" } else { &request.tool_name };
     Some(EventKind::Question(Question {
         iteration,
-        id: event["request_id"].as_str().unwrap_or_default().to_owned(),
+        id: asked.request_id.clone(),
         about: QuestionAbout::Permission,
-        text: crate::bounded(&format!("May {tool} run? {}", request["input"]), TEXT_MAX),
+        text: crate::bounded(&format!("May {tool} run? {}", request.input), TEXT_MAX),
         options: vec!["allow".to_owned(), "deny".to_owned()],
     }))
 }

@@ -2,19 +2,10 @@
 
 use crate::text::bounded;
 use crate::{EventKind, Speech, TodoItem, TodoState, ToolCall, ToolResult};
-use serde_json::Value;
+use wire::ToolUse;
 
 /// What an event carries of a tool's result; the whole is in the agent's line.
 const RESULT_MAX: usize = 16 * 1024;
-
-/// A message's content: a list of blocks, or a plain string.
-pub(crate) fn blocks(content: &Value) -> Vec<Value> {
-    match content {
-        Value::Array(blocks) => blocks.clone(),
-        Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],
-        _ => Vec::new(),
-    }
-}
 
 fn speech(iteration: u32, text: &str, parent: Option<&str>) -> Speech {
     Speech { iteration, text: text.to_owned(), partial: false, parent: parent.map(str::to_owned) }
@@ -25,55 +16,32 @@ pub(crate) fn text(iteration: u32, text: &str, parent: Option<&str>) -> EventKin
 }
 
 /// Some models keep their thoughts to themselves and send an empty block.
-pub(crate) fn thinking(iteration: u32, block: &Value, parent: Option<&str>) -> Option<EventKind> {
-    let text = block["thinking"].as_str().filter(|text| !text.is_empty())?;
-    Some(EventKind::AgentThinking(speech(iteration, text, parent)))
+pub(crate) fn thinking(iteration: u32, text: &str, parent: Option<&str>) -> Option<EventKind> {
+    (!text.is_empty()).then(|| EventKind::AgentThinking(speech(iteration, text, parent)))
 }
 
 /// A piece of a streaming message.
-pub(crate) fn partial(iteration: u32, event: &Value, parent: Option<&str>) -> Option<EventKind> {
-    let delta = &event["delta"];
-    let piece = |text: &str| Speech { partial: true, ..speech(iteration, text, parent) };
-    match delta["type"].as_str()? {
-        "text_delta" => Some(EventKind::AgentText(piece(delta["text"].as_str()?))),
-        "thinking_delta" => Some(EventKind::AgentThinking(piece(delta["thinking"].as_str()?))),
-        _ => None,
-    }
+pub(crate) fn partial(iteration: u32, text: String, parent: Option<&str>) -> Speech {
+    Speech { iteration, text, partial: true, parent: parent.map(str::to_owned) }
 }
 
-pub(crate) fn tool_call(iteration: u32, block: &Value, parent: Option<&str>) -> ToolCall {
+pub(crate) fn tool_call(iteration: u32, block: &ToolUse<'_>, parent: Option<&str>) -> ToolCall {
     ToolCall {
         iteration,
-        id: block["id"].as_str().unwrap_or_default().to_owned(),
-        name: block["name"].as_str().unwrap_or("unknown").to_owned(),
-        input: block["input"].clone(),
+        id: block.id.to_owned(),
+        name: block.name.unwrap_or("unknown").to_owned(),
+        input: block.input.clone(),
         parent: parent.map(str::to_owned),
     }
 }
 
-pub(crate) fn tool_result(iteration: u32, block: &Value, parent: Option<&str>) -> ToolResult {
+pub(crate) fn tool_result(iteration: u32, block: &wire::ToolResult<'_>, parent: Option<&str>) -> ToolResult {
     ToolResult {
         iteration,
-        id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
-        is_error: block["is_error"].as_bool().unwrap_or(false),
-        text: bounded(&result_text(&block["content"]), RESULT_MAX),
+        id: block.tool_use_id.to_owned(),
+        is_error: block.is_error,
+        text: bounded(&block.text(), RESULT_MAX),
         parent: parent.map(str::to_owned),
-    }
-}
-
-fn result_text(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts = blocks.iter().map(|block| match block["type"].as_str() {
-                Some("text") => block["text"].as_str().unwrap_or_default().to_owned(),
-                Some(other) => format!("[{other}]"),
-                None => String::new(),
-            });
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        Value::Null => String::new(),
-        other => other.to_string(),
     }
 }
 

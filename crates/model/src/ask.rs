@@ -220,7 +220,8 @@ impl<'a> Ask<'a> {
                     max_retries: self.limits.max_retries,
                     retry_delay_ms: delay.as_millis() as u64,
                     error_status: failure.status,
-                    error: failure.category,
+                    error: failure.category.into(),
+                    ..wire::Retry::default()
                 }));
                 self.state = State::Waiting(Box::pin(sleep(delay)));
                 return;

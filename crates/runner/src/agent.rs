@@ -6,7 +6,6 @@ use crate::transport::Transport;
 use cycle::AgentEnd;
 use proc::sandbox::Sandbox;
 use proc::{Output, Piped, Spec, Stdin, Terminal};
-use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -176,10 +175,9 @@ impl Running {
 
     /// Whether the message is on its way.
     pub(crate) fn say(&mut self, text: &str) -> bool {
-        let content = json!([{"type": "text", "text": text}]);
-        let line = json!({"type": "user", "message": {"role": "user", "content": content}});
+        let line = wire::Input::prompt(text).to_line();
         self.silent_at = Instant::now() + self.bounds.idle;
-        self.messages.as_ref().is_some_and(|sender| sender.try_send(format!("{line}\n").into_bytes()).is_ok())
+        self.messages.as_ref().is_some_and(|sender| sender.try_send(line).is_ok())
     }
 
     /// No more messages; it may work as long as it likes.

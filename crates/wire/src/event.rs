@@ -1,294 +1,249 @@
-//! What leaves on stdout, one event a line. `session_id` and `uuid` are not here: every line has
-//! them, so [`crate::encode`] adds them in one place.
+//! What leaves on stdout, one event a line. `session_id` and `uuid` are not here: nearly every line has them, so
+//! [`crate::encode`] adds them in one place and [`crate::Line`] takes them off.
 
-use crate::{ModelUsage, PermissionMode, Usage};
-use serde::Serialize;
-use serde_json::Value;
+use crate::message::{message, tagged};
+use crate::{
+    AgentRequest, CacheCreation, ControlResponse, Extra, Message, ModelUsage, Partial, ServerToolUse, System, Usage,
+    Word,
+};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-#[derive(Debug, Clone, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Event {
-    System(System),
-    Assistant(Box<Assistant>),
-    User(Box<User>),
-    Result(Box<Outcome>),
-    /// A usage limit, where the turn ended on one. `resetsAt` is in seconds.
-    RateLimitEvent {
-        rate_limit_info: Value,
-    },
-    ToolProgress {
-        tool_use_id: String,
-        tool_name: String,
-        parent_tool_use_id: Option<String>,
-        elapsed_time_seconds: u64,
-        heartbeat: bool,
-    },
-    ControlResponse {
-        response: Value,
-    },
-    ControlRequest {
-        request_id: String,
-        request: Value,
-    },
-    ControlCancelRequest {
-        request_id: String,
-    },
-    /// After `/clear`: later lines carry the new id.
-    /// What the user may want to say next.
-    PromptSuggestion {
-        suggestion: String,
-    },
-    ConversationReset {
-        new_conversation_id: String,
-        trigger: &'static str,
-    },
+tagged! {
+    pub enum Event by "type" {
+        System(System) = "system",
+        Assistant(Box<Assistant>) = "assistant",
+        User(Box<User>) = "user",
+        Result(Box<Outcome>) = "result",
+        /// A piece of a streaming message.
+        StreamEvent(Box<Partial>) = "stream_event",
+        /// A usage limit, where the turn ended on one.
+        RateLimitEvent(RateLimitEvent) = "rate_limit_event",
+        ToolProgress(ToolProgress) = "tool_progress",
+        ControlRequest(Box<AgentControlRequest>) = "control_request",
+        ControlResponse(ControlResponseLine) = "control_response",
+        ControlCancelRequest(ControlCancel) = "control_cancel_request",
+        /// What the user may want to say next.
+        PromptSuggestion(PromptSuggestion) = "prompt_suggestion",
+        /// After `/clear`: later lines carry the new id.
+        ConversationReset(ConversationReset) = "conversation_reset",
+        /// Entries of the transcript, for clients that keep a copy.
+        TranscriptMirror(TranscriptMirror) = "transcript_mirror",
+        KeepAlive(Extra) = "keep_alive",
+    }
 }
 
-#[derive(Debug, Clone, Serialize)]
-#[serde(tag = "subtype", rename_all = "snake_case")]
-pub enum System {
-    Init(Box<Init>),
-    Status {
-        status: Option<&'static str>,
-        #[serde(skip_serializing_if = "Option::is_none", rename = "permissionMode")]
-        permission_mode: Option<PermissionMode>,
-        /// After a compaction: `success` or `failed`.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        compact_result: Option<&'static str>,
-    },
-    ApiRetry(Retry),
-    PermissionDenied(ToolDenied),
-    Informational {
-        content: String,
-        level: &'static str,
-    },
-    CompactBoundary(CompactBoundary),
-    TaskStarted(Box<TaskStarted>),
-    TaskProgress(Box<TaskProgress>),
-    TaskUpdated {
-        task_id: String,
-        patch: Value,
-    },
-    TaskNotification(Box<TaskNotification>),
-    HookStarted {
-        hook_id: String,
-        hook_name: String,
-        hook_event: &'static str,
-    },
-    HookResponse(Box<HookResponse>),
-    Notification {
-        key: &'static str,
-        text: String,
-        priority: &'static str,
-    },
-    SessionStateChanged {
-        state: &'static str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        sdk_host_only: Option<bool>,
-    },
-    LocalCommandOutput {
-        content: String,
-    },
+impl Event {
+    pub fn control_request(request_id: impl Into<String>, request: AgentRequest) -> Self {
+        let line = AgentControlRequest { request_id: request_id.into(), request, ..AgentControlRequest::default() };
+        Self::ControlRequest(Box::new(line))
+    }
+
+    pub fn control_response(response: ControlResponse) -> Self {
+        Self::ControlResponse(ControlResponseLine { response, ..ControlResponseLine::default() })
+    }
+
+    /// Withdraws a request of ours.
+    pub fn control_cancel(request_id: impl Into<String>) -> Self {
+        Self::ControlCancelRequest(ControlCancel { request_id: request_id.into(), ..ControlCancel::default() })
+    }
+
+    /// The tool call whose sub-agent this event is from; `None` is the main agent.
+    pub fn parent_tool_use_id(&self) -> Option<&str> {
+        match self {
+            Self::Assistant(event) => event.parent_tool_use_id.as_deref(),
+            Self::User(event) => event.parent_tool_use_id.as_deref(),
+            Self::StreamEvent(event) => event.parent_tool_use_id.as_deref(),
+            Self::ToolProgress(event) => event.parent_tool_use_id.as_deref(),
+            Self::Unknown(value) => value["parent_tool_use_id"].as_str(),
+            _ => None,
+        }
+    }
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct HookResponse {
-    pub hook_id: String,
-    pub hook_name: String,
-    pub hook_event: &'static str,
-    pub output: String,
-    pub stdout: String,
-    pub stderr: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
-    /// `success`, `error` or `cancelled`.
-    pub outcome: &'static str,
+message! {
+    /// One finished content block of a model's message.
+    pub struct Assistant {
+        /// The API's message with exactly one block in `content`.
+        message: Message = "message",
+        parent_tool_use_id: Option<String> = "parent_tool_use_id",
+        error: Option<Word> = "error" optional,
+        request_id: Option<String> = "request_id",
+        /// How clients show a call of a tool that an MCP server brings.
+        tool_use_meta: Option<Value> = "tool_use_meta" optional,
+    }
 }
 
-/// Starts every turn.
-#[derive(Debug, Clone, Serialize)]
-pub struct Init {
-    pub cwd: String,
-    pub tools: Vec<String>,
-    pub mcp_servers: Vec<Value>,
-    pub model: String,
-    #[serde(rename = "permissionMode")]
-    pub permission_mode: PermissionMode,
-    pub slash_commands: Vec<String>,
-    #[serde(rename = "apiKeySource")]
-    pub api_key_source: String,
-    pub claude_code_version: String,
-    pub output_style: String,
-    pub agents: Vec<String>,
-    pub skills: Vec<String>,
-    pub plugins: Vec<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mcp_server_errors: Vec<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub plugin_errors: Vec<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub betas: Vec<String>,
-    /// We collect neither; clients of the reference expect the fields.
-    pub analytics_disabled: bool,
-    pub product_feedback_disabled: bool,
-    pub memory_paths: BTreeMap<String, String>,
-    pub fast_mode_state: &'static str,
+message! {
+    /// A tool's result, or a message we put into the conversation ourselves.
+    pub struct User {
+        message: Message = "message",
+        parent_tool_use_id: Option<String> = "parent_tool_use_id",
+        timestamp: String = "timestamp",
+        tool_use_result: Option<Value> = "tool_use_result" optional,
+        is_synthetic: Option<bool> = "isSynthetic" optional,
+        is_replay: Option<bool> = "isReplay" optional,
+    }
 }
 
-/// One finished content block of a model's message.
-#[derive(Debug, Clone, Serialize)]
-pub struct Assistant {
-    /// The API's message with exactly one block in `content`.
-    pub message: Value,
-    pub parent_tool_use_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<&'static str>,
-    pub request_id: Option<String>,
-    /// How clients show a call of an outside tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_use_meta: Option<Value>,
+message! {
+    /// Ends every turn. `subtype` is `success` or one of the `error_…` names.
+    pub struct Outcome {
+        subtype: Word = "subtype",
+        /// `None`: an agent of another kind did not say; see [`Outcome::is_error`].
+        is_error: Option<bool> = "is_error" optional,
+        duration_ms: u64 = "duration_ms",
+        duration_api_ms: u64 = "duration_api_ms",
+        num_turns: u64 = "num_turns",
+        result: Option<String> = "result" optional,
+        errors: Option<Vec<String>> = "errors" optional,
+        stop_reason: Option<String> = "stop_reason",
+        total_cost_usd: Option<f64> = "total_cost_usd" optional,
+        usage: ResultUsage = "usage",
+        model_usage: BTreeMap<String, ModelUsage> = "modelUsage",
+        permission_denials: Vec<Value> = "permission_denials",
+        structured_output: Option<Value> = "structured_output" optional,
+        /// The call that a hook put off; the run ended before it.
+        deferred_tool_use: Option<Value> = "deferred_tool_use" optional,
+        /// Present, even as null, on `success`; absent on `error_…`.
+        api_error_status: NullableStatus = "api_error_status" optional,
+        terminal_reason: Word = "terminal_reason",
+        fast_mode_state: Word = "fast_mode_state",
+        origin: Option<Value> = "origin" optional,
+        ttft_ms: Option<u64> = "ttft_ms" optional,
+        ttft_stream_ms: Option<u64> = "ttft_stream_ms" optional,
+        time_to_request_ms: Option<u64> = "time_to_request_ms" optional,
+    }
 }
 
-/// A tool's result, or a message we put into the conversation ourselves.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct User {
-    pub message: Value,
-    pub parent_tool_use_id: Option<String>,
-    pub timestamp: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_use_result: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none", rename = "isSynthetic")]
-    pub is_synthetic: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none", rename = "isReplay")]
-    pub is_replay: Option<bool>,
+/// An HTTP status that may be null and may be absent.
+pub type NullableStatus = Option<Option<u16>>;
+
+impl Outcome {
+    /// Agents that do not say `is_error` may still name an `error`.
+    pub fn is_error(&self) -> bool {
+        self.is_error.unwrap_or_else(|| self.extra.get("error").is_some_and(|error| !error.is_null()))
+    }
+
+    /// The answer, or else the errors that are listed.
+    pub fn text(&self) -> String {
+        let error = || self.extra.get("error").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let listed = || self.errors.as_ref().map_or_else(error, |errors| errors.join("\n"));
+        self.result.clone().unwrap_or_else(listed)
+    }
 }
 
-/// Ends every turn. `subtype` is `success` or one of the `error_…` names.
-#[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
-    pub subtype: &'static str,
-    pub is_error: bool,
-    pub duration_ms: u64,
-    pub duration_api_ms: u64,
-    pub num_turns: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub errors: Option<Vec<String>>,
-    pub stop_reason: Option<String>,
-    pub total_cost_usd: f64,
-    pub usage: ResultUsage,
-    #[serde(rename = "modelUsage")]
-    pub model_usage: BTreeMap<String, ModelUsage>,
-    pub permission_denials: Vec<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub structured_output: Option<Value>,
-    /// The call that a hook put off; the run ended before it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deferred_tool_use: Option<Value>,
-    /// Present, even as null, on `success`; absent on `error_…`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub api_error_status: Option<Option<u16>>,
-    pub terminal_reason: &'static str,
-    pub fast_mode_state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttft_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttft_stream_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_to_request_ms: Option<u64>,
+/// A turn's usage with the fields of the newest API that clients may look for, kept as it came.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct ResultUsage(pub Value);
+
+impl ResultUsage {
+    /// `None` where it cannot be read as token counts.
+    pub fn usage(&self) -> Option<Usage> {
+        crate::content::usage(&self.0)
+    }
+
+    fn new(usage: &Usage, speed: &str) -> Self {
+        let ServerToolUse { web_search_requests, web_fetch_requests } = usage.server_tool_use;
+        let CacheCreation { ephemeral_1h_input_tokens, ephemeral_5m_input_tokens } = usage.cache_creation;
+        Self(json!({
+            "input_tokens": usage.input_tokens,
+            "cache_creation_input_tokens": usage.cache_creation_input_tokens,
+            "cache_read_input_tokens": usage.cache_read_input_tokens,
+            "output_tokens": usage.output_tokens,
+            "server_tool_use": {"web_search_requests": web_search_requests, "web_fetch_requests": web_fetch_requests},
+            "service_tier": usage.service_tier,
+            "cache_creation": {
+                "ephemeral_1h_input_tokens": ephemeral_1h_input_tokens,
+                "ephemeral_5m_input_tokens": ephemeral_5m_input_tokens,
+            },
+            "inference_geo": "",
+            "iterations": [],
+            "speed": speed,
+        }))
+    }
 }
 
-/// A turn's usage with the fields of the newest API that clients may look for.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct ResultUsage {
-    #[serde(flatten)]
-    pub usage: Usage,
-    pub inference_geo: String,
-    pub iterations: Vec<Value>,
-    pub speed: String,
+impl Default for ResultUsage {
+    fn default() -> Self {
+        Self::new(&Usage::default(), "")
+    }
 }
 
 impl From<Usage> for ResultUsage {
     fn from(usage: Usage) -> Self {
-        Self { usage, inference_geo: String::new(), iterations: Vec::new(), speed: "standard".into() }
+        Self::new(&usage, "standard")
     }
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct Retry {
-    pub attempt: u32,
-    pub max_retries: u32,
-    pub retry_delay_ms: u64,
-    pub error_status: Option<u16>,
-    pub error: &'static str,
+impl crate::message::Field for ResultUsage {
+    fn read(value: Value) -> Result<Self, Value> {
+        Ok(Self(value))
+    }
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct ToolDenied {
-    pub tool_name: String,
-    pub tool_use_id: String,
-    pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision_reason_type: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision_reason: Option<String>,
+message! {
+    pub struct RateLimitEvent {
+        rate_limit_info: RateLimitInfo = "rate_limit_info",
+    }
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct CompactBoundary {
-    pub compact_metadata: CompactMetadata,
+message! {
+    pub struct RateLimitInfo {
+        /// `allowed`, `allowed_warning` or `rejected`.
+        status: Word = "status",
+        /// In seconds.
+        resets_at: Option<u64> = "resetsAt" optional,
+        rate_limit_type: Option<Word> = "rateLimitType" optional,
+    }
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct CompactMetadata {
-    pub trigger: &'static str,
-    pub pre_tokens: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub post_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
+message! {
+    pub struct ToolProgress {
+        tool_use_id: String = "tool_use_id",
+        tool_name: String = "tool_name",
+        parent_tool_use_id: Option<String> = "parent_tool_use_id",
+        elapsed_time_seconds: u64 = "elapsed_time_seconds",
+        heartbeat: bool = "heartbeat",
+    }
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct TaskStarted {
-    pub task_id: String,
-    pub tool_use_id: String,
-    pub description: String,
-    pub task_type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subagent_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub is_backgrounded: Option<bool>,
+message! {
+    pub struct AgentControlRequest {
+        request_id: String = "request_id",
+        request: AgentRequest = "request",
+    }
 }
 
-/// How far an agent has come, after each of its steps.
-#[derive(Debug, Clone, Serialize)]
-pub struct TaskProgress {
-    pub task_id: String,
-    pub tool_use_id: String,
-    pub description: String,
-    pub subagent_type: String,
-    pub usage: Value,
-    pub last_tool_name: String,
+message! {
+    pub struct ControlResponseLine {
+        response: ControlResponse = "response",
+    }
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct TaskNotification {
-    pub task_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_use_id: Option<String>,
-    /// `completed`, `failed` or `stopped`.
-    pub status: &'static str,
-    pub output_file: String,
-    pub summary: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Value>,
+message! {
+    pub struct ControlCancel {
+        request_id: String = "request_id",
+    }
+}
+
+message! {
+    pub struct PromptSuggestion {
+        suggestion: String = "suggestion",
+    }
+}
+
+message! {
+    pub struct ConversationReset {
+        new_conversation_id: String = "new_conversation_id",
+        trigger: Word = "trigger",
+    }
+}
+
+message! {
+    pub struct TranscriptMirror {
+        file_path: String = "filePath",
+        entries: Vec<Value> = "entries",
+    }
 }

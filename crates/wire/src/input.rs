@@ -1,46 +1,62 @@
-//! What arrives on stdin in `--input-format stream-json`: one JSON value a line.
+//! What arrives on stdin in `--input-format stream-json`: one JSON value a line. Clients build the same lines here.
 
-use serde::Deserialize;
-use serde_json::Value;
+use crate::message::{Field as _, FromMap, message};
+use crate::{ClientRequest, ControlCancel, ControlResponse, ControlResponseLine, Extra};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// One line from the client. What we do not know is kept, never refused.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type")]
 pub enum Input {
+    #[serde(rename = "user")]
     User(Box<UserInput>),
-    ControlRequest {
-        request_id: String,
-        request: Value,
-    },
-    ControlResponse(Value),
-    ControlCancel {
-        request_id: String,
-    },
+    /// The request is kept as it came: whoever asks can be answered, whatever it says. [`ClientRequest`] reads it.
+    #[serde(rename = "control_request")]
+    ControlRequest { request_id: String, request: Value },
+    #[serde(rename = "control_response")]
+    ControlResponse(ControlResponseLine),
+    #[serde(rename = "control_cancel_request")]
+    ControlCancel(ControlCancel),
+    #[serde(rename = "keep_alive")]
     KeepAlive,
     /// A `type` of another version. Ignored by the agent, kept for whoever logs.
+    #[serde(untagged)]
     Unknown(Value),
 }
 
-/// A prompt. `session_id` of the client is deliberately not read: clients send empty and foreign ones.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct UserInput {
-    pub message: UserMessage,
-    #[serde(default)]
-    pub uuid: Option<String>,
-    #[serde(default)]
-    pub origin: Option<Value>,
-    #[serde(default, rename = "shouldQuery")]
-    pub should_query: Option<bool>,
-    #[serde(default, rename = "isSynthetic")]
-    pub is_synthetic: Option<bool>,
-    /// The client already expanded the text: no `@path`, no slash command.
-    #[serde(default)]
-    pub client_composed: bool,
+message! {
+    /// A prompt. `session_id` of the client deliberately has no field: clients send empty and foreign ones.
+    pub struct UserInput {
+        message: UserMessage = "message",
+        uuid: Option<String> = "uuid" optional,
+        origin: Option<Value> = "origin" optional,
+        should_query: Option<bool> = "shouldQuery" optional,
+        is_synthetic: Option<bool> = "isSynthetic" optional,
+        /// The client already expanded the text: no `@path`, no slash command.
+        client_composed: Option<bool> = "client_composed" optional,
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct UserMessage {
-    /// A string or an array of blocks, kept as it came: the transcript stores the same form.
-    pub content: Value,
+message! {
+    pub struct UserMessage {
+        role: Option<String> = "role" optional,
+        /// A string or an array of blocks, kept as it came: the transcript stores the same form.
+        content: Value = "content",
+    }
+}
+
+impl UserInput {
+    /// A prompt of plain text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Value::String(text.into()))
+    }
+
+    /// `content` is a string or a list of blocks.
+    pub fn new(content: Value) -> Self {
+        let message = UserMessage { role: Some("user".into()), content, extra: Extra::new() };
+        Self { message, ..Self::default() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,15 +83,50 @@ impl Input {
         match kind {
             "user" => user(value).map(Some),
             "control_request" => control_request(value).map(Some),
-            "control_response" => Ok(Some(Self::ControlResponse(value))),
-            "control_cancel_request" => Ok(Some(Self::ControlCancel {
-                request_id: string(&value, "request_id")
-                    .ok_or(InputError::Malformed { kind: "control_cancel_request", why: "no request_id".into() })?,
-            })),
+            "control_response" => Ok(Some(Self::ControlResponse(read(value)))),
+            "control_cancel_request" if string(&value, "request_id").is_none() => {
+                Err(InputError::Malformed { kind: "control_cancel_request", why: "no request_id".into() })
+            }
+            "control_cancel_request" => Ok(Some(Self::ControlCancel(read(value)))),
             "keep_alive" => Ok(Some(Self::KeepAlive)),
             _ => Ok(Some(Self::Unknown(value))),
         }
     }
+
+    /// A prompt as one block of text.
+    pub fn prompt(text: &str) -> Self {
+        Self::User(Box::new(UserInput::new(json!([{"type": "text", "text": text}]))))
+    }
+
+    pub fn request(request_id: impl Into<String>, request: &ClientRequest) -> Self {
+        let request = serde_json::to_value(request).unwrap_or_default();
+        Self::ControlRequest { request_id: request_id.into(), request }
+    }
+
+    /// The answer to a request of the agent's.
+    pub fn response(response: ControlResponse) -> Self {
+        Self::ControlResponse(ControlResponseLine { response, ..ControlResponseLine::default() })
+    }
+
+    /// Withdraws a request of the client's.
+    pub fn cancel(request_id: impl Into<String>) -> Self {
+        Self::ControlCancel(ControlCancel { request_id: request_id.into(), ..ControlCancel::default() })
+    }
+
+    /// One line, newline included.
+    pub fn to_line(&self) -> Vec<u8> {
+        // Only strings, numbers, lists and string-keyed maps, so this cannot fail.
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+}
+
+/// The message without its `type`, which the enum has.
+fn read<T: FromMap>(value: Value) -> T {
+    let mut map = Extra::read(value).unwrap_or_default();
+    map.shift_remove("type");
+    T::from_map(map)
 }
 
 fn string(value: &Value, key: &str) -> Option<String> {
@@ -83,15 +134,22 @@ fn string(value: &Value, key: &str) -> Option<String> {
 }
 
 fn user(value: Value) -> Result<Input, InputError> {
-    let malformed = |why: String| InputError::Malformed { kind: "user", why };
-    let input: UserInput = serde_json::from_value(value).map_err(|error| malformed(error.to_string()))?;
+    let malformed = |why: &str| InputError::Malformed { kind: "user", why: why.into() };
+    let input: UserInput = read(value);
+    // A prompt that says something else than it seems to is refused, not guessed.
+    if let Some(key) = UNAMBIGUOUS.iter().find(|key| input.extra.get(**key).is_some_and(|value| !value.is_null())) {
+        return Err(malformed(&format!("{key} has a value of another type")));
+    }
     match &input.message.content {
         Value::String(_) => {}
         Value::Array(blocks) if blocks.iter().all(Value::is_object) => {}
-        _ => return Err(malformed("message.content must be a string or an array of blocks".into())),
+        _ => return Err(malformed("message.content must be a string or an array of blocks")),
     }
     Ok(Input::User(Box::new(input)))
 }
+
+/// Fields of a prompt that change what is done with it.
+const UNAMBIGUOUS: [&str; 5] = ["message", "uuid", "shouldQuery", "isSynthetic", "client_composed"];
 
 fn control_request(mut value: Value) -> Result<Input, InputError> {
     let malformed = |why: &str| InputError::Malformed { kind: "control_request", why: why.into() };

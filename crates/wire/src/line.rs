@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn info(content: &str) -> Event {
-        Event::System(System::Informational { content: content.into(), level: "info" })
+        Event::System(System::informational(content, "info"))
     }
 
     /// What passes through us has the number it came with, to the last bit.
@@ -207,7 +207,7 @@ mod tests {
     fn no_line_is_over_a_mebibyte() {
         for text in ["x".repeat(5 << 20), "\u{1}".repeat(2 << 20), "é".repeat(3 << 20)] {
             let event = Event::User(Box::new(User {
-                message: json!({"content":[{"content":text}]}),
+                message: json!({"content":[{"content":text}]}).into(),
                 tool_use_result: Some(json!({"stdout":text})),
                 ..User::default()
             }));

@@ -88,22 +88,20 @@ impl Usage {
     }
 }
 
-/// What one model cost so far in this process, sub-agents and compaction included.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelUsage {
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub cache_read_input_tokens: u64,
-    pub cache_creation_input_tokens: u64,
-    pub web_search_requests: u64,
-    #[serde(rename = "costUSD")]
-    pub cost_usd: f64,
-    pub context_window: u64,
-    pub max_output_tokens: u64,
-    /// Said only where the price is not the model's own but its nearest relative's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost_basis: Option<String>,
+crate::message::message! {
+    /// What one model cost so far in this process, sub-agents and compaction included.
+    pub struct ModelUsage {
+        input_tokens: u64 = "inputTokens",
+        output_tokens: u64 = "outputTokens",
+        cache_read_input_tokens: u64 = "cacheReadInputTokens",
+        cache_creation_input_tokens: u64 = "cacheCreationInputTokens",
+        web_search_requests: u64 = "webSearchRequests",
+        cost_usd: f64 = "costUSD",
+        context_window: u64 = "contextWindow",
+        max_output_tokens: u64 = "maxOutputTokens",
+        /// Said only where the price is not the model's own but its nearest relative's.
+        cost_basis: Option<String> = "costBasis" optional,
+    }
 }
 
 #[cfg(test)]

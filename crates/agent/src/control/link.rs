@@ -1,11 +1,11 @@
 //! Our questions to the client, and its answers.
 
 use crate::emit::Emitter;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use tokio::sync::oneshot;
-use wire::Event;
+use wire::{AgentRequest, ControlResponse, Event};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
@@ -31,7 +31,7 @@ impl Link {
 
     /// Asks and waits as long as it takes. Dropped before the answer, the request is withdrawn and a
     /// late answer ignored.
-    pub async fn ask(&self, emitter: &Emitter, request: Value) -> Answer {
+    pub async fn ask(&self, emitter: &Emitter, request: impl Into<AgentRequest>) -> Answer {
         if !self.open.get() {
             return Err(LinkError::Closed);
         }
@@ -41,23 +41,18 @@ impl Link {
         let (sender, answer) = oneshot::channel();
         self.pending.borrow_mut().insert(request_id.clone(), sender);
         let withdrawal = Withdrawal { link: self, emitter, request_id: &request_id };
-        emitter.send(Event::ControlRequest { request_id: request_id.clone(), request }).await;
+        emitter.send(Event::control_request(request_id.clone(), request.into())).await;
         let answer = answer.await.unwrap_or(Err(LinkError::Closed));
         std::mem::forget(withdrawal);
         answer
     }
 
     /// Takes a `control_response` line. One that nobody waits for is ignored.
-    pub fn answer(&self, line: &Value) {
-        let response = &line["response"];
-        let Some(request_id) = response["request_id"].as_str() else { return };
+    pub fn answer(&self, response: ControlResponse) {
+        let Some(request_id) = response.request_id() else { return };
         let Some(waiting) = self.pending.borrow_mut().remove(request_id) else { return };
-        let answer = if response["subtype"] == "success" {
-            Ok(response.get("response").cloned().unwrap_or_else(|| json!({})))
-        } else {
-            Err(LinkError::Refused(response["error"].as_str().unwrap_or("the client gave no reason").to_owned()))
-        };
-        let _ = waiting.send(answer);
+        let refused = |error: Option<String>| error.unwrap_or_else(|| "the client gave no reason".to_owned());
+        let _ = waiting.send(response.into_result().map_err(|error| LinkError::Refused(refused(error))));
     }
 
     /// End of stdin: whoever still waits is told.
@@ -76,7 +71,7 @@ struct Withdrawal<'a> {
 impl Drop for Withdrawal<'_> {
     fn drop(&mut self) {
         if self.link.pending.borrow_mut().remove(self.request_id).is_some() {
-            self.emitter.send_now(&Event::ControlCancelRequest { request_id: self.request_id.to_owned() });
+            self.emitter.send_now(&Event::control_cancel(self.request_id));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::shared::Shared;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use std::time::Duration;
-use wire::{Event, PermissionMode, System};
+use wire::{ControlResponse, Event, PermissionMode, Status, System};
 
 /// A stopped task gets this long to be gone before the client is answered.
 const STOP_WAIT: Duration = Duration::from_secs(2);
@@ -41,13 +41,11 @@ pub async fn handle(shared: &Rc<Shared>, request_id: String, request: Value, wai
 
 async fn respond(shared: &Shared, request_id: &str, answer: Result<Value, String>) {
     let response = match answer {
-        Ok(payload) => json!({"subtype": "success", "request_id": request_id, "response": payload}),
-        Err(error) if error.starts_with("Unsupported") => {
-            json!({"subtype": "error", "request_id": request_id, "error": error, "error_code": "unsupported_request"})
-        }
-        Err(error) => json!({"subtype": "error", "request_id": request_id, "error": error}),
+        Ok(payload) => ControlResponse::success(request_id, payload),
+        Err(error) if error.starts_with("Unsupported") => ControlResponse::unsupported(request_id, error),
+        Err(error) => ControlResponse::error(request_id, error),
     };
-    shared.emitter.send(Event::ControlResponse { response }).await;
+    shared.emitter.send(Event::control_response(response)).await;
 }
 
 async fn answer(shared: &Rc<Shared>, subtype: &str, request: &Value, waiting: Value) -> Result<Value, String> {
@@ -101,8 +99,7 @@ async fn set_mode(shared: &Shared, request: &Value) -> Result<Value, String> {
 pub async fn change_mode(shared: &Shared, mode: PermissionMode) {
     if shared.live.mode.replace(mode) != mode {
         shared.live.stale.set(true);
-        let status = System::Status { status: None, permission_mode: Some(mode), compact_result: None };
-        shared.emitter.send(Event::System(status)).await;
+        shared.emitter.send(Event::System(System::Status(Status::of_mode(mode)))).await;
     }
 }
 

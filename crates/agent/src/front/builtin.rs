@@ -6,7 +6,7 @@ use crate::{clock, compact, memory, moments};
 use serde_json::json;
 use session::{Store, Transcript};
 use std::rc::Rc;
-use wire::Event;
+use wire::{ConversationReset, Event};
 
 /// Names and what they do, for clients that list them.
 pub const COMMANDS: &[(&str, &str)] = &[
@@ -90,8 +90,12 @@ pub async fn run(shared: &Shared, lane: &mut Lane, name: &str, args: &str) -> Re
 async fn clear(shared: &Shared, lane: &mut Lane) {
     moments::session_ends(shared, lane, "clear").await;
     let new_id = shared.emitter.ids().next();
-    let reset = Event::ConversationReset { new_conversation_id: new_id.clone(), trigger: "clear" };
-    shared.emitter.send(reset).await;
+    let reset = ConversationReset {
+        new_conversation_id: new_id.clone(),
+        trigger: "clear".into(),
+        ..ConversationReset::default()
+    };
+    shared.emitter.send(Event::ConversationReset(reset)).await;
     shared.emitter.rename_session(new_id.clone());
     shared.ledger.reset();
     Rc::make_mut(&mut shared.live.hooks.borrow_mut()).forget_brought();

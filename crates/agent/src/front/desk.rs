@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tools::{TaskEvent, TaskInfo};
-use wire::{Event, ExitCode, Input, System, TaskNotification, UserInput, UserMessage};
+use wire::{Event, ExitCode, Input, System, TaskNotification, TaskUpdated, UserInput};
 
 /// Prompts that may wait. A client that queues more waits itself: its lines stay in the pipe.
 const QUEUE_MAX: usize = 1024;
@@ -220,8 +220,8 @@ impl Desk {
                 control::handle(shared, request_id, request, waiting).await;
                 self.awaits_client &= !is_first;
             }
-            Input::ControlResponse(line) => shared.link.answer(&line),
-            Input::ControlCancel { .. } | Input::KeepAlive | Input::Unknown(_) => {}
+            Input::ControlResponse(line) => shared.link.answer(line.response),
+            Input::ControlCancel(_) | Input::KeepAlive | Input::Unknown(_) => {}
         }
     }
 
@@ -236,17 +236,18 @@ impl Desk {
         let status = task.status.as_str();
         let patch =
             json!({"status": if status == "stopped" { "killed" } else { status }, "end_time": crate::clock::now_ms()});
-        shared.emitter.send(Event::System(System::TaskUpdated { task_id: task.id.clone(), patch })).await;
+        let updated = TaskUpdated { task_id: task.id.clone(), patch, ..TaskUpdated::default() };
+        shared.emitter.send(Event::System(System::TaskUpdated(updated))).await;
         let output_file = task.output_file.display().to_string();
         let answer = if task.kind == background::KIND { answer_in(&task.output_file, shared) } else { String::new() };
         let words = notice(&task.id, status, &summary, &output_file, &answer);
         let notification = TaskNotification {
             task_id: task.id,
             tool_use_id: Some(task.tool_use_id),
-            status,
+            status: status.into(),
             output_file,
             summary,
-            usage: None,
+            ..TaskNotification::default()
         };
         shared.emitter.send(Event::System(System::TaskNotification(Box::new(notification)))).await;
         if status != "stopped" {
@@ -271,14 +272,7 @@ async fn receive(lines: Option<&mut mpsc::Receiver<Line>>) -> Option<Line> {
 
 /// A prompt of the command line in the form of a message.
 fn typed(text: String) -> UserInput {
-    UserInput {
-        message: UserMessage { content: Value::String(text) },
-        uuid: None,
-        origin: None,
-        should_query: None,
-        is_synthetic: None,
-        client_composed: false,
-    }
+    UserInput::text(text)
 }
 
 fn with_held(held: Vec<Value>, content: Value) -> Value {

@@ -5,7 +5,7 @@ use crate::emit::Emitter;
 use crate::{InputFormat, OutputFormat};
 use std::time::Duration;
 use tokio::time::timeout;
-use wire::{ExitCode, Outcome, ResultUsage};
+use wire::{ExitCode, Outcome};
 
 /// A client writes as soon as it has started us. Gone before that, we would leave it with a broken pipe
 /// instead of the reason; a busy machine may need this long.
@@ -55,26 +55,12 @@ async fn let_it_write() {
 
 fn zeroed(message: &str) -> Outcome {
     Outcome {
-        subtype: "error_during_execution",
-        is_error: true,
-        duration_ms: 0,
-        duration_api_ms: 0,
-        num_turns: 0,
-        result: None,
+        subtype: "error_during_execution".into(),
+        is_error: Some(true),
         errors: Some(vec![message.to_owned()]),
-        stop_reason: None,
-        total_cost_usd: 0.0,
-        usage: ResultUsage::default(),
-        model_usage: std::collections::BTreeMap::new(),
-        permission_denials: Vec::new(),
-        structured_output: None,
-        deferred_tool_use: None,
-        api_error_status: None,
-        terminal_reason: "turn_setup_failed",
-        fast_mode_state: "off",
-        origin: None,
-        ttft_ms: None,
-        ttft_stream_ms: None,
-        time_to_request_ms: None,
+        total_cost_usd: Some(0.0),
+        terminal_reason: "turn_setup_failed".into(),
+        fast_mode_state: "off".into(),
+        ..Outcome::default()
     }
 }

@@ -10,7 +10,7 @@ use crate::words;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use std::time::Duration;
-use wire::{Event, ExitCode, PermissionMode};
+use wire::{Event, ExitCode, PermissionMode, PromptSuggestion};
 
 /// Nobody waits for a guess for long.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -27,7 +27,8 @@ pub async fn after(shared: &Rc<Shared>, lane: &Lane, desk: &mut Desk) -> Option<
         tokio::select! {
             guessed = &mut guess => {
                 if let Ok(Some(suggestion)) = guessed {
-                    shared.emitter.send(Event::PromptSuggestion { suggestion }).await;
+                    let suggestion = PromptSuggestion { suggestion, ..PromptSuggestion::default() };
+                    shared.emitter.send(Event::PromptSuggestion(suggestion)).await;
                 }
                 return None;
             }

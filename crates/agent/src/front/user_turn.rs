@@ -15,7 +15,7 @@ use session::UserExtra;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
-use wire::{Assistant, Event, Init, System, User, UserInput};
+use wire::{Assistant, Event, Init, LocalCommandOutput, RateLimitEvent, RateLimitInfo, System, User, UserInput};
 
 /// Runs it. True where its result was an error.
 pub async fn run(shared: &Rc<Shared>, lane: &mut Lane, work: Work) -> bool {
@@ -39,7 +39,7 @@ pub async fn run(shared: &Rc<Shared>, lane: &mut Lane, work: Work) -> bool {
     finish(shared, lane, &end).await;
     moments::turn_fails(shared, lane, &turn, &end).await;
     let outcome = result::outcome(shared, &turn, &end, origin);
-    let is_error = outcome.is_error;
+    let is_error = outcome.is_error();
     shared.emitter.result(outcome).await;
     mention_denials(shared);
     is_error
@@ -87,15 +87,16 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, mut work: Wor
     match work {
         Work::Prompt(prompt) => {
             if is_blank(&prompt.message.content) {
-                let content = "The message was empty; nothing was sent to the model.".into();
-                shared.emitter.send(Event::System(System::Informational { content, level: "notice" })).await;
+                let content = "The message was empty; nothing was sent to the model.";
+                shared.emitter.send(Event::System(System::informational(content, "notice"))).await;
                 return End::Done;
             }
             let prompt = if is_first { with_initial_prompt(shared, prompt) } else { prompt };
             let text = text_of(&prompt.message.content);
             let last = last_text(&prompt.message.content);
             shared.live.ear.prompt_id.replace(prompt.uuid.clone().or_else(|| Some(shared.emitter.ids().next())));
-            let (command, mut added) = match slash::read(shared, lane, last, prompt.client_composed).await {
+            let (command, mut added) = match slash::read(shared, lane, last, prompt.client_composed == Some(true)).await
+            {
                 Ok(Slash::Prompt) => (None, Vec::new()),
                 Ok(Slash::Blocks { blocks, contexts }) => (Some(blocks), contexts),
                 Ok(Slash::Builtin { name, args }) => return local(shared, lane, turn, name, &args).await,
@@ -136,8 +137,8 @@ async fn local(shared: &Shared, lane: &mut Lane, turn: &mut Turn, name: &str, ar
     match builtin::run(shared, lane, name, args).await {
         Ok(answer) => {
             if !answer.is_empty() {
-                let content = answer.clone();
-                shared.emitter.send(Event::System(System::LocalCommandOutput { content })).await;
+                let output = LocalCommandOutput { content: answer.clone(), ..LocalCommandOutput::default() };
+                shared.emitter.send(Event::System(System::LocalCommandOutput(output))).await;
             }
             turn.last_text = answer;
             End::Done
@@ -175,6 +176,7 @@ async fn replay(shared: &Shared, prompt: &mut UserInput) {
     }
     let entry = entry_of(shared, prompt);
     let message = json!({"role": "user", "content": prompt.message.content});
+    let message = message.into();
     let event = User { message, timestamp: clock::now_iso(), is_replay: Some(true), ..User::default() };
     shared.emitter.send_as(Event::User(Box::new(event)), &entry).await;
     prompt.uuid = Some(entry);
@@ -205,7 +207,7 @@ async fn take_prompt(shared: &Shared, lane: &mut Lane, prompt: UserInput, comman
         return;
     }
     lane.conversation.push_user(usable(content));
-    if shared.options.mentions && !prompt.client_composed {
+    if shared.options.mentions && prompt.client_composed != Some(true) {
         let attached = mentions::attachments(shared, lane, &text).await;
         if !attached.is_empty() {
             add_meta(shared, lane, Value::Array(attached));
@@ -257,11 +259,11 @@ async fn finish(shared: &Shared, lane: &mut Lane, end: &End) {
         End::Api(failure) => {
             let words = result::reason(end);
             if failure.category == "rate_limit" {
-                let mut info = json!({"status": "rejected"});
-                if let Some(reset) = failure.reset_at {
-                    info["resetsAt"] = json!(reset.as_second());
-                }
-                shared.emitter.send(Event::RateLimitEvent { rate_limit_info: info }).await;
+                let resets_at = failure.reset_at.and_then(|reset| reset.as_second().try_into().ok());
+                let rate_limit_info =
+                    RateLimitInfo { status: "rejected".into(), resets_at, ..RateLimitInfo::default() };
+                let event = RateLimitEvent { rate_limit_info, ..RateLimitEvent::default() };
+                shared.emitter.send(Event::RateLimitEvent(event)).await;
             }
             synthetic_answer(shared, lane, &words, failure.category).await;
             warn(&words);
@@ -289,8 +291,7 @@ async fn synthetic_answer(shared: &Shared, lane: &mut Lane, words: &str, categor
     });
     let entry = ids.next();
     lane.transcript.assistant(&entry, &message, None);
-    let event =
-        Assistant { message, parent_tool_use_id: None, error: Some(category), request_id: None, tool_use_meta: None };
+    let event = Assistant { message: message.into(), error: Some(category.into()), ..Assistant::default() };
     shared.emitter.send_as(Event::Assistant(Box::new(event)), &entry).await;
 }
 
@@ -300,7 +301,7 @@ async fn interrupted(shared: &Shared, lane: &mut Lane, streaming: bool) {
     let entry = shared.emitter.ids().next();
     lane.transcript.user(&entry, &message, UserExtra::default());
     lane.conversation.push_user(message["content"].clone());
-    let event = User { message, timestamp: clock::now_iso(), ..User::default() };
+    let event = User { message: message.into(), timestamp: clock::now_iso(), ..User::default() };
     shared.emitter.send_as(Event::User(Box::new(event)), &entry).await;
 }
 
@@ -315,8 +316,8 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         tools: lane.toolset.names(),
         mcp_servers: outside::summary(shared),
         mcp_server_errors: outside::errors(shared),
-        model: shared.model(&lane.role),
-        permission_mode: shared.mode(&lane.role),
+        model: Some(shared.model(&lane.role)),
+        permission_mode: shared.mode(&lane.role).as_str().into(),
         slash_commands: user_skills.chain(prompts).chain(own).collect(),
         api_key_source: options
             .access
@@ -334,7 +335,8 @@ fn init(shared: &Shared, lane: &Lane) -> Init {
         analytics_disabled: true,
         product_feedback_disabled: true,
         memory_paths: memory_paths(options),
-        fast_mode_state: "off",
+        fast_mode_state: "off".into(),
+        extra: wire::Extra::new(),
     }
 }
 

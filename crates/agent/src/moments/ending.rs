@@ -11,7 +11,7 @@ use crate::shared::{Lane, Role, Shared};
 use crate::turn::{End, Turn, synthetic, whisper};
 use serde_json::{Value, json};
 use tools::{Outcome, Status};
-use wire::{Event, System};
+use wire::{Event, Notification, System};
 
 /// Characters of a task's description and command that a hook is told; the contract's number.
 const LONGEST_DESCRIPTION: usize = 1_000;
@@ -81,13 +81,14 @@ pub async fn turn_ends(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Opt
     }
     synthetic(shared, lane, turn, &format!("Stop hook feedback:\n{reason}")).await;
     if lane.role.is_main() {
-        let notice = System::Notification {
-            key: "stop-hook-error",
+        let notice = Notification {
+            key: "stop-hook-error".into(),
             // Clients of the reference know this very line.
             text: "Stop hook error occurred · ctrl+o to see".into(),
-            priority: "immediate",
+            priority: "immediate".into(),
+            ..Notification::default()
         };
-        shared.emitter.send(Event::System(notice)).await;
+        shared.emitter.send(Event::System(System::Notification(notice))).await;
     }
     None
 }

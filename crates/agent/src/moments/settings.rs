@@ -45,7 +45,7 @@ pub async fn look_at_settings(shared: &Shared, lane: &Lane) {
                 path.display()
             )
         };
-        shared.emitter.send(Event::System(System::Informational { content, level: "notice" })).await;
+        shared.emitter.send(Event::System(System::informational(content, "notice"))).await;
     }
 }
 

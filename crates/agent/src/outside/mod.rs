@@ -28,6 +28,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
+use wire::{AgentRequest, McpMessage};
 
 /// For what a server has only to look up; it may be on the other side of the world.
 const LOOKUP: Duration = Duration::from_mins(1);
@@ -221,7 +222,8 @@ struct Client(Weak<Shared>);
 impl SdkLink for Client {
     fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, String>> {
         let shared = self.0.clone();
-        let request = json!({"subtype": "mcp_message", "server_name": server, "message": message});
+        let request =
+            AgentRequest::McpMessage(McpMessage { server_name: server.to_owned(), message, ..McpMessage::default() });
         async move {
             let shared = shared.upgrade().ok_or("the session is over")?;
             let answer = shared.link.ask(&shared.emitter, request).await.map_err(|error| error.to_string())?;

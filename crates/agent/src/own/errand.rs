@@ -103,10 +103,11 @@ pub async fn in_foreground(shared: &Rc<Shared>, lane: &Lane, errand: &Errand<'_>
     let notification = TaskNotification {
         task_id,
         tool_use_id: Some(errand.tool_use_id.to_owned()),
-        status: finished.status.as_str(),
+        status: finished.status.as_str().into(),
         output_file,
         summary: errand.description.to_owned(),
         usage: Some(finished.usage),
+        ..TaskNotification::default()
     };
     shared.emitter.send(Event::System(System::TaskNotification(Box::new(notification)))).await;
     Done { cancelled: finished.status == Status::Stopped, ..Done::from(finished.outcome) }
@@ -118,10 +119,11 @@ pub async fn announce(shared: &Shared, errand: &Errand<'_>, agent_id: &str, is_b
         task_id: agent_id.to_owned(),
         tool_use_id: errand.tool_use_id.to_owned(),
         description: errand.description.to_owned(),
-        task_type: "local_agent",
+        task_type: "local_agent".into(),
         subagent_type: Some(errand.agent.name.clone()),
         prompt: Some(errand.task.to_owned()),
         is_backgrounded,
+        ..TaskStarted::default()
     };
     shared.emitter.send(Event::System(System::TaskStarted(Box::new(event)))).await;
 }
@@ -291,6 +293,7 @@ pub async fn progress(shared: &Shared, lane: &Lane, turn: &Turn, last_tool: &str
         subagent_type: sub.agent_type.clone(),
         usage: spent(turn),
         last_tool_name: last_tool.to_owned(),
+        ..TaskProgress::default()
     };
     shared.emitter.send(Event::System(System::TaskProgress(Box::new(event)))).await;
 }

@@ -124,7 +124,7 @@ impl Request<'_> {
             "A hook wanted to put off {}, which is possible only for a single call of the main conversation; it is judged now.",
             self.name
         );
-        self.shared.emitter.send(Event::System(System::Informational { content, level: "warning" })).await;
+        self.shared.emitter.send(Event::System(System::informational(content, "warning"))).await;
         Ok(None)
     }
 
@@ -157,10 +157,11 @@ impl Request<'_> {
             tool_use_id: self.tool_use_id.into(),
             message: words.to_owned(),
             agent_id: self.lane.role.agent_id(),
-            decision_reason_type: Some(decision.map_or("hook", |decision| decision.reason_type)),
+            decision_reason_type: Some(decision.map_or("hook", |decision| decision.reason_type).into()),
             decision_reason: decision.map(|decision| decision.reason.clone()),
+            ..ToolDenied::default()
         };
-        self.shared.emitter.send(Event::System(System::PermissionDenied(event))).await;
+        self.shared.emitter.send(Event::System(System::PermissionDenied(Box::new(event)))).await;
         let mut words = words.to_owned();
         if let Some(decision) = decision {
             let call = (self.tool_use_id, self.name);
