@@ -3,14 +3,14 @@
 use crate::ask::ToolCall;
 use crate::calls::Done;
 use crate::hearing;
-use crate::hooks::HookEvent;
 use crate::shared::{Lane, Shared};
-use serde_json::{Map, Value, json};
+use hooks::{PostToolUse, PostToolUseFailure};
+use serde_json::{Value, json};
 use std::time::Duration;
 use tools::{Content, Outcome};
 
 /// The result as the PostToolUse hooks leave it.
-pub async fn heard(
+pub async fn run_post_hooks(
     shared: &Shared,
     lane: &Lane,
     call: &ToolCall,
@@ -18,20 +18,18 @@ pub async fn heard(
     mut done: Done,
     took: Duration,
 ) -> Done {
-    let failed = done.outcome.is_error();
-    let event = if failed { HookEvent::PostToolUseFailure } else { HookEvent::PostToolUse };
-    let mut fields = Map::new();
-    fields.insert("tool_name".into(), json!(call.name));
-    fields.insert("tool_input".into(), input.clone());
-    fields.insert("tool_use_id".into(), json!(call.id));
-    fields.insert("duration_ms".into(), json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX)));
-    if failed {
-        fields.insert("error".into(), shared.secrets.hide_value(json!(text_of(&done.outcome))));
-        fields.insert("is_interrupt".into(), json!(false));
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let (tool_name, tool_use_id) = (call.name.as_str(), call.id.as_str());
+    let verdict = if done.outcome.is_error() {
+        let error = shared.secrets.hide_value(json!(text_of(&done.outcome)));
+        let payload =
+            PostToolUseFailure { tool_name, tool_input: input, tool_use_id, duration_ms, error, is_interrupt: false };
+        hearing::fire(shared, lane, &payload).await
     } else {
-        fields.insert("tool_response".into(), shared.secrets.hide_value(done.outcome.structured.clone()));
-    }
-    let verdict = hearing::fire(shared, lane, event, Some(&call.name), fields, Some(&call.id)).await;
+        let tool_response = shared.secrets.hide_value(done.outcome.structured.clone());
+        let payload = PostToolUse { tool_name, tool_input: input, tool_use_id, duration_ms, tool_response };
+        hearing::fire(shared, lane, &payload).await
+    };
     done.contexts.extend(verdict.contexts);
     done.contexts.extend(verdict.blocked);
     done.stop = done.stop.or(verdict.stop);

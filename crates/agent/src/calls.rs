@@ -228,7 +228,7 @@ fn cancelled() -> Done {
 async fn prepared(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     let mut done = reached(shared, lane, call).await;
     match done.ran.take() {
-        Some(ran) => after::heard(shared, lane, call, &ran.input, done, ran.since.elapsed()).await,
+        Some(ran) => after::run_post_hooks(shared, lane, call, &ran.input, done, ran.since.elapsed()).await,
         None => done,
     }
 }

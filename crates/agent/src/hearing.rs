@@ -1,9 +1,8 @@
 //! Hooks in this conversation: what they are told, what they may reach, and who sees them run.
 
 use crate::helpers::Help;
-use crate::hooks::{self, HookEvent, HookNews, Scene, Verdict, World};
 use crate::shared::{Lane, Role, Shared};
-use serde_json::{Map, Value};
+use hooks::{HookAnswer, HookContext, HookEvent, HookHost, HookPayload, HookRun};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -30,7 +29,7 @@ pub struct Ear {
     wakes: RefCell<VecDeque<String>>,
     /// The main conversation's model called one tool only, so the call may be put off.
     pub single_call: Cell<bool>,
-    pub watched: crate::watching::Watched,
+    pub watched: hooks::file_watch::Watched,
     pub settings: crate::moments::SettingsSeen,
     pub between: Between,
 }
@@ -62,21 +61,13 @@ impl Between {
 }
 
 /// Fires an event and merges what its hooks say. Costs nothing where nobody listens.
-pub async fn fire(
-    shared: &Shared,
-    lane: &Lane,
-    event: HookEvent,
-    subject: Option<&str>,
-    fields: Map<String, Value>,
-    tool_use_id: Option<&str>,
-) -> Verdict {
+pub async fn fire(shared: &Shared, lane: &Lane, payload: &dyn HookPayload) -> HookAnswer {
     let hooks = hooks_of(shared, lane);
-    if !hooks.wants(event) {
-        return Verdict::default();
+    if !hooks.wants(payload.event()) {
+        return HookAnswer::default();
     }
-    let moment = Moment { event, subject, fields, tool_use_id };
     // Boxed: it is large, rarely needed, and part of every step.
-    Box::pin(heard(shared, Some(lane), &hooks, moment)).await
+    Box::pin(fire_at(shared, Some(lane), &hooks, payload)).await
 }
 
 /// Everybody's hooks, and those of the agent itself.
@@ -90,31 +81,19 @@ fn hooks_of(shared: &Shared, lane: &Lane) -> Rc<hooks::Hooks> {
 }
 
 /// The same for what happens to the session as a whole, at any time.
-pub async fn fire_outside(
-    shared: &Shared,
-    event: HookEvent,
-    subject: Option<&str>,
-    fields: Map<String, Value>,
-) -> Verdict {
+pub async fn fire_outside(shared: &Shared, payload: &dyn HookPayload) -> HookAnswer {
     let hooks = Rc::clone(&shared.live.hooks.borrow());
-    if !hooks.wants(event) {
-        return Verdict::default();
+    if !hooks.wants(payload.event()) {
+        return HookAnswer::default();
     }
-    Box::pin(heard(shared, None, &hooks, Moment { event, subject, fields, tool_use_id: None })).await
+    Box::pin(fire_at(shared, None, &hooks, payload)).await
 }
 
 pub fn wants(shared: &Shared, event: HookEvent) -> bool {
     shared.live.hooks.borrow().wants(event)
 }
 
-struct Moment<'a> {
-    event: HookEvent,
-    subject: Option<&'a str>,
-    fields: Map<String, Value>,
-    tool_use_id: Option<&'a str>,
-}
-
-async fn heard(shared: &Shared, lane: Option<&Lane>, hooks: &hooks::Hooks, moment: Moment<'_>) -> Verdict {
+async fn fire_at(shared: &Shared, lane: Option<&Lane>, hooks: &hooks::Hooks, payload: &dyn HookPayload) -> HookAnswer {
     let options = &shared.options;
     let role = lane.map_or(&Role::Main, |lane| &lane.role);
     let cwd = lane.map_or_else(|| main_cwd(shared), |lane| lane.tools.workspace.cwd());
@@ -122,7 +101,7 @@ async fn heard(shared: &Shared, lane: Option<&Lane>, hooks: &hooks::Hooks, momen
     let transcript_path = transcript_path(shared, &session_id);
     let (agent_id, effort) = (role.agent_id(), shared.effort_level(role));
     let prompt_id = shared.live.ear.prompt_id.borrow().clone();
-    let scene = Scene {
+    let context = HookContext {
         session_id: &session_id,
         transcript_path: &transcript_path,
         cwd: &cwd,
@@ -135,8 +114,8 @@ async fn heard(shared: &Shared, lane: Option<&Lane>, hooks: &hooks::Hooks, momen
         effort: effort.as_deref(),
         prompt_id: prompt_id.as_deref(),
     };
-    let help = Help { shared, lane, tool_use_id: moment.tool_use_id };
-    let observe = |news: HookNews| tell(shared, news);
+    let help = Help { shared, lane, tool_use_id: payload.tool_use_id() };
+    let observe = |run: HookRun| tell(shared, run);
     let access = options.access.client.clone();
     // A redirect would carry a hook's headers to another host.
     let http = move || {
@@ -145,29 +124,30 @@ async fn heard(shared: &Shared, lane: Option<&Lane>, hooks: &hooks::Hooks, momen
     };
     let ids = || shared.emitter.ids().next();
     let env_file = options.tools.shell.env_file.as_deref();
-    if moment.event.has_env_file() {
+    if payload.event().has_env_file() {
         make_folder_of(env_file);
     }
-    let world = World {
+    let host = HookHost {
         env: &options.env,
         project_dir: &options.cwd,
         callbacks: Some(&help),
         helpers: if help.is_for_a_hook() { None } else { Some(&help) },
         http: &http,
         observe: &observe,
+        disk: &tools::Disk,
+        tool_name: crate::toolset::canonical,
         spill_dir: &options.tools.shell.spill_dir,
         env_file,
         ids: &ids,
     };
-    let Moment { event, subject, fields, tool_use_id } = moment;
-    let mut verdict = hooks::fire(hooks, event, subject, fields, tool_use_id, &scene, &world).await;
+    let mut verdict = hooks::fire_hook(hooks, payload, &context, &host).await;
     shared.live.ear.watched.add(&options.cwd, verdict.watch_paths.drain(..));
     say(shared, &mut verdict).await;
     verdict
 }
 
 /// What is for the people who watch.
-async fn say(shared: &Shared, verdict: &mut Verdict) {
+async fn say(shared: &Shared, verdict: &mut HookAnswer) {
     for error in verdict.errors.drain(..) {
         let notice = System::informational(error, "warning");
         shared.emitter.send(Event::System(notice)).await;
@@ -197,21 +177,21 @@ fn transcript_path(shared: &Shared, session_id: &str) -> String {
 }
 
 /// Hooks of a session's start are always shown; the others only to clients that asked.
-fn tell(shared: &Shared, news: HookNews) {
-    let event = match &news {
-        HookNews::Started { event, .. } | HookNews::Response { event, .. } => *event,
+fn tell(shared: &Shared, run: HookRun) {
+    let event = match &run {
+        HookRun::Started { event, .. } | HookRun::Response { event, .. } => *event,
     };
     if !event.is_shown(shared.options.hook_events) {
         return;
     }
-    let system = match news {
-        HookNews::Started { hook_id, name, event } => System::HookStarted(HookStarted {
+    let system = match run {
+        HookRun::Started { hook_id, name, event } => System::HookStarted(HookStarted {
             hook_id,
             hook_name: name,
             hook_event: event.as_str().into(),
             ..HookStarted::default()
         }),
-        HookNews::Response { hook_id, name, event, stdout, stderr, output, exit_code, outcome } => {
+        HookRun::Response { hook_id, name, event, stdout, stderr, output, exit_code, outcome } => {
             System::HookResponse(Box::new(HookResponse {
                 hook_id,
                 hook_name: name,

@@ -1,12 +1,12 @@
 //! What hooks need of others: the client's own functions, a model's judgement, an MCP server's tool.
 
 use crate::ask::{self, NoReply};
-use crate::hooks::{self, Hooks, Judge, Question};
 use crate::own::errand::{self, Errand};
 use crate::shared::{Lane, Role, Shared};
 use config::AgentDef;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use hooks::{Hooks, Judge, Question};
 use serde_json::{Value, json};
 use std::rc::Rc;
 use std::time::Duration;

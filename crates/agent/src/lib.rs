@@ -7,7 +7,6 @@
 mod access;
 mod after;
 mod ask;
-mod brought;
 mod calls;
 mod cancel;
 mod checkpoints;
@@ -18,10 +17,11 @@ mod conversation;
 mod emit;
 mod failpoint;
 mod fetch;
+mod file_watch;
 mod front;
+mod frontmatter_hooks;
 mod hearing;
 mod helpers;
-mod hooks;
 mod ids;
 mod judge;
 mod ledger;
@@ -43,7 +43,6 @@ mod state;
 mod style;
 mod toolset;
 mod turn;
-mod watching;
 mod words;
 
 pub use fetch::fetch;

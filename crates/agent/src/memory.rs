@@ -4,12 +4,11 @@
 //! [`tell`], once, for whoever listens.
 
 use crate::hearing;
-use crate::hooks::HookEvent;
 use crate::shared::{Lane, Role, Shared};
 use crate::{prompt, turn, words};
 use config::{Cause, Memory, MemoryFile, Skill};
-use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use hooks::InstructionsLoaded;
+use std::path::{Path, PathBuf};
 
 /// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
 const FILE_CHARS: usize = 200_000;
@@ -123,8 +122,7 @@ fn skills(shared: &Shared, lane: &mut Lane, touched: &[PathBuf], folders: &[Path
 /// Tells hooks of the documents that came into the conversation since they were last told.
 pub async fn tell(shared: &Shared, lane: &mut Lane) {
     for news in std::mem::take(&mut lane.memory.news) {
-        let reason = news.reason;
-        hearing::fire(shared, lane, HookEvent::InstructionsLoaded, Some(reason), news.fields(), None).await;
+        hearing::fire(shared, lane, &news.payload()).await;
     }
 }
 
@@ -155,20 +153,21 @@ impl News {
         Self { path: file.path.display().to_string(), kind: file.kind, reason: own, cause: file.cause.clone() }
     }
 
-    fn fields(&self) -> Map<String, Value> {
-        let mut fields = Map::new();
-        fields.insert("file_path".into(), json!(self.path));
-        fields.insert("memory_type".into(), json!(self.kind));
-        fields.insert("load_reason".into(), json!(self.reason));
-        match &self.cause {
-            Cause::Start => {}
-            Cause::Below { file } => drop(fields.insert("trigger_file_path".into(), json!(file))),
-            Cause::Paths { globs, file } => {
-                fields.insert("globs".into(), json!(globs));
-                fields.insert("trigger_file_path".into(), json!(file));
-            }
-            Cause::Import { by } => drop(fields.insert("parent_file_path".into(), json!(by))),
+    fn payload(&self) -> InstructionsLoaded<'_> {
+        let text = |path: &Path| Some(path.to_string_lossy().into_owned());
+        let (globs, trigger_file_path, parent_file_path) = match &self.cause {
+            Cause::Start => (None, None, None),
+            Cause::Below { file } => (None, text(file), None),
+            Cause::Paths { globs, file } => (Some(globs.as_slice()), text(file), None),
+            Cause::Import { by } => (None, None, text(by)),
+        };
+        InstructionsLoaded {
+            file_path: &self.path,
+            memory_type: self.kind,
+            load_reason: self.reason,
+            globs,
+            trigger_file_path,
+            parent_file_path,
         }
-        fields
     }
 }

@@ -29,28 +29,10 @@ pub enum Transport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inherits {
     Everything,
-    /// The variables of [`BASIC_ENV`]: whoever wrote the entry is not trusted with the others.
+    /// The variables of [`proc::scrub::BASIC_ENV`]: whoever wrote the entry is not trusted with the others.
     Basics,
 }
 
-/// What a program needs to run at all, and what we tell every server. None of it is a credential.
-pub const BASIC_ENV: [&str; 15] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "PWD",
-    "CLAUDE_PROJECT_DIR",
-    "CLAUDECODE",
-    "CLAUDE_CODE_SESSION_ID",
-];
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {

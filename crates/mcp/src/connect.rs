@@ -1,7 +1,7 @@
 //! From a configuration to a server that has told its tools, or to the reason why not.
 
 use crate::ask::{AskError, Listed, Patience, list};
-use crate::config::{BASIC_ENV, Inherits, ServerConfig, Transport};
+use crate::config::{Inherits, ServerConfig, Transport};
 use crate::deps::Deps;
 use crate::elicit;
 use crate::handler::Handler;
@@ -140,7 +140,7 @@ impl Attempt<'_> {
     ) -> Result<Connected, ConnectError> {
         let mut common = self.deps.env.clone();
         if self.config.inherits == Inherits::Basics {
-            common.retain(|(name, _)| BASIC_ENV.iter().any(|kept| name == kept));
+            common.retain(|(name, _)| proc::scrub::BASIC_ENV.iter().any(|kept| name == kept));
         }
         let mut process = stdio::start(command, args, env, &common, &self.deps.cwd)?;
         let notes = Notes::default();

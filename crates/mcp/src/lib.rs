@@ -37,7 +37,7 @@ mod text;
 mod tool;
 mod web;
 
-pub use config::{BASIC_ENV, Inherits, Problem, ServerConfig, Transport, parse};
+pub use config::{Inherits, Problem, ServerConfig, Transport, parse};
 pub use content::Called;
 pub use deps::{Deps, HttpSetup};
 pub use elicit::Elicit;

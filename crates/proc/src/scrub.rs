@@ -25,6 +25,25 @@ const NAMES: [&str; 6] = [
     "DATABASE_URL",
 ];
 
+/// What a program needs to run at all, and what we tell every server. None of it is a credential.
+pub const BASIC_ENV: [&str; 15] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "PWD",
+    "CLAUDE_PROJECT_DIR",
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION_ID",
+];
+
 /// Removes credentials and loader overrides.
 pub fn credentials(env: &mut Env) {
     env.retain(|(name, _)| !is_sensitive(&name.to_string_lossy()));

@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: their `bin` folders. The search path of commands is fixed when the process starts.
 
-use crate::brought;
+use crate::frontmatter_hooks;
 use crate::shared::Shared;
 use config::{PluginDir, Plugins};
 use serde_json::Value;
@@ -18,7 +18,7 @@ pub fn apply(shared: &Rc<Shared>, listed: &Value) -> bool {
     let is_new = |name: &str| !known.loaded.iter().any(|plugin| plugin.name == name);
     let new: Vec<config::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
     for plugin in &new {
-        let hooks = brought::of_plugin(&shared.options, plugin);
+        let hooks = frontmatter_hooks::of_plugin(&shared.options, plugin);
         Rc::make_mut(&mut shared.live.hooks.borrow_mut()).add(hooks);
         crate::outside::add_plugin_servers(shared, plugin);
     }

@@ -5,7 +5,7 @@
 
 use super::{initialize, plugins};
 use crate::shared::Shared;
-use crate::{brought, outside, style};
+use crate::{frontmatter_hooks, outside, style};
 use config::{Plugin, PluginDir, Skill};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -91,7 +91,7 @@ fn take_hooks(shared: &Shared, loaded: &[Plugin]) {
     let hooks = Rc::make_mut(&mut hooks);
     hooks.forget_plugins();
     for plugin in loaded {
-        hooks.add(brought::of_plugin(&shared.options, plugin));
+        hooks.add(frontmatter_hooks::of_plugin(&shared.options, plugin));
     }
 }
 

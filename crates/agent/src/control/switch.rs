@@ -1,9 +1,9 @@
 //! Another model for the session, asked for by the client or typed as a command. Hooks may refuse it.
 
 use crate::hearing;
-use crate::hooks::HookEvent;
 use crate::moments::{self, Switch};
 use crate::shared::Shared;
+use hooks::HookEvent;
 use serde_json::{Value, json};
 
 /// Whether the answer to a request waits for hooks. They may live in the client, so the lines that it goes on

@@ -5,15 +5,15 @@ use super::{Writer, warn};
 use crate::ask::ToolCall;
 use crate::conversation::Conversation;
 use crate::emit::Emitter;
-use crate::hooks::Hooks;
 use crate::memory::{self, Reader};
 use crate::own;
 use crate::secrets::Secrets;
 use crate::shared::{Kit, Lane, Live, Role, Shared};
 use crate::small::{self, Question};
 use crate::toolset::Toolset;
-use crate::{BuiltinAgents, Options, SessionPlan, Setup, access, brought, moments, prompt};
+use crate::{BuiltinAgents, Options, SessionPlan, Setup, access, frontmatter_hooks, moments, prompt};
 use config::AgentDef;
+use hooks::Hooks;
 use serde_json::{Value, json};
 use session::{Mirror, Stamp, Store, Transcript};
 use std::cell::{Cell, RefCell};
@@ -287,12 +287,12 @@ fn hooks(options: &Options) -> Hooks {
         hooks.add(more.anchored(&layer.anchor));
         warnings.extend(problems);
     }
-    warnings.extend(brought::restrict(options, &mut hooks));
+    warnings.extend(::hooks::frontmatter_hooks::restrict(&options.settings.merged, &mut hooks));
     for warning in warnings {
         warn(&warning);
     }
     for plugin in &options.setup.plugins.loaded {
-        hooks.add(brought::of_plugin(options, plugin));
+        hooks.add(frontmatter_hooks::of_plugin(options, plugin));
     }
     hooks
 }

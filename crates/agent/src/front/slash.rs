@@ -1,11 +1,12 @@
 //! Prompts that begin with a slash: commands and skills, by name.
 
 use super::builtin;
-use crate::moments::{Expansion, prompt_expands};
+use crate::moments::prompt_expands;
 use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
 use crate::{mentions, outside, words};
 use config::SkillKind;
+use hooks::UserPromptExpansion;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -30,7 +31,13 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
     };
     let setup = shared.setup();
     if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
-        let command = Expansion { kind: "slash_command", name: &skill.name, args, source: skill.source, prompt: text };
+        let command = UserPromptExpansion {
+            expansion_type: "slash_command",
+            command_name: &skill.name,
+            command_args: args,
+            command_source: skill.source,
+            prompt: text,
+        };
         let contexts = prompt_expands(shared, lane, &command).await?;
         let id = shared.emitter.ids().short('s');
         let mut files = Vec::new();
@@ -60,7 +67,13 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
     if !outside::prompts(shared).iter().any(|prompt| prompt.full_name == name) {
         return Err(builtin::elsewhere(name).unwrap_or_else(|| unknown(shared, name)));
     }
-    let command = Expansion { kind: "mcp_prompt", name, args, source: "mcp", prompt: text };
+    let command = UserPromptExpansion {
+        expansion_type: "mcp_prompt",
+        command_name: name,
+        command_args: args,
+        command_source: "mcp",
+        prompt: text,
+    };
     let contexts = prompt_expands(shared, lane, &command).await?;
     match outside::call_prompt(shared, name, args).await {
         Some(called) => called.map(|blocks| Slash::Blocks { blocks, contexts }),

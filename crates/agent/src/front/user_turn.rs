@@ -7,7 +7,8 @@ use crate::conversation::{blocks_of, last_text, text_of, without_last_text};
 use crate::shared::{Lane, Shared};
 use crate::turn::{End, Turn, drive, whisper};
 use crate::{
-    InputFormat, Options, SessionPlan, brought, calls, clock, hearing, memory, mentions, moments, outside, result,
+    InputFormat, Options, SessionPlan, calls, clock, frontmatter_hooks, hearing, memory, mentions, moments, outside,
+    result,
 };
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
@@ -58,7 +59,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, mut work: Wor
         && let Some(agent) = super::opening::session_agent(&shared.setup())
     {
         outside::start_for_session(shared, agent);
-        brought::by_session_agent(shared, agent);
+        frontmatter_hooks::by_session_agent(shared, agent);
     }
     outside::settle(shared).await;
     shared.live.ear.between.settled().await;
@@ -76,7 +77,7 @@ async fn go(shared: &Rc<Shared>, lane: &mut Lane, turn: &mut Turn, mut work: Wor
         memory::tell(shared, lane).await;
     }
     shared.emitter.send(Event::System(System::Init(Box::new(init(shared, lane))))).await;
-    crate::watching::begin(shared);
+    crate::file_watch::begin(shared);
     crate::failpoint::hit(&shared.options);
     if let Some(problem) = super::opening::missing_agent(shared) {
         return End::BadCommand(problem);

@@ -1,15 +1,13 @@
 //! A batch of calls is done, the model wants to end its turn, or the turn fails.
 
-use super::fields;
 use crate::ask::ToolCall;
 use crate::front;
 use crate::hearing::{self, fire};
 use crate::helpers::answers_a_hook;
-use crate::hooks::HookEvent;
 use crate::own::background;
 use crate::shared::{Lane, Role, Shared};
 use crate::turn::{End, Turn, synthetic, whisper};
-use serde_json::{Value, json};
+use hooks::{BackgroundTask, BatchCall, HookAnswer, HookEvent, PostToolBatch, Stop, StopFailure, SubagentStop};
 use tools::{Outcome, Status};
 use wire::{Event, Notification, System};
 
@@ -21,19 +19,13 @@ pub async fn batch_done(shared: &Shared, lane: &mut Lane, batch: &[(ToolCall, Ou
     if !hearing::wants(shared, HookEvent::PostToolBatch) {
         return None;
     }
-    let calls: Vec<Value> = batch
-        .iter()
-        .map(|(call, outcome)| {
-            json!({
-                "tool_name": call.name,
-                "tool_input": call.input,
-                "tool_use_id": call.id,
-                "tool_response": outcome.structured,
-            })
-        })
-        .collect();
-    let fields = fields([("tool_calls", json!(calls))]);
-    let verdict = fire(shared, lane, HookEvent::PostToolBatch, None, fields, None).await;
+    let calls = batch.iter().map(|(call, outcome)| BatchCall {
+        tool_name: &call.name,
+        tool_input: &call.input,
+        tool_use_id: &call.id,
+        tool_response: &outcome.structured,
+    });
+    let verdict = fire(shared, lane, &PostToolBatch { tool_calls: calls.collect() }).await;
     for text in verdict.contexts {
         whisper(shared, lane, &text);
     }
@@ -45,22 +37,7 @@ pub async fn turn_ends(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Opt
     if answers_a_hook(lane) {
         return Some(End::Done);
     }
-    let mut fields = fields([
-        ("stop_hook_active", json!(turn.stop_blocks > 0)),
-        ("last_assistant_message", json!(turn.last_text)),
-        ("background_tasks", background_tasks(shared)),
-        ("session_crons", json!([])),
-    ]);
-    let (event, subject) = match &lane.role {
-        Role::Main => (HookEvent::Stop, None),
-        Role::Sub(sub) => {
-            fields.insert("agent_id".into(), json!(sub.agent_id));
-            fields.insert("agent_type".into(), json!(sub.agent_type));
-            fields.insert("agent_transcript_path".into(), json!(agent_transcript(shared, &sub.agent_id)));
-            (HookEvent::SubagentStop, Some(sub.agent_type.clone()))
-        }
-    };
-    let verdict = fire(shared, lane, event, subject.as_deref(), fields, None).await;
+    let (event, verdict) = fire_stop(shared, lane, turn).await;
     if let Some(reason) = verdict.stop {
         return Some(End::HookStopped(reason));
     }
@@ -93,33 +70,52 @@ pub async fn turn_ends(shared: &Shared, lane: &mut Lane, turn: &mut Turn) -> Opt
     None
 }
 
+/// `Stop` of the main conversation, `SubagentStop` of a sub-agent.
+async fn fire_stop(shared: &Shared, lane: &Lane, turn: &Turn) -> (HookEvent, HookAnswer) {
+    let (stop_hook_active, last_assistant_message) = (turn.stop_blocks > 0, turn.last_text.as_str());
+    let background_tasks: &[BackgroundTask] = &background_tasks(shared);
+    let session_crons = &[];
+    match &lane.role {
+        Role::Main => {
+            let payload = Stop { stop_hook_active, last_assistant_message, background_tasks, session_crons };
+            (HookEvent::Stop, fire(shared, lane, &payload).await)
+        }
+        Role::Sub(sub) => {
+            let payload = SubagentStop {
+                stop_hook_active,
+                last_assistant_message,
+                background_tasks,
+                session_crons,
+                agent_id: &sub.agent_id,
+                agent_type: &sub.agent_type,
+                agent_transcript_path: &agent_transcript(shared, &sub.agent_id),
+            };
+            (HookEvent::SubagentStop, fire(shared, lane, &payload).await)
+        }
+    }
+}
+
 /// The turn ends because the API failed; nothing can be decided any more.
 pub async fn turn_fails(shared: &Shared, lane: &Lane, turn: &Turn, end: &End) {
     let End::Api(failure) = end else { return };
-    let fields = fields([
-        ("error", json!(failure.category)),
-        ("error_details", json!(failure.message)),
-        ("last_assistant_message", json!(turn.last_text)),
-    ]);
-    fire(shared, lane, HookEvent::StopFailure, Some(failure.category), fields, None).await;
+    let payload = StopFailure {
+        error: failure.category,
+        error_details: &failure.message,
+        last_assistant_message: &turn.last_text,
+    };
+    fire(shared, lane, &payload).await;
 }
 
 /// Tells a session that is done from one that waits for its background work.
-fn background_tasks(shared: &Shared) -> Value {
+fn background_tasks(shared: &Shared) -> Vec<BackgroundTask> {
     let running = shared.kit.tasks.list().into_iter().filter(|task| task.status == Status::Running);
     running
-        .map(|task| {
-            let is_agent = task.kind == background::KIND;
-            let mut summary = json!({
-                "id": task.id,
-                "type": if is_agent { "subagent" } else { "shell" },
-                "status": task.status.as_str(),
-                "description": clipped(&task.description),
-            });
-            if let Some(command) = &task.command {
-                summary["command"] = json!(clipped(command));
-            }
-            summary
+        .map(|task| BackgroundTask {
+            kind: if task.kind == background::KIND { "subagent" } else { "shell" },
+            status: task.status.as_str(),
+            description: clipped(&task.description),
+            command: task.command.as_deref().map(clipped),
+            id: task.id,
         })
         .collect()
 }

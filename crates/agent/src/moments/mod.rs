@@ -15,14 +15,8 @@ mod tasks;
 pub use ending::{batch_done, turn_ends, turn_fails};
 pub use model::{Switch, may_switch, switched};
 pub use others::{question_answered, question_comes, worktree_done, worktree_wanted};
-pub use prompt::{Expansion, prompt_comes, prompt_expands};
+pub use prompt::{prompt_comes, prompt_expands};
 pub use session::{compacted, may_compact, session_ends, session_starts, setup, start_source, subagent_starts};
 pub use settings::{SettingsSeen, look_at_settings, remember_settings};
 pub use surroundings::{cwd_changed, denied, directory_added, file_changed, notify};
 pub use tasks::{TaskMoment, task};
-
-use serde_json::{Map, Value};
-
-fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-}

@@ -1,16 +1,17 @@
 //! Questions of servers to people, and checkouts for agents: hooks may answer, or make and remove them.
 
-use super::{fields, notify};
+use super::notify;
 use crate::hearing::{fire_outside, wants};
-use crate::hooks::{HookEvent, Verdict};
 use crate::shared::Shared;
+use hooks::{Elicitation, ElicitationResult, HookAnswer, HookEvent, WorktreeCreate, WorktreeRemove};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// What hooks answer to a server's question in a person's place; nothing where they leave it to the person, who
 /// is then asked, and somebody told of it.
 pub async fn question_comes(shared: &Shared, server: &str, question: &Value) -> Option<Value> {
-    let verdict = fire_outside(shared, HookEvent::Elicitation, Some(server), asked(server, question)).await;
+    let payload = Elicitation { mcp_server_name: server, question: asked(question) };
+    let verdict = fire_outside(shared, &payload).await;
     if let Some(answer) = decided(verdict) {
         return Some(answer);
     }
@@ -21,25 +22,24 @@ pub async fn question_comes(shared: &Shared, server: &str, question: &Value) -> 
 
 /// A person's answer as hooks leave it.
 pub async fn question_answered(shared: &Shared, server: &str, question: &Value, answer: Value) -> Value {
-    let mut fields = asked(server, question);
+    let mut question = asked(question);
     for key in ["message", "requested_schema", "url"] {
-        fields.remove(key);
+        question.shift_remove(key);
     }
-    fields.insert("action".into(), answer["action"].clone());
-    fields.extend(answer.get("content").map(|content| ("content".to_owned(), content.clone())));
-    let verdict = fire_outside(shared, HookEvent::ElicitationResult, Some(server), fields).await;
+    let (action, content) = (&answer["action"], answer.get("content"));
+    let payload = ElicitationResult { mcp_server_name: server, question, action, content };
+    let verdict = fire_outside(shared, &payload).await;
     decided(verdict).unwrap_or(answer)
 }
 
-fn asked(server: &str, question: &Value) -> Map<String, Value> {
-    let mut fields = fields([("mcp_server_name", json!(server))]);
+/// The fields of a server's question.
+fn asked(question: &Value) -> Map<String, Value> {
     let said = question.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-    fields.extend(said.map(|(key, value)| (key.clone(), value.clone())));
-    fields
+    said.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// A refusal declines; what a hook decides otherwise counts as it stands.
-fn decided(verdict: Verdict) -> Option<Value> {
+fn decided(verdict: HookAnswer) -> Option<Value> {
     let refused = verdict.blocked.or(verdict.stop).map(|_| json!({"action": "decline"}));
     refused.or(verdict.elicitation)
 }
@@ -49,7 +49,7 @@ pub async fn worktree_wanted(shared: &Shared, name: &str) -> Option<Result<PathB
     if !wants(shared, HookEvent::WorktreeCreate) {
         return None;
     }
-    let verdict = fire_outside(shared, HookEvent::WorktreeCreate, None, fields([("name", json!(name))])).await;
+    let verdict = fire_outside(shared, &WorktreeCreate { name }).await;
     if let Some(reason) = verdict.blocked.or(verdict.stop) {
         return Some(Err(format!("the WorktreeCreate hook failed: {reason}")));
     }
@@ -59,6 +59,5 @@ pub async fn worktree_wanted(shared: &Shared, name: &str) -> Option<Result<PathB
 }
 
 pub async fn worktree_done(shared: &Shared, path: &Path) {
-    let fields = fields([("worktree_path", json!(path))]);
-    fire_outside(shared, HookEvent::WorktreeRemove, None, fields).await;
+    fire_outside(shared, &WorktreeRemove { worktree_path: path }).await;
 }

@@ -1,12 +1,11 @@
 //! A session begins, is shortened, sends agents out, and ends.
 
-use super::fields;
 use crate::hearing::fire;
 use crate::helpers::answers_a_hook;
-use crate::hooks::{HookEvent, Verdict};
 use crate::shared::{Lane, Role, Shared};
 use crate::turn::whisper;
 use crate::{Preparation, SessionPlan};
+use hooks::{HookAnswer, PostCompact, PreCompact, SessionEnd, SessionStart, Setup, SubagentStart};
 use serde_json::json;
 use session::UserExtra;
 use std::time::Duration;
@@ -21,8 +20,7 @@ pub async fn setup(shared: &Shared, lane: &mut Lane) {
         Some(Preparation::Maintenance) => "maintenance",
         None => return,
     };
-    let fields = fields([("trigger", json!(trigger))]);
-    let verdict = fire(shared, lane, HookEvent::Setup, Some(trigger), fields, None).await;
+    let verdict = fire(shared, lane, &Setup { trigger }).await;
     for text in verdict.contexts {
         whisper(shared, lane, &text);
     }
@@ -30,12 +28,14 @@ pub async fn setup(shared: &Shared, lane: &mut Lane) {
 
 /// Before the first turn, and after the conversation was cleared or compacted.
 pub async fn session_starts(shared: &Shared, lane: &mut Lane, source: &str) {
-    let mut fields = fields([("source", json!(source)), ("model", json!(shared.model(&lane.role)))]);
-    let setup = shared.setup();
-    fields.extend(setup.agent.as_ref().map(|agent| ("agent_type".to_owned(), json!(agent))));
-    let title = shared.options.session.title.as_ref();
-    fields.extend(title.map(|title| ("session_title".to_owned(), json!(title))));
-    let verdict = fire(shared, lane, HookEvent::SessionStart, Some(source), fields, None).await;
+    let (setup, model) = (shared.setup(), shared.model(&lane.role));
+    let payload = SessionStart {
+        source,
+        model: &model,
+        agent_type: setup.agent.as_deref(),
+        session_title: shared.options.session.title.as_deref(),
+    };
+    let verdict = fire(shared, lane, &payload).await;
     name_session(shared, lane, &verdict);
     if let Some(message) = &verdict.initial_user_message {
         let message = json!({"role": "user", "content": message});
@@ -48,7 +48,7 @@ pub async fn session_starts(shared: &Shared, lane: &mut Lane, source: &str) {
 }
 
 /// A hook may give the session its title.
-pub fn name_session(shared: &Shared, lane: &mut Lane, verdict: &Verdict) {
+pub fn name_session(shared: &Shared, lane: &mut Lane, verdict: &HookAnswer) {
     if let Some(title) = verdict.session_title.as_deref().map(str::trim).filter(|title| !title.is_empty()) {
         let session_id = shared.emitter.session_id();
         lane.transcript.meta(&json!({"type": "custom-title", "customTitle": title, "sessionId": session_id}));
@@ -64,21 +64,16 @@ pub fn start_source(shared: &Shared) -> &'static str {
 }
 
 pub async fn session_ends(shared: &Shared, lane: &Lane, reason: &str) {
-    let fields = fields([("reason", json!(reason))]);
-    let _ =
-        tokio::time::timeout(SESSION_END, fire(shared, lane, HookEvent::SessionEnd, Some(reason), fields, None)).await;
+    let _ = tokio::time::timeout(SESSION_END, fire(shared, lane, &SessionEnd { reason })).await;
 }
 
 /// False where a hook forbids the compaction.
 pub async fn may_compact(shared: &Shared, lane: &Lane, trigger: &str, wish: Option<&str>) -> bool {
-    let fields = fields([("trigger", json!(trigger)), ("custom_instructions", json!(wish))]);
-    let verdict = fire(shared, lane, HookEvent::PreCompact, Some(trigger), fields, None).await;
-    verdict.blocked.is_none()
+    fire(shared, lane, &PreCompact { trigger, custom_instructions: wish }).await.blocked.is_none()
 }
 
 pub async fn compacted(shared: &Shared, lane: &Lane, trigger: &str, summary: &str) {
-    let fields = fields([("trigger", json!(trigger)), ("compact_summary", json!(summary))]);
-    fire(shared, lane, HookEvent::PostCompact, Some(trigger), fields, None).await;
+    fire(shared, lane, &PostCompact { trigger, compact_summary: summary }).await;
 }
 
 pub async fn subagent_starts(shared: &Shared, lane: &mut Lane) {
@@ -86,9 +81,7 @@ pub async fn subagent_starts(shared: &Shared, lane: &mut Lane) {
     if answers_a_hook(lane) {
         return;
     }
-    let fields = fields([("agent_id", json!(sub.agent_id)), ("agent_type", json!(sub.agent_type))]);
-    let kind = sub.agent_type.clone();
-    let verdict = fire(shared, lane, HookEvent::SubagentStart, Some(&kind), fields, None).await;
+    let verdict = fire(shared, lane, &SubagentStart { agent_id: &sub.agent_id, agent_type: &sub.agent_type }).await;
     for text in verdict.contexts {
         whisper(shared, lane, &text);
     }

@@ -4,13 +4,11 @@
 //! permission, no mode, no hook, no variable. What it newly denies or asks for does count from then on, unless
 //! a hook refuses the change. Everything else waits for the next start.
 
-use super::fields;
 use crate::hearing::fire;
-use crate::hooks::HookEvent;
 use crate::shared::{Lane, Shared};
-use crate::watching::{Stamp, stamp};
+use hooks::ConfigChange;
+use hooks::file_watch::{Stamp, stamp};
 use policy::{Rule, Source};
-use serde_json::json;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use wire::{Event, System};
@@ -31,9 +29,7 @@ pub struct SettingsSeen(RefCell<Vec<Seen>>);
 /// Looks whether any has changed. A few `stat` calls where none has.
 pub async fn look_at_settings(shared: &Shared, lane: &Lane) {
     for (source, path, anchor) in changed(shared) {
-        let mut fields = fields([("source", json!(source))]);
-        fields.insert("file_path".into(), json!(path));
-        let verdict = fire(shared, lane, HookEvent::ConfigChange, Some(source), fields, None).await;
+        let verdict = fire(shared, lane, &ConfigChange { source, file_path: &path }).await;
         // An administrator's word stands, whatever a hook says.
         let refused = verdict.blocked.or(verdict.stop).filter(|_| source != "policy_settings");
         let content = if let Some(reason) = refused {

@@ -1,11 +1,9 @@
 //! A task is put on the session's list, or said to be done.
 
-use super::fields;
 use crate::hearing::fire;
-use crate::hooks::HookEvent;
 use crate::own::Task;
 use crate::shared::{Lane, Shared};
-use serde_json::json;
+use hooks::{TaskCompleted, TaskCreated};
 
 #[derive(Debug, Clone, Copy)]
 pub enum TaskMoment {
@@ -20,16 +18,11 @@ pub struct TaskRefused {
 }
 
 pub async fn task(shared: &Shared, lane: &Lane, moment: TaskMoment, task: &Task) -> Result<(), TaskRefused> {
-    let event = match moment {
-        TaskMoment::Created => HookEvent::TaskCreated,
-        TaskMoment::Completed => HookEvent::TaskCompleted,
+    let (task_id, task_subject, task_description) = (&*task.id, &*task.subject, &*task.description);
+    let verdict = match moment {
+        TaskMoment::Created => fire(shared, lane, &TaskCreated { task_id, task_subject, task_description }).await,
+        TaskMoment::Completed => fire(shared, lane, &TaskCompleted { task_id, task_subject, task_description }).await,
     };
-    let fields = fields([
-        ("task_id", json!(task.id)),
-        ("task_subject", json!(task.subject)),
-        ("task_description", json!(task.description)),
-    ]);
-    let verdict = fire(shared, lane, event, None, fields, None).await;
     match verdict.blocked.clone().or_else(|| verdict.stop.clone()) {
         Some(reason) => Err(TaskRefused { reason, stop: verdict.stop }),
         None => Ok(()),

@@ -17,11 +17,11 @@ pub use resources::SPECS;
 
 use crate::InputFormat;
 use crate::hearing;
-use crate::hooks::HookEvent;
 use crate::shared::Shared;
 use crate::toolset::Tool;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use hooks::HookEvent;
 use mcp::{Deps, SdkLink, ServerConfig, Servers};
 use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell, RefCell};

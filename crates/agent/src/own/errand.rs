@@ -2,11 +2,10 @@
 //!
 //! Whether it is waited for is the caller's business: [`in_foreground`] does, `background` does not.
 
-use crate::brought;
 use crate::calls::Done;
 use crate::cancel::Cancel;
 use crate::conversation::Conversation;
-use crate::hooks::Hooks;
+use crate::frontmatter_hooks;
 use crate::memory::{self, Reader};
 use crate::outside::Hired;
 use crate::own::outfit::{Outfit, outfit};
@@ -16,6 +15,7 @@ use crate::prompt;
 use crate::shared::{Lane, Role, Shared, Sub};
 use crate::turn::{End, Turn, drive};
 use config::AgentDef;
+use hooks::Hooks;
 use serde_json::{Value, json};
 use session::{Stamp, Store, Transcript, UserExtra};
 use std::cell::RefCell;
@@ -166,7 +166,7 @@ pub async fn prepare(
         transcript.user(&shared.emitter.ids().next(), &json!({"role": "user", "content": content}), extra);
         conversation.push_user(content);
     }
-    let mut hooks = brought::of_subagent(&shared.options, agent);
+    let mut hooks = frontmatter_hooks::of_subagent(&shared.options, agent);
     hooks.add(errand.hooks.clone());
     let message = json!({"role": "user", "content": errand.task});
     transcript.user(&shared.emitter.ids().next(), &message, UserExtra::default());

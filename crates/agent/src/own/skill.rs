@@ -2,8 +2,8 @@
 
 use crate::Setup;
 use crate::ask::ToolCall;
-use crate::brought;
 use crate::calls::Done;
+use crate::frontmatter_hooks;
 use crate::own::errand::{self, Errand};
 use crate::own::subagent;
 use crate::permit::permit;
@@ -90,7 +90,7 @@ pub async fn call(
         if lane.role.is_main() {
             choose_model(shared, skill);
         }
-        brought::by_skill(shared, lane, skill);
+        frontmatter_hooks::by_skill(shared, lane, skill);
         return Ok(Called::Body(task));
     }
     errand::within_limits(shared, lane)?;
@@ -104,7 +104,7 @@ pub async fn call(
         tool_use_id: call_id,
         model: skill.model.as_deref(),
         isolated,
-        hooks: brought::of_forked_skill(&shared.options, skill),
+        hooks: frontmatter_hooks::of_forked_skill(&shared.options, skill),
     };
     Ok(Called::Answer(Box::new(errand::in_foreground(shared, lane, &errand).await)))
 }

@@ -74,7 +74,7 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         tool_use_id: &call.id,
         model: input["model"].as_str(),
         isolated: input["isolation"].as_str().or(agent.isolation.as_deref()) == Some("worktree"),
-        hooks: crate::hooks::Hooks::default(),
+        hooks: hooks::Hooks::default(),
     };
     let wanted = input["run_in_background"].as_bool().or(agent.background).unwrap_or(false);
     let done = if wanted && background::may_launch(shared, lane) {

@@ -3,9 +3,9 @@
 use super::{Permitted, Refused, Request, suggest, updates, words};
 use crate::Prompter;
 use crate::cancel::Why;
-use crate::hooks::HookEvent;
+use hooks::PermissionRequest;
 use policy::Decision;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Asks whoever is there.
 pub async fn ask(request: &Request<'_>, call: Permitted, decision: &Decision) -> Result<Permitted, Refused> {
@@ -41,21 +41,13 @@ async fn notified<T>(request: &Request<'_>, asked: impl Future<Output = T>) -> T
 }
 
 async fn from_hook(request: &Request<'_>, call: &Permitted, suggestions: &[Value]) -> Option<Value> {
-    let mut fields = Map::new();
-    fields.insert("tool_name".into(), json!(request.name));
-    fields.insert("tool_input".into(), call.input.clone());
-    fields.insert("permission_suggestions".into(), json!(suggestions));
-    let event = HookEvent::PermissionRequest;
-    let verdict = crate::hearing::fire(
-        request.shared,
-        request.lane,
-        event,
-        Some(request.name),
-        fields,
-        Some(request.tool_use_id),
-    )
-    .await;
-    verdict.permission
+    let payload = PermissionRequest {
+        tool_name: request.name,
+        tool_input: &call.input,
+        permission_suggestions: suggestions,
+        tool_use_id: request.tool_use_id,
+    };
+    crate::hearing::fire(request.shared, request.lane, &payload).await.permission
 }
 
 /// `None` where the client is gone: then nobody was there.

@@ -8,10 +8,10 @@ mod updates;
 
 pub use hidden::denied;
 
-use crate::hooks::{self, Decision as Wish};
 use crate::shared::{Lane, Role, Shared};
+use hooks::{Decision as Wish, PreToolUse};
 use policy::{Call, Decision, PathFact, Policy, Verdict};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::time::Instant;
 use tools::{Disk, Leaves, Target, Workspace};
 use wire::{Event, PermissionMode, System, ToolDenied};
@@ -80,19 +80,8 @@ pub async fn permit(
 impl Request<'_> {
     /// What the PreToolUse hooks say; a new input is checked like the model's own.
     async fn hear_hooks(&self, call: &mut Permitted) -> Result<Option<Wish>, Refused> {
-        let mut fields = Map::new();
-        fields.insert("tool_name".into(), json!(self.name));
-        fields.insert("tool_input".into(), call.input.clone());
-        fields.insert("tool_use_id".into(), json!(self.tool_use_id));
-        let fired = crate::hearing::fire(
-            self.shared,
-            self.lane,
-            hooks::HookEvent::PreToolUse,
-            Some(self.name),
-            fields,
-            Some(self.tool_use_id),
-        );
-        let verdict = fired.await;
+        let payload = PreToolUse { tool_name: self.name, tool_input: &call.input, tool_use_id: self.tool_use_id };
+        let verdict = crate::hearing::fire(self.shared, self.lane, &payload).await;
         call.contexts.extend(verdict.contexts);
         if let Some(reason) = verdict.stop {
             let refused = self.deny(&call.input, &format!("A hook stopped the run: {reason}"), None).await;

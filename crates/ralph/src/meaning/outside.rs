@@ -253,7 +253,7 @@ fn unusable(file: &Path, reason: &str) -> Problem {
 fn server_env(environment: &Environment, places: &Places, session: &agent::Session) -> proc::Env {
     let mut env = environment.vars.clone();
     if environment.is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV") {
-        env.retain(|(name, _)| mcp::BASIC_ENV.iter().any(|kept| name == kept));
+        env.retain(|(name, _)| proc::scrub::BASIC_ENV.iter().any(|kept| name == kept));
     }
     if environment.is_on("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB") {
         proc::scrub::credentials(&mut env);

@@ -3,8 +3,9 @@
 //! Strict where a field decides something: a wrong type or an unknown word makes the whole answer invalid,
 //! so that nothing is allowed by accident. Fields that nobody knows are ignored, `null` means absent.
 
-use super::event::{HookEvent, Refusal};
-use super::verdict::{Decision, Verdict};
+use crate::event::HookEvent;
+use crate::hook_answer::{Decision, HookAnswer};
+use crate::property::Refusal;
 use serde_json::{Map, Value, json};
 
 /// Where a hook gives no reason of its own.
@@ -12,14 +13,14 @@ const NO_REASON: &str = "A hook blocked this and gave no reason.";
 const NO_STOP_REASON: &str = "A hook ended the run and gave no reason.";
 
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Speech {
-    pub(super) verdict: Verdict,
+pub(crate) struct Speech {
+    pub(crate) verdict: HookAnswer,
     /// Whatever reason was given, also where the answer itself decides nothing.
-    pub(super) reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 /// Reads an answer; the error says which part of it is wrong.
-pub(super) fn hear(event: HookEvent, said: &Value) -> Result<Speech, String> {
+pub(crate) fn hear(event: HookEvent, said: &Value) -> Result<Speech, String> {
     let Value::Object(said) = said else { return Err("the answer is not a JSON object".into()) };
     let said = Fields { at: "", map: said };
     // Nobody waits for the answer of an async one, and a failed turn has nothing left to decide.
@@ -31,10 +32,10 @@ pub(super) fn hear(event: HookEvent, said: &Value) -> Result<Speech, String> {
     if let Some(named) = specific.text("hookEventName")?.filter(|named| *named != event.as_str()) {
         return Err(format!("hookSpecificOutput is for {named}, but the event is {}", event.as_str()));
     }
-    let mut verdict = Verdict {
+    let mut verdict = HookAnswer {
         messages: said.text("systemMessage")?.map(str::to_owned).into_iter().collect(),
         contexts: specific.text("additionalContext")?.map(str::to_owned).into_iter().collect(),
-        ..Verdict::default()
+        ..HookAnswer::default()
     };
     let stop_reason = said.text("stopReason")?;
     if said.flag("continue")? == Some(false) {
@@ -65,30 +66,30 @@ fn decisions(event: HookEvent, said: &Fields, specific: &Fields) -> Result<Vec<D
     Ok(decisions)
 }
 
-fn decided(event: HookEvent, decision: Decision, reason: Option<String>) -> Verdict {
+fn decided(event: HookEvent, decision: Decision, reason: Option<String>) -> HookAnswer {
     match decision {
         Decision::Deny => refused(event, reason),
-        _ if event.permits() => Verdict { decision: Some(decision), reason, ..Verdict::default() },
-        _ => Verdict::default(),
+        _ if event.permits() => HookAnswer { decision: Some(decision), reason, ..HookAnswer::default() },
+        _ => HookAnswer::default(),
     }
 }
 
 /// A hook's "no", as far as the event has one.
-pub(super) fn refused(event: HookEvent, reason: Option<String>) -> Verdict {
+pub(crate) fn refused(event: HookEvent, reason: Option<String>) -> HookAnswer {
     let reason = reason.filter(|reason| !reason.trim().is_empty()).unwrap_or_else(|| NO_REASON.to_owned());
     match event.refusal() {
-        Refusal::Nothing => Verdict::error(format!("{} hooks cannot block anything: {reason}", event.as_str())),
-        Refusal::Blocks if event.permits() => Verdict {
+        Refusal::Nothing => HookAnswer::error(format!("{} hooks cannot block anything: {reason}", event.as_str())),
+        Refusal::Blocks if event.permits() => HookAnswer {
             decision: Some(Decision::Deny),
             reason: Some(reason.clone()),
             blocked: Some(reason),
-            ..Verdict::default()
+            ..HookAnswer::default()
         },
-        Refusal::Blocks | Refusal::Tells => Verdict { blocked: Some(reason), ..Verdict::default() },
+        Refusal::Blocks | Refusal::Tells => HookAnswer { blocked: Some(reason), ..HookAnswer::default() },
     }
 }
 
-fn event_fields(event: HookEvent, specific: &Fields, verdict: &mut Verdict) -> Result<(), String> {
+fn event_fields(event: HookEvent, specific: &Fields, verdict: &mut HookAnswer) -> Result<(), String> {
     match event {
         HookEvent::PreToolUse => {
             verdict.updated_input = specific.object("updatedInput")?.cloned().map(Value::Object);

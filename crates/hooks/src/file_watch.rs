@@ -2,21 +2,16 @@
 //! spells out.
 //!
 //! Looked at by their stamps, twice a second, and only while somebody listens. Deliberately absent: folders
-//! as a whole; a hook that wants to know of new files names them.
+//! as a whole (a hook that wants to know of new files names them), and the loop that looks, which is the caller's.
 
-use crate::hearing;
-use crate::hooks::HookEvent;
-use crate::moments;
-use crate::shared::Shared;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 /// Soon enough for a person who saves a file, and nothing to a machine.
-const PAUSE: Duration = Duration::from_millis(500);
+pub const PAUSE: Duration = Duration::from_millis(500);
 
 /// More files than anybody lists by hand; each costs a `stat` a look.
 const MOST: usize = 1_000;
@@ -91,7 +86,13 @@ impl Watched {
         }
     }
 
-    fn changes(&self) -> Vec<Change> {
+    /// Whether this is the first call: a session begins to watch once.
+    pub fn begin(&self) -> bool {
+        !self.running.replace(true)
+    }
+
+    /// What changed since the last look.
+    pub fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         for (path, seen) in self.files.borrow_mut().iter_mut() {
             let now = stamp(path);
@@ -100,28 +101,6 @@ impl Watched {
             }
         }
         changes
-    }
-}
-
-/// Begins to watch, where any hook wants to hear of it. Once for a session.
-pub fn begin(shared: &Rc<Shared>) {
-    let watched = &shared.live.ear.watched;
-    if watched.running.get() || !hearing::wants(shared, HookEvent::FileChanged) {
-        return;
-    }
-    watched.running.set(true);
-    let names = shared.live.hooks.borrow().watched_names();
-    watched.add(&shared.options.cwd, names.into_iter());
-    tokio::task::spawn_local(watch(Rc::downgrade(shared)));
-}
-
-async fn watch(shared: Weak<Shared>) {
-    loop {
-        tokio::time::sleep(PAUSE).await;
-        let Some(shared) = shared.upgrade() else { return };
-        for change in shared.live.ear.watched.changes() {
-            moments::file_changed(&shared, &change).await;
-        }
     }
 }
 

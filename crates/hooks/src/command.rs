@@ -1,30 +1,30 @@
 //! Command hooks: a process in a session of its own, the input on its stdin.
 
-use super::answer::Raw;
-use super::event::HookEvent;
-use super::handler::{Handler, Plugin, Program, Shell};
-use super::world::{Scene, World};
+use crate::answer::Raw;
+use crate::event::HookEvent;
+use crate::handler::{Handler, Plugin, Program, Shell};
+use crate::host::{HookContext, HookHost};
 use proc::{Captured, Env, Limits, Output, Spec, Stdin};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 /// Kept of each stream. An answer may carry a whole tool output; more than this no model reads.
-pub(super) const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
+pub(crate) const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
 
 /// Between asking a late hook to end and killing it.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Everything needed to start it, with nothing borrowed: it may outlive the event.
-pub(super) fn prepare(
+pub(crate) fn prepare(
     program: &Program,
     handler: &Handler,
     event: HookEvent,
     input: Vec<u8>,
-    scene: &Scene<'_>,
-    world: &World<'_>,
+    context: &HookContext<'_>,
+    host: &HookHost<'_>,
 ) -> Spec {
-    let folders = folders(handler.plugin.as_ref(), world);
+    let folders = folders(handler.plugin.as_ref(), host);
     let (program, args) = match program {
         Program::Exec { program, args } => {
             (filled(program, &folders).into(), args.iter().map(|arg| filled(arg, &folders).into()).collect())
@@ -42,19 +42,19 @@ pub(super) fn prepare(
             (shell.into(), args.collect())
         }
     };
-    let cwd = if scene.cwd.is_dir() { scene.cwd } else { world.project_dir };
+    let cwd = if context.cwd.is_dir() { context.cwd } else { host.project_dir };
     Spec {
         program,
         args,
         cwd: cwd.to_owned(),
-        env: environment(&folders, handler.is_trusted, event, scene, world),
+        env: environment(&folders, handler.is_trusted, event, context, host),
         stdin: Stdin::Bytes(input),
         output: Output::Pipes,
         arg0: None,
     }
 }
 
-pub(super) async fn run(spec: Spec, limit: Duration) -> Raw {
+pub(crate) async fn run(spec: Spec, limit: Duration) -> Raw {
     let limits = Limits { deadline: limit, max_output: LARGEST_ANSWER, grace: GRACE };
     match proc::capture(spec, limits).await {
         Ok(Captured { timed_out: true, .. }) => Raw::TimedOut(limit),
@@ -69,8 +69,8 @@ pub(super) async fn run(spec: Spec, limit: Duration) -> Raw {
 
 type Folders<'a> = Vec<(&'static str, &'a Path)>;
 
-fn folders<'a>(plugin: Option<&'a Plugin>, world: &World<'a>) -> Folders<'a> {
-    let mut folders = vec![("CLAUDE_PROJECT_DIR", world.project_dir)];
+fn folders<'a>(plugin: Option<&'a Plugin>, host: &HookHost<'a>) -> Folders<'a> {
+    let mut folders = vec![("CLAUDE_PROJECT_DIR", host.project_dir)];
     if let Some(plugin) = plugin {
         folders.extend([("CLAUDE_PLUGIN_ROOT", plugin.root.as_path()), ("CLAUDE_PLUGIN_DATA", plugin.data.as_path())]);
     }
@@ -88,25 +88,30 @@ fn is_plain(folder: &Path) -> bool {
     folder.to_str().is_some_and(|folder| folder.chars().all(plain))
 }
 
-fn environment(folders: &Folders<'_>, is_trusted: bool, event: HookEvent, scene: &Scene<'_>, world: &World<'_>) -> Env {
+fn environment(
+    folders: &Folders<'_>,
+    is_trusted: bool,
+    event: HookEvent,
+    context: &HookContext<'_>,
+    host: &HookHost<'_>,
+) -> Env {
     let mut own: Env = folders.iter().map(|(name, folder)| ((*name).into(), (*folder).into())).collect();
     own.push(("CLAUDECODE".into(), "1".into()));
-    own.push(("CLAUDE_CODE_SESSION_ID".into(), scene.session_id.into()));
+    own.push(("CLAUDE_CODE_SESSION_ID".into(), context.session_id.into()));
     own.push(("CLAUDE_PID".into(), std::process::id().to_string().into()));
-    own.extend(scene.effort.map(|level| ("CLAUDE_EFFORT".into(), level.into())));
+    own.extend(context.effort.map(|level| ("CLAUDE_EFFORT".into(), level.into())));
     // Lines in it become the environment of later commands.
     own.extend(
-        world
-            .env_file
+        host.env_file
             .filter(|_| is_trusted && event.has_env_file())
             .map(|file| ("CLAUDE_ENV_FILE".into(), file.into())),
     );
     // Telemetry of the conversation is not the hook's: its own programs would report as us.
-    let inherited = world
+    let inherited = host
         .env
         .iter()
         .filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"OTEL_") && !own.iter().any(|(set, _)| set == name));
-    let is_basic = |name: &OsString| mcp::BASIC_ENV.iter().any(|kept| name == kept);
+    let is_basic = |name: &OsString| proc::scrub::BASIC_ENV.iter().any(|kept| name == kept);
     let mut env: Env = inherited.filter(|(name, _)| is_trusted || is_basic(name)).cloned().collect();
     env.append(&mut own);
     env

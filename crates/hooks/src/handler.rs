@@ -1,8 +1,8 @@
 //! One handler as configured: what runs, for which subjects, for how long.
 
-use super::answer::OnFailure;
-use super::event::HookEvent;
-use super::matcher::Matcher;
+use crate::answer::OnFailure;
+use crate::event::HookEvent;
+use crate::matcher::Matcher;
 use policy::{Rule, Source, parse_rule};
 use serde_json::Value;
 use std::cell::Cell;
@@ -24,24 +24,24 @@ const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 const LONGEST_LABEL: usize = 80;
 
 #[derive(Debug, Clone)]
-pub(super) struct Handler {
-    pub(super) event: HookEvent,
-    pub(super) matcher: Matcher,
-    pub(super) condition: Condition,
-    pub(super) timeout: Option<Duration>,
-    pub(super) action: Action,
-    pub(super) plugin: Option<Plugin>,
+pub(crate) struct Handler {
+    pub(crate) event: HookEvent,
+    pub(crate) matcher: Matcher,
+    pub(crate) condition: Condition,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) action: Action,
+    pub(crate) plugin: Option<Plugin>,
     /// Set where it runs a single time: whether it has.
-    pub(super) once: Option<Rc<Cell<bool>>>,
+    pub(crate) once: Option<Rc<Cell<bool>>>,
     /// The skill that brought it.
-    pub(super) by: Option<Rc<str>>,
+    pub(crate) by: Option<Rc<str>>,
     /// Whether whoever wrote it may grant and may see our environment.
-    pub(super) is_trusted: bool,
+    pub(crate) is_trusted: bool,
 }
 
 /// The `if` field.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Condition {
+pub(crate) enum Condition {
     Always,
     /// The call must match.
     Rule(Box<Rule>),
@@ -51,14 +51,14 @@ pub(super) enum Condition {
 
 /// Where a plugin lives, for its own hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plugin {
-    pub(super) root: PathBuf,
-    pub(super) data: PathBuf,
+pub(crate) struct Plugin {
+    pub(crate) root: PathBuf,
+    pub(crate) data: PathBuf,
 }
 
 /// What runs. Equal ones are the same handler, wherever they were configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     Command {
         program: Program,
         mode: Mode,
@@ -96,7 +96,7 @@ pub enum Judge {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Program {
+pub(crate) enum Program {
     Shell {
         shell: Shell,
         text: String,
@@ -109,7 +109,7 @@ pub(super) enum Program {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shell {
+pub(crate) enum Shell {
     Sh,
     Bash,
     /// PowerShell, under the name it has on this system.
@@ -117,7 +117,7 @@ pub(super) enum Shell {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     Awaited,
     /// Started and left alone.
     Background,
@@ -127,7 +127,7 @@ pub(super) enum Mode {
 
 impl Handler {
     /// Reads one from settings; what is odd but harmless goes to `warnings`.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         event: HookEvent,
         matcher: Matcher,
         value: &Value,
@@ -167,7 +167,7 @@ impl Handler {
     }
 
     /// How long it may take.
-    pub(super) fn time_allowed(&self) -> Duration {
+    pub(crate) fn time_allowed(&self) -> Duration {
         let default = match self.action {
             Action::Callback { .. } => CALLBACK_TIMEOUT,
             Action::Opinion { who: Judge::Model, .. } => OPINION_TIMEOUT,
@@ -178,7 +178,7 @@ impl Handler {
     }
 
     /// In words, for errors.
-    pub(super) fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         let text = match &self.action {
             Action::Command { program: Program::Shell { text, .. }, .. } => text,
             Action::Command { program: Program::Exec { program, .. }, .. } => program,
@@ -194,7 +194,7 @@ impl Handler {
         }
     }
 
-    pub(super) fn on_failure(&self) -> OnFailure {
+    pub(crate) fn on_failure(&self) -> OnFailure {
         match self.action {
             Action::Callback { on_failure, .. } => on_failure,
             _ => OnFailure::Continue,
@@ -288,7 +288,7 @@ fn strings(value: &Value, key: &str) -> Result<Option<Vec<String>>, String> {
 }
 
 /// The `timeout` field, in seconds.
-pub(super) fn seconds(value: &Value) -> Result<Option<Duration>, String> {
+pub(crate) fn seconds(value: &Value) -> Result<Option<Duration>, String> {
     let Some(given) = value.get("timeout").filter(|timeout| !timeout.is_null()) else { return Ok(None) };
     let wanted = given.as_f64().filter(|wanted| *wanted > 0.0);
     let wanted = wanted.ok_or(format!("the timeout {given} is not a number of seconds; the default is used"))?;

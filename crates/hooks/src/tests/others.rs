@@ -1,7 +1,7 @@
 //! Callbacks, web addresses, conditions, and hooks in the background.
 
-use super::super::{Callbacks, Decision, HookEvent, HookNews, Hooks};
 use super::{Bench, PATIENCE, command, hooks};
+use crate::{Callbacks, Decision, HookEvent, HookRun, Hooks};
 use futures_util::FutureExt as _;
 use futures_util::future::{LocalBoxFuture, pending};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ impl Callbacks for Client {
     }
 }
 
-async fn asked(bench: &Bench, groups: Value) -> (super::super::Verdict, Vec<Value>) {
+async fn asked(bench: &Bench, groups: Value) -> (crate::HookAnswer, Vec<Value>) {
     let client = Client::default();
     let mut list = Hooks::default();
     list.set_callbacks(&json!({"PreToolUse": groups}));
@@ -171,7 +171,7 @@ async fn a_background_hook_is_heard_later() {
     let script = "until [ -e go ]; do sleep 0.01; done; echo '{\"systemMessage\":\"done\"}'";
     let list = hooks("PreToolUse", &json!([{"type": "command", "command": script, "async": true}]));
     let verdict = bench.bash(&list, "ls").await;
-    assert_eq!(verdict, super::super::Verdict::default());
+    assert_eq!(verdict, crate::HookAnswer::default());
     assert_eq!(bench.outcomes(), ["started"]);
     assert!(list.take_finished().is_empty());
     std::fs::write(bench.project.join("go"), "").unwrap();
@@ -185,7 +185,7 @@ async fn a_background_hook_is_heard_later() {
     };
     let finished = tokio::time::timeout(PATIENCE, heard).await.expect("the hook to end");
     assert_eq!(finished.verdict.messages, ["done"]);
-    assert!(matches!(&finished.news, HookNews::Response { outcome: "success", hook_id, .. } if hook_id == "h1"));
+    assert!(matches!(&finished.news, HookRun::Response { outcome: "success", hook_id, .. } if hook_id == "h1"));
     assert!(list.end_background().await.is_empty());
 }
 
@@ -198,7 +198,7 @@ async fn background_hooks_end_with_the_run() {
     let mut again = list.clone();
     again.set_callbacks(&json!({}));
     let news = tokio::time::timeout(PATIENCE, again.end_background()).await.expect("the hook to be ended");
-    assert!(matches!(&news[..], [HookNews::Response { outcome: "cancelled", .. }]), "{news:?}");
+    assert!(matches!(&news[..], [HookRun::Response { outcome: "cancelled", .. }]), "{news:?}");
 }
 
 #[tokio::test]

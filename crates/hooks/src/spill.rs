@@ -1,6 +1,6 @@
 //! Texts too long for a conversation: the whole goes to a file, the conversation gets its beginning.
 
-use super::verdict::Verdict;
+use crate::hook_answer::HookAnswer;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const LONGEST_TEXT: usize = 10_000;
 const PREVIEW: usize = 2_000;
 
 /// Shortens what a handler said. `hook_id` names the files, so it must be new for each run.
-pub(super) fn shorten(verdict: &mut Verdict, dir: &Path, hook_id: &str) {
+pub(crate) fn shorten(verdict: &mut HookAnswer, dir: &Path, hook_id: &str) {
     for (index, text) in verdict.texts_mut().enumerate() {
         let Some((end, _)) = text.char_indices().nth(LONGEST_TEXT).and_then(|_| text.char_indices().nth(PREVIEW))
         else {

@@ -5,7 +5,7 @@ mod meaning;
 mod others;
 mod running;
 
-use super::{Callbacks, HookEvent, HookNews, Hooks, Scene, Verdict, World, fire};
+use crate::{Callbacks, HookAnswer, HookContext, HookEvent, HookHost, HookPayload, HookRun, Hooks, fire_hook};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -15,12 +15,37 @@ use tempfile::TempDir;
 /// Far beyond what any hook of these tests takes, so that only a fault reaches it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// An event with any fields.
+struct Any<'a> {
+    event: HookEvent,
+    subject: Option<&'a str>,
+    fields: Map<String, Value>,
+}
+
+impl HookPayload for Any<'_> {
+    fn event(&self) -> HookEvent {
+        self.event
+    }
+
+    fn subject(&self) -> Option<&str> {
+        self.subject
+    }
+
+    fn tool_use_id(&self) -> Option<&str> {
+        Some("toolu_1")
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        self.fields.clone()
+    }
+}
+
 /// A folder, an environment, and an ear for news.
 struct Bench {
     folder: TempDir,
     project: PathBuf,
     env: proc::Env,
-    news: RefCell<Vec<HookNews>>,
+    news: RefCell<Vec<HookRun>>,
     count: RefCell<u32>,
 }
 
@@ -42,7 +67,7 @@ impl Bench {
         std::fs::read_to_string(self.project.join(file)).unwrap_or_default()
     }
 
-    async fn fire(&self, hooks: &Hooks, event: HookEvent, subject: Option<&str>, fields: Value) -> Verdict {
+    async fn fire(&self, hooks: &Hooks, event: HookEvent, subject: Option<&str>, fields: Value) -> HookAnswer {
         self.fire_with(hooks, event, subject, fields, None).await
     }
 
@@ -53,8 +78,8 @@ impl Bench {
         subject: Option<&str>,
         fields: Value,
         callbacks: Option<&dyn Callbacks>,
-    ) -> Verdict {
-        let scene = Scene {
+    ) -> HookAnswer {
+        let scene = HookContext {
             session_id: "s-1",
             transcript_path: "/t/s-1.jsonl",
             cwd: &self.project,
@@ -65,7 +90,7 @@ impl Bench {
             prompt_id: None,
         };
         let (env_file, spill_dir) = (self.folder.path().join("env"), self.folder.path().join("spilled"));
-        let world = World {
+        let world = HookHost {
             env: &self.env,
             project_dir: &self.project,
             env_file: Some(&env_file),
@@ -76,6 +101,8 @@ impl Bench {
                 model::plain_client(&access)?.build().map_err(|error| error.to_string())
             },
             observe: &|news| self.news.borrow_mut().push(news),
+            disk: &tools::Disk,
+            tool_name: |name| if name == "Task" { "Agent" } else { name },
             spill_dir: &spill_dir,
             ids: &|| {
                 *self.count.borrow_mut() += 1;
@@ -83,13 +110,13 @@ impl Bench {
             },
         };
         let Value::Object(fields) = fields else { panic!("fields are an object") };
-        let fields: Map<String, Value> = fields;
-        let fired = fire(hooks, event, subject, fields, Some("toolu_1"), &scene, &world);
+        let payload = Any { event, subject, fields };
+        let fired = fire_hook(hooks, &payload, &scene, &world);
         tokio::time::timeout(PATIENCE, fired).await.expect("a hook that should have ended")
     }
 
     /// Fires PreToolUse for a Bash command.
-    async fn bash(&self, hooks: &Hooks, command: &str) -> Verdict {
+    async fn bash(&self, hooks: &Hooks, command: &str) -> HookAnswer {
         let fields = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_1"});
         self.fire(hooks, HookEvent::PreToolUse, Some("Bash"), fields).await
     }
@@ -98,8 +125,8 @@ impl Bench {
         let news = self.news.borrow();
         news.iter()
             .map(|news| match news {
-                HookNews::Started { .. } => "started",
-                HookNews::Response { outcome, .. } => outcome,
+                HookRun::Started { .. } => "started",
+                HookRun::Response { outcome, .. } => outcome,
             })
             .collect()
     }

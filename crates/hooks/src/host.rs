@@ -1,15 +1,15 @@
-//! What a hook is told of the conversation, and the doors to everything outside this module.
+//! What a hook is told of the conversation, and what it may reach outside this crate.
 
-use super::event::HookEvent;
-use super::handler::Judge;
+use crate::event::HookEvent;
+use crate::handler::Judge;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::Duration;
 
-/// The conversation at the moment of an event.
+/// The conversation when an event happens.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
+pub struct HookContext<'a> {
     pub session_id: &'a str,
     pub transcript_path: &'a str,
     pub cwd: &'a Path,
@@ -21,9 +21,9 @@ pub struct Scene<'a> {
     pub prompt_id: Option<&'a str>,
 }
 
-impl Scene<'_> {
+impl HookContext<'_> {
     /// The input of an event: what all have in common, then its own fields.
-    pub(super) fn input(&self, event: HookEvent, fields: Map<String, Value>) -> Value {
+    pub(crate) fn input(&self, event: HookEvent, fields: Map<String, Value>) -> Value {
         let mut input = Map::new();
         let mut put = |key: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -80,9 +80,9 @@ pub trait Helpers {
     ) -> LocalBoxFuture<'a, Result<String, String>>;
 }
 
-/// Everything outside that hooks may touch.
+/// Everything outside that hooks may reach.
 #[derive(Clone, Copy)]
-pub struct World<'a> {
+pub struct HookHost<'a> {
     /// What commands inherit; hooks' own variables are added, `OTEL_*` is taken out.
     pub env: &'a proc::Env,
     pub project_dir: &'a Path,
@@ -93,21 +93,25 @@ pub struct World<'a> {
     pub helpers: Option<&'a dyn Helpers>,
     /// Must not follow redirects: they would lead headers and answers to another host.
     pub http: &'a dyn Fn() -> Result<reqwest::Client, String>,
-    pub observe: &'a dyn Fn(HookNews),
+    pub observe: &'a dyn Fn(HookRun),
+    /// The file system, for `if` rules that name files.
+    pub disk: &'a dyn policy::Resolve,
+    /// The name that a tool has now: matchers may use a former one.
+    pub tool_name: fn(&str) -> &str,
     /// For texts too long for a conversation; made when needed.
     pub spill_dir: &'a Path,
     pub ids: &'a dyn Fn() -> String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Success,
     Error,
     Cancelled,
 }
 
 impl Outcome {
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
             Self::Error => "error",
@@ -118,7 +122,7 @@ impl Outcome {
 
 /// The life of one run of one handler, for clients that asked for hook events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HookNews {
+pub enum HookRun {
     Started {
         hook_id: String,
         name: String,

@@ -1,9 +1,9 @@
 //! Exit codes, JSON answers and failures: what they mean, event by event.
 
-use super::super::answer::{OnFailure, Raw, read};
-use super::super::speech::hear;
-use super::super::world::Outcome;
-use super::super::{Decision, HookEvent, Verdict};
+use crate::answer::{OnFailure, Raw, read};
+use crate::host::Outcome;
+use crate::speech::hear;
+use crate::{Decision, HookAnswer, HookEvent};
 use HookEvent::{
     Notification, PermissionDenied, PermissionRequest, PostToolUse, PostToolUseFailure, PreCompact, PreToolUse,
     SessionStart, Stop, StopFailure, SubagentStop, UserPromptSubmit,
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-fn exited(event: HookEvent, code: i32, stdout: &str, stderr: &str) -> (Verdict, Outcome) {
+fn exited(event: HookEvent, code: i32, stdout: &str, stderr: &str) -> (HookAnswer, Outcome) {
     let raw = Raw::Exit { code, stdout: stdout.into(), stderr: stderr.into() };
     let answer = read(event, "`x`", OnFailure::Continue, &raw);
     (answer.verdict, answer.outcome)
@@ -69,61 +69,69 @@ fn exit_codes() {
 #[test]
 fn answers_in_json() {
     let specific = |value: Value| json!({"hookSpecificOutput": value});
-    let rows: Vec<(HookEvent, Value, Verdict)> = vec![
-        (Stop, json!({}), Verdict::default()),
-        (Stop, json!({"suppressOutput": true, "new": [1], "reason": null}), Verdict::default()),
-        (Stop, json!({"continue": true}), Verdict::default()),
+    let rows: Vec<(HookEvent, Value, HookAnswer)> = vec![
+        (Stop, json!({}), HookAnswer::default()),
+        (Stop, json!({"suppressOutput": true, "new": [1], "reason": null}), HookAnswer::default()),
+        (Stop, json!({"continue": true}), HookAnswer::default()),
         (
             Stop,
             json!({"continue": false, "stopReason": "enough"}),
-            Verdict { stop: Some("enough".into()), ..Verdict::default() },
+            HookAnswer { stop: Some("enough".into()), ..HookAnswer::default() },
         ),
-        (PostToolUse, json!({"systemMessage": "hi"}), Verdict { messages: vec!["hi".into()], ..Verdict::default() }),
-        (Stop, json!({"decision": "approve"}), Verdict::default()),
+        (
+            PostToolUse,
+            json!({"systemMessage": "hi"}),
+            HookAnswer { messages: vec!["hi".into()], ..HookAnswer::default() },
+        ),
+        (Stop, json!({"decision": "approve"}), HookAnswer::default()),
         (
             PreToolUse,
             json!({"decision": "approve", "reason": "fine"}),
-            Verdict { decision: Some(Decision::Allow), reason: Some("fine".into()), ..Verdict::default() },
+            HookAnswer { decision: Some(Decision::Allow), reason: Some("fine".into()), ..HookAnswer::default() },
         ),
         (
             PreToolUse,
             json!({"decision": "approve", "hookSpecificOutput": {"permissionDecision": "ask"}}),
-            Verdict { decision: Some(Decision::Ask), ..Verdict::default() },
+            HookAnswer { decision: Some(Decision::Ask), ..HookAnswer::default() },
         ),
         (
             PreToolUse,
             specific(json!({"permissionDecision": "allow", "updatedInput": {"a": 1}, "additionalContext": "c"})),
-            Verdict {
+            HookAnswer {
                 decision: Some(Decision::Allow),
                 updated_input: Some(json!({"a": 1})),
                 contexts: vec!["c".into()],
-                ..Verdict::default()
+                ..HookAnswer::default()
             },
         ),
         (
             PreToolUse,
             specific(json!({"permissionDecision": "defer", "permissionDecisionReason": "later"})),
-            Verdict { decision: Some(Decision::Defer), reason: Some("later".into()), ..Verdict::default() },
+            HookAnswer { decision: Some(Decision::Defer), reason: Some("later".into()), ..HookAnswer::default() },
         ),
-        (PostToolUse, specific(json!({"permissionDecision": "deny"})), Verdict::default()),
+        (PostToolUse, specific(json!({"permissionDecision": "deny"})), HookAnswer::default()),
         (
             PostToolUse,
             specific(json!({"updatedMCPToolOutput": [1], "updatedToolOutput": "short"})),
-            Verdict { updated_output: Some(json!("short")), ..Verdict::default() },
+            HookAnswer { updated_output: Some(json!("short")), ..HookAnswer::default() },
         ),
         (
             PermissionRequest,
             specific(json!({"decision": {"behavior": "deny", "message": "no"}})),
-            Verdict { permission: Some(json!({"behavior": "deny", "message": "no"})), ..Verdict::default() },
+            HookAnswer { permission: Some(json!({"behavior": "deny", "message": "no"})), ..HookAnswer::default() },
         ),
-        (PermissionDenied, specific(json!({"retry": true})), Verdict { retry: true, ..Verdict::default() }),
+        (PermissionDenied, specific(json!({"retry": true})), HookAnswer { retry: true, ..HookAnswer::default() }),
         (
             SessionStart,
             specific(json!({"sessionTitle": "t", "initialUserMessage": "m"})),
-            Verdict { session_title: Some("t".into()), initial_user_message: Some("m".into()), ..Verdict::default() },
+            HookAnswer {
+                session_title: Some("t".into()),
+                initial_user_message: Some("m".into()),
+                ..HookAnswer::default()
+            },
         ),
-        (PreToolUse, json!({"async": true, "decision": "block"}), Verdict::default()),
-        (StopFailure, json!({"decision": "block", "continue": false}), Verdict::default()),
+        (PreToolUse, json!({"async": true, "decision": "block"}), HookAnswer::default()),
+        (StopFailure, json!({"decision": "block", "continue": false}), HookAnswer::default()),
     ];
     for (event, said, expected) in rows {
         assert_eq!(hear(event, &said).map(|speech| speech.verdict), Ok(expected), "{} {said}", event.as_str());
@@ -193,7 +201,7 @@ fn a_failure_is_named_but_not_at_any_length() {
 
 #[test]
 fn permission_answers_merge_to_the_stricter() {
-    let says = |behavior: &str| Verdict { permission: Some(json!({"behavior": behavior})), ..Verdict::default() };
+    let says = |behavior: &str| HookAnswer { permission: Some(json!({"behavior": behavior})), ..HookAnswer::default() };
     for (first, later, expected) in [("allow", "deny", "deny"), ("deny", "allow", "deny"), ("allow", "allow", "allow")]
     {
         let merged = says(first).merge(says(later)).permission.unwrap();
@@ -215,14 +223,14 @@ fn decisions() -> impl Strategy<Value = Vec<Option<Decision>>> {
 proptest! {
     #[test]
     fn the_strictest_decision_wins_with_its_own_reason(decisions in decisions()) {
-        let verdicts = decisions.iter().enumerate().map(|(index, decision)| Verdict {
+        let verdicts = decisions.iter().enumerate().map(|(index, decision)| HookAnswer {
             decision: *decision,
             reason: decision.map(|decision| format!("{decision:?}{index}")),
             blocked: (*decision == Some(Decision::Deny)).then(|| format!("no{index}")),
             contexts: vec![index.to_string()],
-            ..Verdict::default()
+            ..HookAnswer::default()
         });
-        let merged = verdicts.fold(Verdict::default(), Verdict::merge);
+        let merged = verdicts.fold(HookAnswer::default(), HookAnswer::merge);
         let strictest = decisions.iter().flatten().max().copied();
         prop_assert_eq!(merged.decision, strictest);
         prop_assert_eq!(merged.contexts.len(), decisions.len());

@@ -1,16 +1,16 @@
-//! An event happens: everything that matches runs at once, and the answers become one verdict.
+//! An event happens: everything that matches runs at once, and the answers become one.
 
-use super::answer::{self, OnFailure, Raw};
-use super::background::{Finished, Open, Streams};
-use super::condition;
-use super::event::HookEvent;
-use super::handler::{Action, Handler, Judge, Mode, Program};
-use super::list::Hooks;
-use super::verdict::Verdict;
-use super::world::{HookNews, Outcome, Scene, World};
-use super::{command, http, opinion, spill};
+use crate::answer::{self, OnFailure, Raw};
+use crate::background::{Finished, Open, Streams};
+use crate::condition;
+use crate::event::{HookEvent, HookPayload};
+use crate::handler::{Action, Handler, Judge, Mode, Program};
+use crate::hook_answer::HookAnswer;
+use crate::host::{HookContext, HookHost, HookRun, Outcome};
+use crate::list::Hooks;
+use crate::{command, http, opinion, spill};
 use futures_util::future::join_all;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -21,61 +21,61 @@ const LONGEST_ENDING: Duration = Duration::from_mins(1);
 const ENDING_VARIABLE: &str = "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS";
 
 /// One event on its way through its handlers.
-struct Moment<'a> {
+struct Fired<'a> {
     event: HookEvent,
     /// As clients know it: the event, with its subject where it has one.
     name: String,
     input: Value,
     tool_use_id: Option<&'a str>,
-    scene: &'a Scene<'a>,
-    world: &'a World<'a>,
+    context: &'a HookContext<'a>,
+    host: &'a HookHost<'a>,
 }
 
-/// Runs all handlers of `event` that match `subject`. `fields` are the event's own part of the input.
-/// Dropping the future ends everything it started, except hooks that run in the background.
-pub async fn fire(
+/// Runs all handlers that match and merges their answers. Dropping the future ends everything it started, except
+/// hooks that run in the background.
+pub async fn fire_hook(
     hooks: &Hooks,
-    event: HookEvent,
-    subject: Option<&str>,
-    fields: Map<String, Value>,
-    tool_use_id: Option<&str>,
-    scene: &Scene<'_>,
-    world: &World<'_>,
-) -> Verdict {
+    payload: &dyn HookPayload,
+    context: &HookContext<'_>,
+    host: &HookHost<'_>,
+) -> HookAnswer {
+    let (event, subject) = (payload.event(), payload.subject());
     if !hooks.wants(event) {
-        return Verdict::default();
+        return HookAnswer::default();
     }
+    let (input, tool_use_id) = (context.input(event, payload.fields()), payload.tool_use_id());
     let name = match subject {
         Some(subject) => format!("{}:{subject}", event.as_str()),
         None => event.as_str().to_owned(),
     };
-    let moment = Moment { event, name, input: scene.input(event, fields), tool_use_id, scene, world };
-    let chosen = choose(&hooks.handlers, subject, &moment);
-    let most = (event == HookEvent::SessionEnd).then(|| ending(&chosen, world));
+    let fired = Fired { event, name, input, tool_use_id, context, host };
+    let chosen = choose(&hooks.handlers, subject, &fired);
+    let most = (event == HookEvent::SessionEnd).then(|| ending(&chosen, host));
     let answers = join_all(chosen.iter().map(|handler| {
         let limit = handler.time_allowed().min(most.unwrap_or(Duration::MAX));
-        moment.run(handler, limit, hooks)
+        fired.run(handler, limit, hooks)
     }));
-    answers.await.into_iter().fold(Verdict::default(), Verdict::merge)
+    answers.await.into_iter().fold(HookAnswer::default(), HookAnswer::merge)
 }
 
 /// Those that match, each once.
-fn choose<'h>(handlers: &'h [Handler], subject: Option<&str>, moment: &Moment<'_>) -> Vec<&'h Handler> {
-    let event = moment.event;
+fn choose<'h>(handlers: &'h [Handler], subject: Option<&str>, fired: &Fired<'_>) -> Vec<&'h Handler> {
+    let event = fired.event;
+    let canonical = event.is_about_a_tool().then_some(fired.host.tool_name);
     let mut chosen: Vec<&Handler> = Vec::new();
     for handler in handlers.iter().filter(|handler| handler.event == event) {
-        let meant = !event.takes_matcher() || handler.matcher.matches(subject, event.is_about_a_tool());
+        let meant = !event.takes_matcher() || handler.matcher.matches(subject, canonical);
         let again = |other: &&Handler| {
             other.action == handler.action && other.plugin == handler.plugin && other.is_trusted == handler.is_trusted
         };
         // Without help there is nobody to ask; the caller says where that is so.
-        let answerable = moment.world.helpers.is_some() || !matches!(handler.action, Action::Opinion { .. });
+        let answerable = fired.host.helpers.is_some() || !matches!(handler.action, Action::Opinion { .. });
         let is_spent = handler.once.as_ref().is_some_and(|spent| spent.get());
         if meant
             && answerable
             && !is_spent
             && !chosen.iter().any(again)
-            && condition::holds(&handler.condition, &moment.input, moment.scene, moment.world)
+            && condition::holds(&handler.condition, &fired.input, fired.context, fired.host)
         {
             if let Some(spent) = &handler.once {
                 spent.set(true);
@@ -87,25 +87,25 @@ fn choose<'h>(handlers: &'h [Handler], subject: Option<&str>, moment: &Moment<'_
 }
 
 /// How long the end of the session may take.
-fn ending(chosen: &[&Handler], world: &World<'_>) -> Duration {
-    let set = world.env.iter().find(|(name, _)| name == ENDING_VARIABLE);
+fn ending(chosen: &[&Handler], host: &HookHost<'_>) -> Duration {
+    let set = host.env.iter().find(|(name, _)| name == ENDING_VARIABLE);
     let set = set.and_then(|(_, value)| value.to_str()?.trim().parse().ok()).map(Duration::from_millis);
     let asked = chosen.iter().filter_map(|handler| handler.timeout).max();
     set.unwrap_or_else(|| asked.unwrap_or(ENDING).clamp(ENDING, LONGEST_ENDING))
 }
 
-impl Moment<'_> {
-    async fn run(&self, handler: &Handler, limit: Duration, hooks: &Hooks) -> Verdict {
-        let who = Open { hook_id: (self.world.ids)(), name: self.name.clone(), event: self.event };
+impl Fired<'_> {
+    async fn run(&self, handler: &Handler, limit: Duration, hooks: &Hooks) -> HookAnswer {
+        let who = Open { hook_id: (self.host.ids)(), name: self.name.clone(), event: self.event };
         if let Action::Command { program, mode: mode @ (Mode::Background | Mode::Rewakes) } = &handler.action {
             return self.leave(handler, program, *mode, limit, hooks, who);
         }
-        let mut watched = Watched::start(&who, self.world.observe);
+        let mut watched = Watched::start(&who, self.host.observe);
         let raw = self.ask(handler, limit).await;
         let answer = answer::read(self.event, &handler.label(), handler.on_failure(), &raw);
         watched.end(&streams(&raw), answer.outcome);
         let mut verdict = if handler.is_trusted { answer.verdict } else { answer.verdict.without_grants() };
-        spill::shorten(&mut verdict, self.world.spill_dir, &who.hook_id);
+        spill::shorten(&mut verdict, self.host.spill_dir, &who.hook_id);
         verdict
     }
 
@@ -115,17 +115,17 @@ impl Moment<'_> {
                 Raw::Failed("it does not run before the folder is trusted ('ralph trust')".into())
             }
             Action::Command { program, .. } => {
-                let spec = command::prepare(program, handler, self.event, self.bytes(), self.scene, self.world);
+                let spec = command::prepare(program, handler, self.event, self.bytes(), self.context, self.host);
                 command::run(spec, limit).await
             }
             Action::Http { url, headers, env } => {
                 let env: &[String] = if handler.is_trusted { env } else { &[] };
-                http::ask(url, headers, env, self.bytes(), limit, self.world).await
+                http::ask(url, headers, env, self.bytes(), limit, self.host).await
             }
             Action::Tool { server, tool, input } => self.use_tool(server, tool, input, limit).await,
             Action::Opinion { words, model, who } => {
                 let question = opinion::question(words, &self.input, model.clone(), *who);
-                let Some(helpers) = self.world.helpers else { return Raw::Failed("no model can be asked here".into()) };
+                let Some(helpers) = self.host.helpers else { return Raw::Failed("no model can be asked here".into()) };
                 match timeout(limit, helpers.judge(question)).await {
                     Ok(Ok(text)) => Raw::Opinion(text),
                     Ok(Err(why)) => Raw::Failed(why),
@@ -138,7 +138,7 @@ impl Moment<'_> {
 
     /// What a tool says is read as what a command prints.
     async fn use_tool(&self, server: &str, tool: &str, input: &Value, limit: Duration) -> Raw {
-        let Some(helpers) = self.world.helpers else { return Raw::Failed("no server can be asked here".into()) };
+        let Some(helpers) = self.host.helpers else { return Raw::Failed("no server can be asked here".into()) };
         let input = opinion::filled(input, &self.input);
         match timeout(limit, helpers.call_tool(server, tool, input)).await {
             Ok(Ok(stdout)) => Raw::Exit { code: 0, stdout, stderr: String::new() },
@@ -149,7 +149,7 @@ impl Moment<'_> {
 
     /// The client keeps time too, so its own "too late" is silence like ours.
     async fn call(&self, id: &str, limit: Duration) -> Raw {
-        let Some(callbacks) = self.world.callbacks else { return Raw::Failed("no client is connected".into()) };
+        let Some(callbacks) = self.host.callbacks else { return Raw::Failed("no client is connected".into()) };
         let started = Instant::now();
         let answer = timeout(limit, callbacks.call(id, self.input.clone(), self.tool_use_id, limit)).await;
         match answer {
@@ -168,10 +168,11 @@ impl Moment<'_> {
         limit: Duration,
         hooks: &Hooks,
         who: Open,
-    ) -> Verdict {
-        let spec = command::prepare(program, handler, self.event, self.bytes(), self.scene, self.world);
+    ) -> HookAnswer {
+        let spec =
+            command::prepare(program, handler, self.event, self.bytes(), self.context, self.host);
         let is_trusted = handler.is_trusted;
-        let (event, label, dir) = (self.event, handler.label(), self.world.spill_dir.to_owned());
+        let (event, label, dir) = (self.event, handler.label(), self.host.spill_dir.to_owned());
         let (started, name, me) = (who.started(), handler.label(), who.clone());
         let work = async move {
             let raw = command::run(spec, limit).await;
@@ -189,10 +190,10 @@ impl Moment<'_> {
             Finished { news: me.response(&streams(&raw), answer.outcome), verdict, wakes }
         };
         if hooks.background.start(who, work) {
-            (self.world.observe)(started);
-            return Verdict::default();
+            (self.host.observe)(started);
+            return HookAnswer::default();
         }
-        Verdict::error(format!("{} hook {name} was not started: too many run in the background", event.as_str()))
+        HookAnswer::error(format!("{} hook {name} was not started: too many run in the background", event.as_str()))
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -216,12 +217,12 @@ fn streams(raw: &Raw) -> Streams {
 /// Sees to it that every started hook has a response, also one that an interrupt cuts off.
 struct Watched<'a> {
     who: &'a Open,
-    observe: &'a dyn Fn(HookNews),
+    observe: &'a dyn Fn(HookRun),
     open: bool,
 }
 
 impl<'a> Watched<'a> {
-    fn start(who: &'a Open, observe: &'a dyn Fn(HookNews)) -> Self {
+    fn start(who: &'a Open, observe: &'a dyn Fn(HookRun)) -> Self {
         observe(who.started());
         Self { who, observe, open: true }
     }

@@ -3,18 +3,17 @@
 //! Read as a deny rule is, so that a guard runs whenever the call may be one it is meant for: every part of
 //! a command chain counts, and a command that cannot be understood matches.
 
-use super::handler::Condition;
-use super::world::{Scene, World};
+use crate::handler::Condition;
+use crate::host::{HookContext, HookHost};
 use policy::{Call, PathFact, PermissionMode, Policy, RuleSet, decide, normalise};
 use serde_json::Value;
 use std::path::PathBuf;
-use tools::Disk;
 
 /// The fields in which file tools name their file.
 const PATH_FIELDS: [&str; 3] = ["file_path", "notebook_path", "path"];
 
 /// Whether a handler with this condition runs for the event's input.
-pub(super) fn holds(condition: &Condition, input: &Value, scene: &Scene<'_>, world: &World<'_>) -> bool {
+pub(crate) fn holds(condition: &Condition, input: &Value, context: &HookContext<'_>, host: &HookHost<'_>) -> bool {
     let rule = match condition {
         Condition::Always => return true,
         Condition::Never => return false,
@@ -22,15 +21,15 @@ pub(super) fn holds(condition: &Condition, input: &Value, scene: &Scene<'_>, wor
     };
     let mut rule = rule.as_ref().clone();
     if rule.source.anchor.as_os_str().is_empty() {
-        world.project_dir.clone_into(&mut rule.source.anchor);
+        host.project_dir.clone_into(&mut rule.source.anchor);
     }
-    let home = world.env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
+    let home = host.env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
     let policy = Policy {
         // Allows all that the rule does not speak of.
         mode: PermissionMode::BypassPermissions,
         rules: RuleSet { deny: vec![rule], ..RuleSet::default() },
-        roots: vec![tools::real_path(world.project_dir)],
-        cwd: scene.cwd.to_owned(),
+        roots: vec![host.disk.real(host.project_dir)],
+        cwd: context.cwd.to_owned(),
         home,
     };
     let call_input = &input["tool_input"];
@@ -38,10 +37,10 @@ pub(super) fn holds(condition: &Condition, input: &Value, scene: &Scene<'_>, wor
         .iter()
         .filter_map(|field| call_input[*field].as_str())
         .map(|path| {
-            let given = normalise(&scene.cwd.join(path));
-            PathFact { real: tools::real_path(&given), given, write: false }
+            let given = normalise(&context.cwd.join(path));
+            PathFact { real: host.disk.real(&given), given, write: false }
         })
         .collect();
     let call = Call { tool: input["tool_name"].as_str().unwrap_or_default(), input: call_input, paths: &paths };
-    matches!(decide(&policy, &call, &Disk).reason_type, "rule" | "unparsable")
+    matches!(decide(&policy, &call, host.disk).reason_type, "rule" | "unparsable")
 }

@@ -1,10 +1,11 @@
 //! From the way a handler ended to what it means. Pure: the table of exit codes, status codes and failures.
 
-use super::event::{HookEvent, Refusal};
-use super::opinion;
-use super::speech::{Speech, hear, refused};
-use super::verdict::Verdict;
-use super::world::Outcome;
+use crate::event::HookEvent;
+use crate::hook_answer::HookAnswer;
+use crate::host::Outcome;
+use crate::opinion;
+use crate::property::Refusal;
+use crate::speech::{Speech, hear, refused};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ const LONGEST_ERROR: usize = 1_000;
 
 /// How a handler ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Raw {
+pub(crate) enum Raw {
     Exit {
         code: i32,
         stdout: String,
@@ -34,7 +35,7 @@ pub(super) enum Raw {
 
 /// What a handler that gives no valid answer does to the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OnFailure {
+pub(crate) enum OnFailure {
     Continue,
     /// Only silence blocks, and only a tool call: a client's callback that was asked to guard one.
     BlockOnTimeout,
@@ -42,23 +43,23 @@ pub(super) enum OnFailure {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Answer {
-    pub(super) verdict: Verdict,
-    pub(super) outcome: Outcome,
+pub(crate) struct Answer {
+    pub(crate) verdict: HookAnswer,
+    pub(crate) outcome: Outcome,
 }
 
 /// Reads what `label`, the handler in words, came back with.
-pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &Raw) -> Answer {
+pub(crate) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &Raw) -> Answer {
     let failed = |why: &str, block: bool| {
         let text = clipped(&format!("{} hook {label} {why}", event.as_str()));
-        let mut verdict = Verdict::error(text.clone());
+        let mut verdict = HookAnswer::error(text.clone());
         if block && event.refusal() != Refusal::Nothing {
             verdict = verdict.merge(refused(event, Some(text)));
         }
         verdict
     };
     let always = on_failure == OnFailure::Block;
-    let heard = |said: Result<Verdict, String>| match said {
+    let heard = |said: Result<HookAnswer, String>| match said {
         Ok(verdict) => Answer { verdict, outcome: Outcome::Success },
         Err(why) => {
             Answer { verdict: failed(&format!("gave an invalid answer: {why}"), always), outcome: Outcome::Error }
@@ -76,7 +77,7 @@ pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
             let error = failed(&format!("failed with exit code {code}: {}", stderr.trim()), blocks);
             Answer { verdict: verdict.merge(error), outcome: Outcome::Error }
         }
-        Raw::Http { status: 200..=299, body } if body.trim().is_empty() => heard(Ok(Verdict::default())),
+        Raw::Http { status: 200..=299, body } if body.trim().is_empty() => heard(Ok(HookAnswer::default())),
         Raw::Http { status: 200..=299, body } => {
             let said = json(event, body).unwrap_or_else(|| Err("the body is not a JSON object".into()));
             heard(said.map(|speech| speech.verdict))
@@ -84,7 +85,7 @@ pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
         Raw::Http { status, .. } => {
             Answer { verdict: failed(&format!("answered with HTTP status {status}"), false), outcome: Outcome::Error }
         }
-        Raw::Said(Value::Null) => heard(Ok(Verdict::default())),
+        Raw::Said(Value::Null) => heard(Ok(HookAnswer::default())),
         Raw::Said(said) => heard(hear(event, said).map(|speech| speech.verdict)),
         Raw::Opinion(text) => heard(opinion::read(event, text)),
         Raw::TimedOut(limit) => {
@@ -99,20 +100,20 @@ pub(super) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
 }
 
 /// stdout of a command that went well: JSON, or plain text that some events take as context.
-fn spoken(event: HookEvent, stdout: &str) -> Result<Verdict, String> {
+fn spoken(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
     if let Some(said) = json(event, stdout) {
         return said.map(|speech| speech.verdict);
     }
     let text = stdout.trim();
     if event == HookEvent::WorktreeCreate && !text.is_empty() {
-        return Ok(Verdict { worktree_path: Some(text.to_owned()), ..Verdict::default() });
+        return Ok(HookAnswer { worktree_path: Some(text.to_owned()), ..HookAnswer::default() });
     }
     let is_context = event.hears_plain_text() && !text.is_empty();
-    Ok(Verdict { contexts: is_context.then(|| text.to_owned()).into_iter().collect(), ..Verdict::default() })
+    Ok(HookAnswer { contexts: is_context.then(|| text.to_owned()).into_iter().collect(), ..HookAnswer::default() })
 }
 
 /// Exit code 2: no, whatever else stdout may say.
-fn forbidden(event: HookEvent, stdout: &str, stderr: &str) -> Verdict {
+fn forbidden(event: HookEvent, stdout: &str, stderr: &str) -> HookAnswer {
     let speech = json(event, stdout).and_then(Result::ok).unwrap_or_default();
     if speech.verdict.blocked.is_some() || event == HookEvent::StopFailure {
         return speech.verdict;

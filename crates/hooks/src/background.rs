@@ -1,8 +1,8 @@
 //! Hooks that nobody waits for: started now, looked at before the next turn, ended with the run.
 
-use super::event::HookEvent;
-use super::verdict::Verdict;
-use super::world::{HookNews, Outcome};
+use crate::event::HookEvent;
+use crate::hook_answer::HookAnswer;
+use crate::host::{HookRun, Outcome};
 use std::cell::RefCell;
 use std::mem::take;
 use std::sync::Arc;
@@ -18,28 +18,28 @@ const LONGEST_STREAM: usize = 64 * 1024;
 /// A background hook that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    pub news: HookNews,
-    pub verdict: Verdict,
+    pub news: HookRun,
+    pub verdict: HookAnswer,
     /// It wants to be heard now, whether or not anybody is asking for anything.
     pub wakes: bool,
 }
 
 /// Who a background hook is, for its last word.
 #[derive(Debug, Clone)]
-pub(super) struct Open {
-    pub(super) hook_id: String,
-    pub(super) name: String,
-    pub(super) event: HookEvent,
+pub(crate) struct Open {
+    pub(crate) hook_id: String,
+    pub(crate) name: String,
+    pub(crate) event: HookEvent,
 }
 
 impl Open {
-    pub(super) fn started(&self) -> HookNews {
-        HookNews::Started { hook_id: self.hook_id.clone(), name: self.name.clone(), event: self.event }
+    pub(crate) fn started(&self) -> HookRun {
+        HookRun::Started { hook_id: self.hook_id.clone(), name: self.name.clone(), event: self.event }
     }
 
-    pub(super) fn response(&self, said: &Streams, outcome: Outcome) -> HookNews {
+    pub(crate) fn response(&self, said: &Streams, outcome: Outcome) -> HookRun {
         let (stdout, stderr) = (start_of(&said.stdout), start_of(&said.stderr));
-        HookNews::Response {
+        HookRun::Response {
             hook_id: self.hook_id.clone(),
             name: self.name.clone(),
             event: self.event,
@@ -58,14 +58,14 @@ fn start_of(stream: &str) -> &str {
 
 /// What a handler showed of itself.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
-    pub(super) stdout: String,
-    pub(super) stderr: String,
-    pub(super) exit_code: Option<i32>,
+pub(crate) struct Streams {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) exit_code: Option<i32>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Background {
+pub(crate) struct Background {
     tasks: RefCell<JoinSet<(String, Finished)>>,
     open: RefCell<Vec<Open>>,
     ended: Arc<Notify>,
@@ -73,7 +73,7 @@ pub(super) struct Background {
 
 impl Background {
     /// `false`: too many run already, and this one was not started.
-    pub(super) fn start(&self, who: Open, work: impl Future<Output = Finished> + Send + 'static) -> bool {
+    pub(crate) fn start(&self, who: Open, work: impl Future<Output = Finished> + Send + 'static) -> bool {
         if self.tasks.borrow().len() >= MOST_AT_ONCE {
             return false;
         }
@@ -88,11 +88,11 @@ impl Background {
         true
     }
 
-    pub(super) async fn one_finished(&self) {
+    pub(crate) async fn one_finished(&self) {
         self.ended.notified().await;
     }
 
-    pub(super) fn take_finished(&self) -> Vec<Finished> {
+    pub(crate) fn take_finished(&self) -> Vec<Finished> {
         let mut finished = Vec::new();
         while let Some(ended) = self.tasks.borrow_mut().try_join_next() {
             // One that panicked stays open, and is reported as cancelled at the end.
@@ -103,8 +103,8 @@ impl Background {
         finished
     }
 
-    pub(super) async fn end(&self) -> Vec<HookNews> {
-        let mut news: Vec<HookNews> = self.take_finished().into_iter().map(|finished| finished.news).collect();
+    pub(crate) async fn end(&self) -> Vec<HookRun> {
+        let mut news: Vec<HookRun> = self.take_finished().into_iter().map(|finished| finished.news).collect();
         let mut tasks = take(&mut *self.tasks.borrow_mut());
         // Dropping the work kills the process and all it started.
         tasks.shutdown().await;

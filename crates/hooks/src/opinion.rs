@@ -3,11 +3,11 @@
 //! A model answers `{"ok": …, "reason"?, "impossible"?}`. It can refuse and it can have no objection; it never
 //! allows anything, because what it reads may have been written to persuade it.
 
-use super::event::HookEvent;
-use super::handler::Judge;
-use super::speech::refused;
-use super::verdict::Verdict;
-use super::world::Question;
+use crate::event::HookEvent;
+use crate::handler::Judge;
+use crate::hook_answer::HookAnswer;
+use crate::host::Question;
+use crate::speech::refused;
 use serde_json::{Value, json};
 
 /// Stands in a prompt for what the event says.
@@ -18,7 +18,7 @@ const SYSTEM: &str = "You judge one condition for an automated workflow. What th
     condition holds, {\"ok\": false, \"reason\": \"…\"} where it does not, with what is missing in one or two \
     sentences. Add \"impossible\": true where nothing that could be done would make it hold.";
 
-pub(super) fn question(words: &str, input: &Value, model: Option<String>, who: Judge) -> Question {
+pub(crate) fn question(words: &str, input: &Value, model: Option<String>, who: Judge) -> Question {
     let event = input.to_string();
     let words =
         if words.contains(ARGUMENTS) { words.replace(ARGUMENTS, &event) } else { format!("{words}\n\n{event}") };
@@ -26,7 +26,7 @@ pub(super) fn question(words: &str, input: &Value, model: Option<String>, who: J
 }
 
 /// What an opinion does to the event it was asked about.
-pub(super) fn read(event: HookEvent, text: &str) -> Result<Verdict, String> {
+pub(crate) fn read(event: HookEvent, text: &str) -> Result<HookAnswer, String> {
     let object = text.find('{').zip(text.rfind('}')).filter(|(start, end)| start < end);
     let object = object.map(|(start, end)| &text[start..=end]).ok_or("the model did not answer with JSON")?;
     let said: Value =
@@ -36,18 +36,18 @@ pub(super) fn read(event: HookEvent, text: &str) -> Result<Verdict, String> {
     // Sending an agent on to do what cannot be done would only use up its turns.
     let is_over = said["impossible"] == true && matches!(event, HookEvent::Stop | HookEvent::SubagentStop);
     Ok(match (ok, event) {
-        (true, _) => Verdict::default(),
-        (false, _) if is_over => Verdict { messages: reason.into_iter().collect(), ..Verdict::default() },
+        (true, _) => HookAnswer::default(),
+        (false, _) if is_over => HookAnswer { messages: reason.into_iter().collect(), ..HookAnswer::default() },
         (false, HookEvent::PermissionRequest) => {
             let message = reason.unwrap_or_else(|| "A hook did not permit this call.".into());
-            Verdict { permission: Some(json!({"behavior": "deny", "message": message})), ..Verdict::default() }
+            HookAnswer { permission: Some(json!({"behavior": "deny", "message": message})), ..HookAnswer::default() }
         }
         (false, _) => refused(event, reason),
     })
 }
 
 /// A tool's input with `${path.to.field}` replaced by what the event says there; what it does not say is empty.
-pub(super) fn filled(template: &Value, event: &Value) -> Value {
+pub(crate) fn filled(template: &Value, event: &Value) -> Value {
     match template {
         Value::String(text) => match whole(text) {
             // Alone it keeps its type.

@@ -1,7 +1,7 @@
 //! What settings and clients configure, and what is said about what cannot be used.
 
-use super::super::{HookEvent, Hooks};
 use super::{command, hooks};
+use crate::{HookEvent, Hooks};
 use serde_json::{Value, json};
 use std::time::Duration;
 

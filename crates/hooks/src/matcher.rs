@@ -3,7 +3,6 @@
 //! Plain lists of names are compared whole; anything else is a JavaScript regular expression, look-ahead
 //! included, that may match anywhere. A pattern that cannot be read matches nothing and is warned about.
 
-use crate::toolset::canonical;
 use fancy_regex::{Regex, RegexBuilder};
 
 /// Steps back before a pattern is given up. Names are short: an honest pattern needs a few dozen.
@@ -15,8 +14,11 @@ const LONGEST_PATTERN: usize = 10_000;
 /// Names that tools had before; matchers still say them, alone or within a pattern.
 const FORMER_NAMES: [&str; 5] = ["Task", "BashOutput", "AgentOutputTool", "KillShell", "KillBash"];
 
+/// The name that a tool has now.
+pub(crate) type Canonical = fn(&str) -> &str;
+
 #[derive(Debug, Clone)]
-pub(super) enum Matcher {
+pub(crate) enum Matcher {
     All,
     Names(Vec<String>),
     Pattern(Box<Regex>),
@@ -26,7 +28,7 @@ pub(super) enum Matcher {
 
 impl Matcher {
     /// The matcher, and what is wrong with it.
-    pub(super) fn parse(text: &str) -> (Self, Option<String>) {
+    pub(crate) fn parse(text: &str) -> (Self, Option<String>) {
         if text.is_empty() || text == "*" {
             return (Self::All, None);
         }
@@ -46,7 +48,7 @@ impl Matcher {
     }
 
     /// The files that a matcher of file names spells out: `.envrc|.env` means those two, not a pattern.
-    pub(super) fn file_names(&self) -> Vec<String> {
+    pub(crate) fn file_names(&self) -> Vec<String> {
         match self {
             Self::Names(names) => names.clone(),
             Self::Pattern(pattern) => {
@@ -57,29 +59,35 @@ impl Matcher {
         }
     }
 
-    /// `tool`: the subject is the name of a tool, which may have had another one.
-    pub(super) fn matches(&self, subject: Option<&str>, tool: bool) -> bool {
+    /// `canonical`: the subject is the name of a tool, which may have had another one.
+    pub(crate) fn matches(&self, subject: Option<&str>, canonical: Option<Canonical>) -> bool {
         let Some(subject) = subject else { return matches!(self, Self::All) };
         match self {
             Self::All => true,
             Self::Nothing => false,
             Self::Names(names) => {
-                names.iter().any(|name| name == subject || (tool && canonical(name) == canonical(subject)))
+                let same = |name: &str| canonical.is_some_and(|canonical| canonical(name) == canonical(subject));
+                names.iter().any(|name| name == subject || same(name))
             }
             // A pattern too slow to answer may have been meant: then the hook runs.
-            Self::Pattern(pattern) => spellings(subject, tool).any(|name| pattern.is_match(name).unwrap_or(true)),
+            Self::Pattern(pattern) => spellings(subject, canonical).any(|name| pattern.is_match(name).unwrap_or(true)),
         }
     }
 }
 
-fn spellings(subject: &str, tool: bool) -> impl Iterator<Item = &str> {
-    let former = FORMER_NAMES.into_iter().filter(move |former| tool && canonical(former) == subject);
+fn spellings(subject: &str, canonical: Option<Canonical>) -> impl Iterator<Item = &str> {
+    let former = FORMER_NAMES.into_iter();
+    let former = former.filter(move |former| canonical.is_some_and(|canonical| canonical(former) == subject));
     std::iter::once(subject).chain(former)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn canonical(name: &str) -> &str {
+        if name == "Task" { "Agent" } else { name }
+    }
 
     #[test]
     fn matchers_mean_what_people_write() {
@@ -111,19 +119,23 @@ mod tests {
             ("^Task$", "Agent", true),
             ("Agent", "Agent", true),
         ] {
-            assert_eq!(Matcher::parse(matcher).0.matches(Some(subject), true), expected, "{matcher} on {subject}");
+            assert_eq!(
+                Matcher::parse(matcher).0.matches(Some(subject), Some(canonical)),
+                expected,
+                "{matcher} on {subject}"
+            );
         }
     }
 
     #[test]
     fn former_tool_names_are_names_of_tools_only() {
-        assert!(!Matcher::parse("Task").0.matches(Some("Agent"), false));
+        assert!(!Matcher::parse("Task").0.matches(Some("Agent"), None));
     }
 
     #[test]
     fn without_a_subject_only_a_matcher_for_all_matches() {
         for (matcher, expected) in [("", true), ("*", true), ("Bash", false), (".*", false)] {
-            assert_eq!(Matcher::parse(matcher).0.matches(None, false), expected, "{matcher}");
+            assert_eq!(Matcher::parse(matcher).0.matches(None, None), expected, "{matcher}");
         }
     }
 
@@ -139,7 +151,7 @@ mod tests {
     fn a_pattern_without_end_is_given_up_and_its_hook_runs() {
         let (slow, problem) = Matcher::parse("(a|b|ab)*(?=c)c");
         assert_eq!(problem, None);
-        assert!(slow.matches(Some(&"ab".repeat(100)), false));
-        assert!(!slow.matches(Some("ab"), false));
+        assert!(slow.matches(Some(&"ab".repeat(100)), None));
+        assert!(!slow.matches(Some("ab"), None));
     }
 }

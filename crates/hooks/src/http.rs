@@ -1,26 +1,26 @@
 //! http hooks: the input is posted, the body is the answer.
 
-use super::answer::Raw;
-use super::command::LARGEST_ANSWER;
-use super::world::World;
+use crate::answer::Raw;
+use crate::command::LARGEST_ANSWER;
+use crate::host::HookHost;
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use std::time::Duration;
 use tokio::time::timeout;
 
 /// Asks an address. Variables in headers are filled from `allowed` names only.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     url: &str,
     headers: &[(String, String)],
     allowed: &[String],
     input: Vec<u8>,
     limit: Duration,
-    world: &World<'_>,
+    host: &HookHost<'_>,
 ) -> Raw {
     let value = |name: &str| {
-        let found = world.env.iter().find(|(set, _)| set == name).filter(|_| allowed.iter().any(|ok| ok == name));
+        let found = host.env.iter().find(|(set, _)| set == name).filter(|_| allowed.iter().any(|ok| ok == name));
         found.map(|(_, value)| value.to_string_lossy().into_owned()).unwrap_or_default()
     };
-    match timeout(limit, post(url, headers, value, input, world)).await {
+    match timeout(limit, post(url, headers, value, input, host)).await {
         Ok(Ok(raw)) => raw,
         Ok(Err(why)) => Raw::Failed(why),
         Err(_) => Raw::TimedOut(limit),
@@ -32,9 +32,9 @@ async fn post(
     headers: &[(String, String)],
     value: impl Fn(&str) -> String,
     input: Vec<u8>,
-    world: &World<'_>,
+    host: &HookHost<'_>,
 ) -> Result<Raw, String> {
-    let mut request = (world.http)()?.post(url).header(CONTENT_TYPE, "application/json").body(input);
+    let mut request = (host.http)()?.post(url).header(CONTENT_TYPE, "application/json").body(input);
     for (name, text) in headers {
         // The value may be a secret, so an error names the header only.
         let unusable = || format!("the header {name:?} cannot be sent");
@@ -87,7 +87,7 @@ fn innermost(error: &dyn std::error::Error) -> String {
 }
 
 /// `*` stands for any run of characters.
-pub(super) fn wildcard(pattern: &str, text: &str) -> bool {
+pub(crate) fn wildcard(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };
     let Some(last) = pieces.next_back() else { return rest.is_empty() };

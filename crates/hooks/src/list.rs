@@ -1,12 +1,12 @@
 //! All handlers of a session: those of settings and plugins, and the client's callbacks.
 
-use super::answer::OnFailure;
-use super::background::{Background, Finished};
-use super::event::HookEvent;
-use super::handler::{Action, Condition, Handler, Plugin, seconds};
-use super::http;
-use super::matcher::Matcher;
-use super::world::HookNews;
+use crate::answer::OnFailure;
+use crate::background::{Background, Finished};
+use crate::event::HookEvent;
+use crate::handler::{Action, Condition, Handler, Plugin, seconds};
+use crate::host::HookRun;
+use crate::http;
+use crate::matcher::Matcher;
 use serde_json::Value;
 use std::path::Path;
 use std::rc::Rc;
@@ -14,9 +14,9 @@ use std::rc::Rc;
 /// Handlers in the order of their configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Hooks {
-    pub(super) handlers: Vec<Handler>,
+    pub(crate) handlers: Vec<Handler>,
     /// Shared by clones: a hook goes on when the list changes.
-    pub(super) background: Rc<Background>,
+    pub(crate) background: Rc<Background>,
 }
 
 impl Hooks {
@@ -185,7 +185,7 @@ impl Hooks {
     }
 
     /// Ends what still runs in the background. The news are of everything that was still open.
-    pub async fn end_background(&self) -> Vec<HookNews> {
+    pub async fn end_background(&self) -> Vec<HookRun> {
         self.background.end().await
     }
 }

@@ -13,7 +13,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    pub(super) fn parse(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "allow" => Some(Self::Allow),
             "ask" => Some(Self::Ask),
@@ -25,7 +25,7 @@ impl Decision {
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Verdict {
+pub struct HookAnswer {
     /// Why what was about to happen must not; after a tool has run, what the model is told about it.
     pub blocked: Option<String>,
     /// Of the call, for PreToolUse. `Deny` comes with `blocked`.
@@ -58,14 +58,14 @@ pub struct Verdict {
     pub errors: Vec<String>,
 }
 
-impl Verdict {
-    pub(super) fn error(text: String) -> Self {
+impl HookAnswer {
+    pub(crate) fn error(text: String) -> Self {
         Self { errors: vec![text], ..Self::default() }
     }
 
     /// `later` is of a handler that stands later in the configuration: where only one can win and
     /// strictness does not say which, it does.
-    pub(super) fn merge(mut self, later: Self) -> Self {
+    pub(crate) fn merge(mut self, later: Self) -> Self {
         match later.decision.cmp(&self.decision) {
             std::cmp::Ordering::Greater => (self.decision, self.reason) = (later.decision, later.reason),
             std::cmp::Ordering::Equal => self.reason = self.reason.or(later.reason),
@@ -110,7 +110,7 @@ impl Verdict {
     }
 
     /// Every text that somebody will read.
-    pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.blocked, &mut self.reason, &mut self.stop, &mut self.initial_user_message]
             .into_iter()
             .flatten()

@@ -1,7 +1,7 @@
 //! Command hooks as real processes.
 
-use super::super::{Decision, HookEvent, HookNews, Hooks};
 use super::{Bench, PATIENCE, command, hooks};
+use crate::{Decision, HookEvent, HookRun, Hooks};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -46,8 +46,8 @@ async fn a_refusal_reaches_the_verdict_and_the_news() {
     let news = bench.news.borrow();
     let (hook_id, name, event) = ("h1".to_owned(), "PreToolUse:Bash".to_owned(), HookEvent::PreToolUse);
     let expected = [
-        HookNews::Started { hook_id: hook_id.clone(), name: name.clone(), event },
-        HookNews::Response {
+        HookRun::Started { hook_id: hook_id.clone(), name: name.clone(), event },
+        HookRun::Response {
             hook_id,
             name,
             event,
@@ -190,7 +190,7 @@ async fn a_hook_that_reads_nothing_and_says_much_is_fine() {
     let list = hooks("PreToolUse", &json!([command("head -c 6000000 /dev/zero | tr '\\0' x")]));
     let verdict = bench.bash(&list, &"x".repeat(1_000_000)).await;
     assert_eq!(verdict.errors, Vec::<String>::new());
-    let Some(HookNews::Response { output, .. }) = bench.news.borrow().last().cloned() else { panic!("no response") };
+    let Some(HookRun::Response { output, .. }) = bench.news.borrow().last().cloned() else { panic!("no response") };
     assert!(output.len() <= 64 * 1024);
 }
 

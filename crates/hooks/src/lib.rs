@@ -1,0 +1,44 @@
+//! Hooks: commands, web addresses, models and callbacks of the client that are asked, or told, when something happens.
+//!
+//! [`Hooks`] is the list as configured, [`HookPayload`] what an event tells, and [`fire_hook`] runs what matches and
+//! merges the answers into one [`HookAnswer`]. What an answer means for a call or a turn is the caller's business: it
+//! also bounds how often a Stop hook may block. Reading an answer (`answer`, `speech`) and merging (`hook_answer`) are
+//! pure; processes, requests and files are touched in `command`, `http`, `spill` and `file_watch` only. What a hook
+//! needs of the conversation comes in as [`HookContext`] and [`HookHost`].
+//!
+//! Deliberately absent: which settings files count (`config` has settled that), and the conversation itself.
+
+mod answer;
+mod background;
+mod command;
+mod condition;
+mod event;
+pub mod file_watch;
+mod fire_hook;
+pub mod frontmatter_hooks;
+mod handler;
+mod hook_answer;
+mod host;
+mod http;
+mod list;
+mod matcher;
+mod opinion;
+mod property;
+mod speech;
+mod spill;
+
+pub use event::{
+    BackgroundTask, BatchCall, ConfigChange, CwdChanged, DirectoryAdded, Elicitation, ElicitationResult, FileChanged,
+    HookEvent, HookPayload, InstructionsLoaded, ModelSwitch, Notification, PermissionDenied, PermissionRequest,
+    PostCompact, PostModelSwitch, PostToolBatch, PostToolUse, PostToolUseFailure, PreCompact, PreModelSwitch,
+    PreToolUse, SessionEnd, SessionStart, Setup, Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted,
+    TaskCreated, UserPromptExpansion, UserPromptSubmit, WorktreeCreate, WorktreeRemove,
+};
+pub use fire_hook::fire_hook;
+pub use handler::Judge;
+pub use hook_answer::{Decision, HookAnswer};
+pub use host::{Callbacks, Helpers, HookContext, HookHost, HookRun, Question};
+pub use list::Hooks;
+
+#[cfg(test)]
+mod tests;
