@@ -1,0 +1,145 @@
+//! How a turn ends: Stop hooks may send the model on; everything else leads to one result.
+
+use crate::effect::{Effect, Entry};
+use crate::fault::Fault;
+use crate::hook::{Hook, HookAnswer};
+use crate::mainline::Step;
+use crate::model_answer::ModelFailure;
+use crate::result::{End, outcome, reason, subagent_result};
+use crate::settings::Role;
+use crate::turn::{Cx, Turn};
+use crate::words;
+use serde_json::json;
+use wire::{Assistant, Event, System, Usage, User};
+
+impl Turn {
+    /// The model wants to end its turn.
+    pub(crate) fn model_done(&mut self, cx: &mut Cx) {
+        if self.role.answers_a_hook() {
+            return self.finish(End::Done, cx);
+        }
+        let (is_active, last_text) = (self.books.stop_blocks > 0, self.books.last_text.clone());
+        let hook = match &self.role {
+            Role::Main => Hook::Stop { is_active, last_text },
+            Role::Sub(sub) => {
+                let (agent_id, agent_type) = (sub.agent_id.clone(), sub.agent_type.clone());
+                Hook::SubagentStop { is_active, last_text, agent_id, agent_type }
+            }
+        };
+        self.fire(hook, Step::StopHook, cx);
+    }
+
+    pub(crate) fn stop_answered(&mut self, answer: HookAnswer, cx: &mut Cx) {
+        if let Some(reason) = answer.stop {
+            return self.finish(End::HookStopped(reason), cx);
+        }
+        let Some(reason) = answer.blocked else { return self.finish(End::Done, cx) };
+        if self.books.stop_blocks >= self.limits.stop_blocks && !self.has_fault(Fault::StopHookWithoutEnd) {
+            let event = if self.role.is_main() { "Stop" } else { "SubagentStop" };
+            let blocks = self.books.stop_blocks;
+            cx.push(Effect::Warn(format!(
+                "warning: {event} hooks blocked {blocks} times in a row; the turn ends all the same"
+            )));
+            return self.finish(End::Done, cx);
+        }
+        self.books.stop_blocks += 1;
+        for text in answer.contexts {
+            self.push_reminder(&text, cx);
+        }
+        self.push_synthetic(&format!("Stop hook feedback:\n{reason}"), cx);
+        if self.role.is_main() {
+            cx.emit(Event::System(System::Notification {
+                key: "stop-hook-error",
+                // Clients of the reference know this very line.
+                text: "Stop hook error occurred · ctrl+o to see".into(),
+                priority: "immediate",
+            }));
+        }
+        self.next_question(cx);
+    }
+
+    /// The turn is over: what it leaves behind for the client, the transcript and stderr, then its result.
+    pub(crate) fn finish(&mut self, end: End, cx: &mut Cx) {
+        if !self.role.is_main() {
+            return self.conclude(&end, cx);
+        }
+        match &end {
+            End::Api(failure) => {
+                let words = reason(&end);
+                self.tell_failure(failure, &words, cx);
+                cx.push(Effect::Warn(words));
+                let hook = Hook::StopFailure {
+                    category: failure.category,
+                    message: failure.message.clone(),
+                    last_text: self.books.last_text.clone(),
+                };
+                return self.fire(hook, Step::FailureHook(end), cx);
+            }
+            End::Interrupted { streaming } => self.tell_interrupt(*streaming, cx),
+            End::Internal(_) | End::NoPrompter(_) => cx.push(Effect::Warn(reason(&end))),
+            _ => {}
+        }
+        self.conclude(&end, cx);
+    }
+
+    /// The one result, and nothing after it.
+    pub(crate) fn conclude(&mut self, end: &End, cx: &mut Cx) {
+        self.cancel_everything(cx);
+        self.calls.clear();
+        self.batch = None;
+        self.is_running = false;
+        self.leave_if_told();
+        let denials = std::mem::take(&mut self.denials);
+        let effect = match &self.role {
+            Role::Main => {
+                let outcome = outcome(&self.books, end, denials, self.interrupt, cx.now.ms);
+                Effect::EndTurn { outcome: Box::new(outcome) }
+            }
+            Role::Sub(sub) => {
+                let most = self.limits.subagent_output;
+                let result = subagent_result(&self.books, end, &sub.agent_id, &self.task, most, cx.now.ms);
+                Effect::EndTask { result: Box::new(result) }
+            }
+        };
+        if self.has_fault(Fault::SecondResult) && self.interrupt.is_some() {
+            cx.push(effect.clone());
+        }
+        cx.push(effect);
+    }
+
+    /// An answer that the model did not give: how clients of the reference are told of API failures.
+    fn tell_failure(&mut self, failure: &ModelFailure, words: &str, cx: &mut Cx) {
+        if failure.category == "rate_limit" {
+            let mut info = json!({"status": "rejected"});
+            if let Some(reset) = &failure.reset {
+                info["resetsAt"] = json!(reset.seconds);
+            }
+            cx.emit(Event::RateLimitEvent { rate_limit_info: info });
+        }
+        let message = json!({
+            "id": self.ids.next_id(),
+            "type": "message",
+            "role": "assistant",
+            "model": "<synthetic>",
+            "content": [{"type": "text", "text": words}],
+            "stop_reason": "stop_sequence",
+            "stop_sequence": "",
+            "usage": Usage::default(),
+            "context_management": null,
+        });
+        let id = self.ids.next_id();
+        cx.push(Effect::Append(Entry::Assistant { id: id.clone(), message: message.clone(), request_id: None }));
+        let (parent_tool_use_id, error) = (None, Some(failure.category));
+        let event = Assistant { message, parent_tool_use_id, error, request_id: None, tool_use_meta: None };
+        cx.push(Effect::Emit { event: Box::new(Event::Assistant(Box::new(event))), id: Some(id) });
+    }
+
+    fn tell_interrupt(&mut self, streaming: bool, cx: &mut Cx) {
+        let words = if streaming { words::INTERRUPTED_ANSWER } else { words::INTERRUPTED_CALL };
+        let message = json!({"role": "user", "content": [{"type": "text", "text": words}]});
+        let id = self.append_user(message.clone(), false, cx);
+        self.conversation.push_user(message["content"].clone());
+        let event = Event::User(Box::new(User { message, ..User::default() }));
+        cx.push(Effect::Emit { event: Box::new(event), id: Some(id) });
+    }
+}

@@ -1,0 +1,169 @@
+//! From a prompt to its place in the conversation: commands, hooks, attachments.
+
+use crate::conversation::{is_blank, last_text, text_of, usable, without_last_text};
+use crate::effect::{Effect, Entry, Gather};
+use crate::hook::{Hook, HookAnswer};
+use crate::input::{Command, Gathered};
+use crate::mainline::{AfterStart, ComingPrompt, Step};
+use crate::result::End;
+use crate::turn::{Cx, Turn};
+use serde_json::{Value, json};
+use wire::{Event, System, UserInput};
+
+impl Turn {
+    pub(crate) fn begin_prompt(&mut self, prompt: Box<UserInput>, cx: &mut Cx) {
+        if is_blank(&usable(prompt.message.content.clone())) {
+            cx.inform("The message was empty; nothing was sent to the model.", "notice");
+            return self.finish(End::Done, cx);
+        }
+        if let Some(id) = &prompt.uuid {
+            cx.push(Effect::SetPromptId(id.clone()));
+        }
+        let text = last_text(&prompt.message.content).to_owned();
+        let may_be_command = self.settings.reads_commands && !prompt.client_composed;
+        let coming = ComingPrompt { prompt, command: None, contexts: Vec::new() };
+        if may_be_command && text.trim_start().starts_with('/') {
+            let ticket = self.wait(Step::ReadCommand(coming));
+            cx.push(Effect::ReadCommand { ticket, text });
+        } else {
+            self.submit_prompt(coming, cx);
+        }
+    }
+
+    pub(crate) fn command_read(&mut self, mut coming: ComingPrompt, command: Command, cx: &mut Cx) {
+        match command {
+            Command::None => self.submit_prompt(coming, cx),
+            Command::Expands { kind, name, args, source } => {
+                let prompt = last_text(&coming.prompt.message.content).to_owned();
+                let (known, given) = (name.clone(), args.clone());
+                let hook = Hook::UserPromptExpansion { kind, name, args, source, prompt };
+                self.fire(hook, Step::ExpansionHook { coming, name: known, args: given }, cx);
+            }
+            Command::Blocks(blocks) => {
+                coming.command = Some(blocks);
+                self.submit_prompt(coming, cx);
+            }
+            Command::Clear => self.fire(Hook::SessionEnd { reason: "clear" }, Step::ClearHook, cx),
+            Command::Compact { .. } if !self.conversation.can_be_shortened() => {
+                self.command_done(Ok("There is nothing to compact yet.".into()), cx);
+            }
+            Command::Compact { wish } => self.compact_by_command(wish, cx),
+            Command::Local { name, args } => {
+                let ticket = self.wait(Step::LocalCommand);
+                cx.push(Effect::RunCommand { ticket, name, args });
+            }
+            Command::Failed(problem) => self.finish(End::BadCommand(problem), cx),
+        }
+    }
+
+    pub(crate) fn expansion_allowed(
+        &mut self,
+        mut coming: ComingPrompt,
+        name: String,
+        args: String,
+        answer: HookAnswer,
+        cx: &mut Cx,
+    ) {
+        if let Some(reason) = answer.blocked.or(answer.stop) {
+            return self.finish(End::BadCommand(format!("A hook refused /{name}: {reason}")), cx);
+        }
+        coming.contexts.extend(answer.contexts);
+        let ticket = self.wait(Step::Expand(coming));
+        cx.push(Effect::ExpandCommand { ticket, name, args });
+    }
+
+    pub(crate) fn command_expanded(
+        &mut self,
+        mut coming: ComingPrompt,
+        blocks: Result<Vec<Value>, String>,
+        cx: &mut Cx,
+    ) {
+        self.drop_inner_calls(cx);
+        coming.contexts.append(&mut self.command_contexts);
+        if let Some(reason) = self.command_stop.take() {
+            return self.finish(End::HookStopped(reason), cx);
+        }
+        match blocks {
+            Ok(blocks) => {
+                coming.command = Some(blocks);
+                self.submit_prompt(coming, cx);
+            }
+            Err(problem) => self.finish(End::BadCommand(problem), cx),
+        }
+    }
+
+    /// A command of ours: no model call, its answer is the result.
+    pub(crate) fn command_done(&mut self, answer: Result<String, String>, cx: &mut Cx) {
+        match answer {
+            Ok(text) => {
+                if !text.is_empty() {
+                    cx.emit(Event::System(System::LocalCommandOutput { content: text.clone() }));
+                }
+                self.books.last_text = text;
+                self.finish(End::Done, cx);
+            }
+            Err(problem) => self.finish(End::BadCommand(problem), cx),
+        }
+    }
+
+    /// The runtime has a new session; the messages go too.
+    pub(crate) fn conversation_reset(&mut self, preamble: Option<String>, cx: &mut Cx) {
+        self.conversation = crate::conversation::Conversation::new(Vec::new(), preamble);
+        self.deferred = None;
+        self.plan_told = false;
+        cx.push(Effect::ForgetReads);
+        self.start_session("clear", AfterStart::Clear, cx);
+    }
+
+    fn submit_prompt(&mut self, coming: ComingPrompt, cx: &mut Cx) {
+        let prompt = text_of(&coming.prompt.message.content);
+        self.fire(Hook::UserPromptSubmit { prompt }, Step::PromptHook(coming), cx);
+    }
+
+    pub(crate) fn prompt_allowed(&mut self, mut coming: ComingPrompt, answer: HookAnswer, cx: &mut Cx) {
+        if let Some(reason) = answer.blocked.or(answer.stop) {
+            return self.finish(End::BadCommand(format!("A hook refused the prompt: {reason}")), cx);
+        }
+        self.name_session(answer.session_title.as_deref(), cx);
+        coming.contexts.extend(answer.contexts);
+        self.take_prompt(coming, cx);
+    }
+
+    /// The prompt into transcript and conversation.
+    fn take_prompt(&mut self, coming: ComingPrompt, cx: &mut Cx) {
+        let ComingPrompt { prompt, command, contexts } = coming;
+        let id = prompt.uuid.unwrap_or_else(|| self.ids.next_id());
+        cx.push(Effect::BeginCheckpoint { id: id.clone() });
+        let content = prompt.message.content;
+        let text = text_of(&content);
+        cx.push(Effect::Append(Entry::User {
+            id,
+            message: json!({"role": "user", "content": content}),
+            is_meta: false,
+            is_compact_summary: false,
+            tool_use_result: None,
+            source_assistant: None,
+        }));
+        cx.push(Effect::Append(Entry::Meta(json!({"type": "last-prompt", "lastPrompt": text}))));
+        let mentions = (self.settings.reads_mentions && !prompt.client_composed && command.is_none()).then_some(text);
+        match command {
+            Some(blocks) => {
+                self.conversation.push_user(usable(Value::Array(without_last_text(content))));
+                self.push_meta(Value::Array(blocks), cx);
+            }
+            None => self.conversation.push_user(usable(content)),
+        }
+        let ticket = self.wait(Step::AfterPrompt { contexts });
+        cx.push(Effect::Gather { ticket, what: Gather::AfterPrompt { mentions } });
+    }
+
+    pub(crate) fn prompt_complete(&mut self, contexts: Vec<String>, gathered: Gathered, cx: &mut Cx) {
+        if !gathered.attachments.is_empty() {
+            self.push_meta(Value::Array(gathered.attachments), cx);
+        }
+        for text in gathered.reminders.into_iter().chain(contexts).chain(gathered.late) {
+            self.push_reminder(&text, cx);
+        }
+        self.next_question(cx);
+    }
+}
