@@ -175,7 +175,11 @@ impl Turn {
         for (block, call) in blocks.zip(&calls) {
             block["id"] = json!(call.id);
         }
-        self.conversation.push_assistant(&answer.blocks);
+        if self.has_fault(Fault::KeepsEmptyText) {
+            self.conversation.push_as_it_is(&answer.blocks);
+        } else {
+            self.conversation.push_assistant(&answer.blocks);
+        }
         let facts = AnswerFacts {
             stop_reason: answer.stop_reason.as_deref(),
             incomplete: answer.incomplete,

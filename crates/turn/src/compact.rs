@@ -2,6 +2,7 @@
 
 use crate::conversation::blocks_of;
 use crate::effect::{Effect, Entry};
+use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer};
 use crate::mainline::Step;
 use crate::model_answer::ModelFailure;
@@ -113,7 +114,14 @@ impl Turn {
             self.conversation.set_preamble(preamble);
         }
         let text = format!("{}\n\n{summary}", words::SUMMARY_HEAD);
+        let results = self.last_results();
         let prompt = self.conversation.compact(&text);
+        if self.has_fault(Fault::OrphanedResult) {
+            self.conversation.push_results(results);
+        }
+        if self.has_fault(Fault::CompactionLosesPrompt) {
+            self.conversation.compact(&text);
+        }
         self.plan_told = false;
         cx.push(Effect::ForgetReads);
         let metadata = CompactMetadata {
@@ -129,6 +137,14 @@ impl Turn {
         self.tell_compaction(None, Some("success"), cx);
         let hook = Hook::PostCompact { trigger: compaction.trigger, summary: summary.to_owned() };
         self.fire(hook, Step::PostCompact(compaction), cx);
+    }
+
+    fn last_results(&self) -> Vec<Value> {
+        if !self.has_fault(Fault::OrphanedResult) {
+            return Vec::new();
+        }
+        let last = self.conversation.messages().last().map(|last| blocks_of(last["content"].clone()));
+        last.unwrap_or_default().into_iter().filter(crate::conversation::is_result).collect()
     }
 
     fn write_boundary(&mut self, text: &str, metadata: &CompactMetadata, cx: &mut Cx) {

@@ -67,6 +67,11 @@ impl Conversation {
         }
     }
 
+    /// Nothing is left out: only a deliberate fault does so.
+    pub(crate) fn push_as_it_is(&mut self, blocks: &[Value]) {
+        Arc::make_mut(&mut self.messages).push(message("assistant", Value::Array(blocks.to_vec())));
+    }
+
     /// A prompt alone is all there is to send; no summary could stand in for it.
     pub(crate) fn can_be_shortened(&self) -> bool {
         self.messages.len() > 1
