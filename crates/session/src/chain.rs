@@ -6,9 +6,11 @@
 use crate::index::{Index, Kind, Node};
 use std::collections::{HashMap, HashSet};
 
-/// The entry that a resumed conversation follows: the last one that is the conversation's own.
+/// The entry that a resumed conversation follows: the last one that is the conversation's own. A compaction whose summary
+/// was not written any more did not happen: following it would lose the whole conversation.
 pub(crate) fn leaf(index: &Index) -> Option<usize> {
-    index.nodes.iter().rposition(|node| !node.aside).or_else(|| index.nodes.len().checked_sub(1))
+    let is_own = |node: &Node| !node.aside && node.kind != Kind::CompactBoundary;
+    index.nodes.iter().rposition(is_own).or_else(|| index.nodes.len().checked_sub(1))
 }
 
 /// The entries the model has to see again, in order, ending with `leaf`.

@@ -153,6 +153,19 @@ fn after_a_compaction_only_what_follows_is_sent() {
 }
 
 #[test]
+fn a_run_that_was_killed_between_a_compaction_and_its_summary_keeps_its_conversation() {
+    let folder = conversation();
+    let before = outline(&folder.load());
+    let mut transcript = Transcript::open_append(&folder.path(), stamp(), folder.load().leaf);
+    transcript.system("s1", "compact_boundary", &json!({}), true);
+    drop(transcript);
+    assert_eq!(outline(&folder.load()), before);
+    let mut transcript = Transcript::open_append(&folder.path(), stamp(), folder.load().leaf);
+    transcript.user("u9", &prompt("on"), UserExtra::default());
+    assert_eq!(outline(&folder.load()), format!("{before}> on\n"));
+}
+
+#[test]
 fn a_conversation_can_be_resumed_at_an_earlier_entry() {
     let folder = conversation();
     for (uuid, expected, dropped) in [

@@ -60,7 +60,9 @@ impl Turn {
     }
 
     fn compact_or_ask(&mut self, cx: &mut Cx) {
-        if self.settings.compact_at.is_some_and(|most| self.conversation.context_tokens >= most) {
+        let is_full = self.settings.compact_at.is_some_and(|most| self.conversation.context_tokens >= most);
+        // A prompt alone stays as it is: a summary of it would lose what was asked.
+        if is_full && self.conversation.can_be_shortened() {
             self.compact_before_asking(cx);
         } else {
             self.begin_answer(cx);
@@ -201,6 +203,7 @@ impl Turn {
                 self.push_synthetic(nudge.words(), cx);
                 self.next_question(cx);
             }
+            Next::Compact if !self.conversation.can_be_shortened() => self.finish(End::GaveUp(GiveUp::Overflow), cx),
             Next::Compact => self.compact_after_overflow(cx),
             Next::GiveUp(GiveUp::Schema) => self.finish(End::SchemaRetries(self.books.schema_failures), cx),
             Next::GiveUp(why) => self.finish(End::GaveUp(why), cx),

@@ -205,6 +205,7 @@ impl Turn {
     fn batch_done(&mut self, cx: &mut Cx) {
         let Some(batch) = self.batch.take() else { return };
         let Batch { results, reported, last_name, follow_ups, contexts, stop, ends_turn, work, .. } = batch;
+        self.drop_inner_calls(cx);
         self.calls.clear();
         self.conversation.push_results(results);
         self.tell_progress(last_name, cx);

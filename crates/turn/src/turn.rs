@@ -314,6 +314,8 @@ impl Turn {
 
     fn close(&mut self, reason: &'static str, cx: &mut Cx) {
         self.cancel_everything(cx);
+        self.calls.clear();
+        self.batch = None;
         self.is_running = false;
         self.is_closed = true;
         self.fire(Hook::SessionEnd { reason }, Step::CloseHook, cx);

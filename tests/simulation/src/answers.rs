@@ -77,7 +77,10 @@ impl World {
         match self.pick(3) {
             0 => gathered.reminders.push(format!("reminder {}", self.number())),
             1 => gathered.late.push(format!("late {}", self.number())),
-            _ => gathered.attachments.push(json!({"type": "text", "text": ["file", ""][self.pick(2)]})),
+            _ => {
+                let text = ["file", ""][self.pick(2)];
+                gathered.attachments.push(json!({"type": "text", "text": text}));
+            }
         }
         gathered
     }

@@ -203,7 +203,12 @@ impl Facts {
     fn see_order(&self, effect: &Effect) -> Checked {
         let is_quiet = match effect {
             Effect::Prepare { .. } | Effect::Recalled { .. } | Effect::AnswerInner { .. } | Effect::Cancel { .. } => true,
-            Effect::Emit { event, .. } => matches!(&**event, Event::System(wire::System::Status { .. })),
+            Effect::Emit { event, .. } => match &**event {
+                Event::System(wire::System::Status { .. }) => true,
+                // The turn that begins with it is prepared next.
+                Event::User(user) => user.is_replay == Some(true),
+                _ => false,
+            },
             _ => self.is_closing,
         };
         let is_start = matches!(effect, Effect::Append(_)) && self.begun == 0;
@@ -280,6 +285,7 @@ impl Facts {
                 }
                 Ok(())
             }
+            Event::User(user) if user.is_replay == Some(true) => Ok(()),
             Event::User(user) => {
                 let block = &user.message["content"][0];
                 if block["type"] != "tool_result" {

@@ -9,20 +9,31 @@ pub struct Choices {
     /// `Some` plays a tape instead of drawing.
     played: Option<Vec<u16>>,
     tape: Vec<u16>,
+    /// Where each step of the world begins on the tape.
+    marks: Vec<usize>,
 }
 
 impl Choices {
     pub fn drawn(seed: u64) -> Self {
-        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d, played: None, tape: Vec::new() }
+        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d, played: None, tape: Vec::new(), marks: Vec::new() }
     }
 
     pub fn played(tape: Vec<u16>) -> Self {
-        Self { state: 0, played: Some(tape), tape: Vec::new() }
+        Self { state: 0, played: Some(tape), tape: Vec::new(), marks: Vec::new() }
     }
 
     /// The choices that were made.
     pub fn tape(&self) -> &[u16] {
         &self.tape
+    }
+
+    /// A step begins here: what belongs together can be left out together.
+    pub fn mark(&mut self) {
+        self.marks.push(self.tape.len());
+    }
+
+    pub fn marks(&self) -> &[usize] {
+        &self.marks
     }
 
     /// One of `count`: 0 up to `count - 1`.

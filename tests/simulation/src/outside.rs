@@ -225,7 +225,8 @@ impl World {
         let cut = if self.choices.happens(50) { self.choices.pick(1000) } else { 1000 };
         let agent = &self.agents[self.choices.pick(self.agents.len())];
         let is_whole = cut == 1000 && agent.turn.deferred().is_none();
-        scratch.check(&agent.entries, cut, if is_whole { &**agent.turn.messages() } else { &[] as &[Value] })
+        let messages = agent.turn.messages();
+        scratch.check(&agent.entries, cut, if is_whole { &messages } else { &[] as &[Value] })
     }
 }
 

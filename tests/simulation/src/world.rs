@@ -19,6 +19,8 @@ pub struct Broken {
     pub seed: u64,
     pub message: String,
     pub tape: Vec<u16>,
+    /// Where the steps begin on the tape.
+    pub marks: Vec<usize>,
     pub log: Vec<String>,
 }
 
@@ -82,6 +84,7 @@ fn play(
         seed,
         message,
         tape: world.choices.tape().to_vec(),
+        marks: world.choices.marks().to_vec(),
         log: world.log.unwrap_or_default(),
     })
 }
@@ -140,6 +143,7 @@ impl World {
             if steps > self.plan.wild_steps + CALM_STEPS {
                 return Err("the world does not come to rest".into());
             }
+            self.choices.mark();
             if let Some((agent, input)) = self.mail.pop_front() {
                 self.feed(agent, input)?;
                 continue;
