@@ -277,9 +277,12 @@ impl Turn {
 
     /// The run ends before the call: in a session that is resumed, hooks are asked about it again.
     pub(crate) fn put_off(&mut self, key: u64, cx: &mut Cx) {
-        if self.has_fault(Fault::DeferredIsAnswered) {
-            let words = CallResult::error("The call was put off.");
-            self.end_call(key, CallEnd::Deferred, words, cx);
+        if self.has_fault(Fault::DeferredIsAnswered)
+            && let Some(call) = self.calls.iter().find(|call| call.key == key).cloned()
+        {
+            self.settle_call(call, cx);
+            let results = self.batch.as_mut().map(|batch| std::mem::take(&mut batch.results));
+            self.conversation.push_results(results.unwrap_or_default());
         }
         let Some(call) = self.calls.iter().find(|call| call.key == key) else { return };
         let ToolUse { id, name, input, entry, .. } = call.made.clone();
@@ -298,10 +301,8 @@ impl Turn {
         }));
         self.books.stop_reason = Some(TOOL_DEFERRED.into());
         self.deferred = Some(DeferredCall { id, name, input, entry });
-        if !self.has_fault(Fault::DeferredIsAnswered) {
-            self.calls.clear();
-            self.batch = None;
-        }
+        self.calls.clear();
+        self.batch = None;
         self.finish(End::Deferred(shown), cx);
     }
 

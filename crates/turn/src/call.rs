@@ -34,8 +34,6 @@ pub(crate) enum CallEnd {
     Denied,
     /// A hook stops the whole run.
     Stopped,
-    /// A hook wants it decided later.
-    Deferred,
     /// An interrupt cut it off.
     Cancelled,
 }

@@ -316,6 +316,8 @@ impl Facts {
             self.calls.remove(id);
         }
         let open = request::unanswered(&turn.messages());
+        let is_answered = deferred.as_ref().is_some_and(|id| !open.contains(id));
+        rule(!is_answered, || "a call that was put off has a result".into())?;
         rule(open.iter().all(|id| Some(id) == deferred.as_ref()), || {
             format!("the turn ends without the results of {open:?}")
         })

@@ -1,6 +1,7 @@
 //! Plays many schedules: `--schedules N`, `--seed S` (the first), `--threads T`, `--fault NAME` (break the machine on purpose).
 
 use ralph_simulation::{Broken, Scratch, run, run_tape, shrink};
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,7 +92,8 @@ fn arguments() -> Result<Arguments, String> {
     Ok(arguments)
 }
 
-#[expect(clippy::print_stdout, reason = "a program of its own, for developers")]
+/// A reader that left has seen enough.
+#[expect(clippy::disallowed_methods, reason = "a program of its own, for developers")]
 fn say(line: &str) {
-    println!("{line}");
+    drop(writeln!(std::io::stdout(), "{line}"));
 }
