@@ -169,8 +169,7 @@ impl Fired<'_> {
         hooks: &Hooks,
         who: Open,
     ) -> HookAnswer {
-        let spec =
-            command::prepare(program, handler, self.event, self.bytes(), self.context, self.host);
+        let spec = command::prepare(program, handler, self.event, self.bytes(), self.context, self.host);
         let is_trusted = handler.is_trusted;
         let (event, label, dir) = (self.event, handler.label(), self.host.spill_dir.to_owned());
         let (started, name, me) = (who.started(), handler.label(), who.clone());

@@ -33,7 +33,6 @@ pub enum Inherits {
     Basics,
 }
 
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
     pub name: String,

@@ -187,9 +187,7 @@ impl Turn {
             incomplete: answer.incomplete,
             tool_calls: calls.len(),
             has_content: answer.blocks.iter().any(says_something),
-            schema_pending: self.role.is_main()
-                && self.settings.wants_structured
-                && self.books.structured.is_none(),
+            schema_pending: self.role.is_main() && self.settings.wants_structured && self.books.structured.is_none(),
         };
         match after_answer(facts, &mut self.books.nudged) {
             Next::RunTools => self.run_calls(calls, None, cx),

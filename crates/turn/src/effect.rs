@@ -12,55 +12,125 @@ pub enum Effect {
     // Work that comes back.
     /// A turn begins. Forget what skills of the last turn allowed, wait for servers and for hooks between turns, bring tools
     /// and system prompt up to date (as [`crate::Change`]s before the answer). → `Prepared`
-    Prepare { ticket: Ticket, is_first: bool },
+    Prepare {
+        ticket: Ticket,
+        is_first: bool,
+    },
     /// → `Gathered`
-    Gather { ticket: Ticket, what: Gather },
+    Gather {
+        ticket: Ticket,
+        what: Gather,
+    },
     /// Is this text a command? → `CommandRead`
-    ReadCommand { ticket: Ticket, text: String },
+    ReadCommand {
+        ticket: Ticket,
+        text: String,
+    },
     /// → `CommandExpanded`; may send `InnerCall`s meanwhile.
-    ExpandCommand { ticket: Ticket, name: String, args: String },
+    ExpandCommand {
+        ticket: Ticket,
+        name: String,
+        args: String,
+    },
     /// → `CommandDone`
-    RunCommand { ticket: Ticket, name: &'static str, args: String },
+    RunCommand {
+        ticket: Ticket,
+        name: &'static str,
+        args: String,
+    },
     /// `/clear`: a new session id and transcript, the books start anew, hooks of agents and skills are forgotten; tell the
     /// client. → `ConversationReset`
-    ResetConversation { ticket: Ticket },
+    ResetConversation {
+        ticket: Ticket,
+    },
     /// Fire a hook event. Where no hook listens the answer is [`crate::HookAnswer::default`], at once. → `HookAnswered`
-    FireHook { ticket: Ticket, hook: Box<Hook> },
+    FireHook {
+        ticket: Ticket,
+        hook: Box<Hook>,
+    },
     /// → `AnswerStarted`, `BlockFinished` …, then `AnswerFinished` or `ModelFailed`
-    AskModel { ticket: Ticket, question: ModelQuestion },
+    AskModel {
+        ticket: Ticket,
+        question: ModelQuestion,
+    },
     /// The API refused the credential. → `CredentialsRenewed`
-    RenewCredentials { ticket: Ticket },
+    RenewCredentials {
+        ticket: Ticket,
+    },
     /// A question beside the conversation, without tools. → `SummaryFinished` or `SummaryFailed`
-    Summarise { ticket: Ticket, model: String, messages: Vec<Value> },
+    Summarise {
+        ticket: Ticket,
+        model: String,
+        messages: Vec<Value>,
+    },
     /// Is this an input that the tool understands? → `InputChecked`
-    CheckInput { ticket: Ticket, tool_use_id: String, name: String, input: Value },
+    CheckInput {
+        ticket: Ticket,
+        tool_use_id: String,
+        name: String,
+        input: Value,
+    },
     /// What do rules and mode say? `is_asked_anyway`: a hook wants somebody asked, so suggestions are needed. → `Judged`
-    Judge { ticket: Ticket, tool_use_id: String, name: String, input: Value, is_asked_anyway: bool },
+    Judge {
+        ticket: Ticket,
+        tool_use_id: String,
+        name: String,
+        input: Value,
+        is_asked_anyway: bool,
+    },
     /// Ask the client or the tool that answers for it; hooks hear of it meanwhile. → `PermissionAnswered`
-    AskPermission { ticket: Ticket, question: Box<PermissionQuestion> },
+    AskPermission {
+        ticket: Ticket,
+        question: Box<PermissionQuestion>,
+    },
     /// Permission updates that came with an answer. → `UpdatesApplied`
-    ApplyUpdates { ticket: Ticket, updates: Vec<Value> },
+    ApplyUpdates {
+        ticket: Ticket,
+        updates: Vec<Value>,
+    },
     /// Keep files that will be written, run the tool, and catch its panics. May send `InnerCall`s. → `ToolFinished`
-    RunTool { ticket: Ticket, tool_use_id: String, name: String, input: Value },
+    RunTool {
+        ticket: Ticket,
+        tool_use_id: String,
+        name: String,
+        input: Value,
+    },
     /// Another [`crate::Turn`]. One that goes to the background is answered at once. → `AgentFinished`
-    StartAgent { ticket: Ticket, tool_use_id: String, input: Value },
+    StartAgent {
+        ticket: Ticket,
+        tool_use_id: String,
+        input: Value,
+    },
     /// Replace secrets in a result. Nothing that a tool or a hook said reaches anybody before. → `SecretsHidden`
-    HideSecrets { ticket: Ticket, result: CallResult },
+    HideSecrets {
+        ticket: Ticket,
+        result: CallResult,
+    },
     /// → `TimerFired`
-    SetTimer { ticket: Ticket, after_ms: u64 },
+    SetTimer {
+        ticket: Ticket,
+        after_ms: u64,
+    },
     /// → `Stopped`, unless the work's own answer is on its way.
-    Cancel { ticket: Ticket },
+    Cancel {
+        ticket: Ticket,
+    },
 
     // Done at once, in order.
     /// A line for the client. With an id it has the id of the transcript's entry. The runtime fills in the time of `user` events.
-    Emit { event: Box<Event>, id: Option<String> },
+    Emit {
+        event: Box<Event>,
+        id: Option<String>,
+    },
     /// `system/init`: the runtime knows what it says.
     EmitInit,
     Append(Entry),
     /// Hooks are told that this prompt is being worked on.
     SetPromptId(String),
     /// From here on changed files are kept again, under the id of this prompt.
-    BeginCheckpoint { id: String },
+    BeginCheckpoint {
+        id: String,
+    },
     /// The conversation was shortened: tools forget which answers of theirs the model has seen.
     ForgetReads,
     /// A line on stderr.
@@ -68,13 +138,23 @@ pub enum Effect {
     /// A sub-agent's news for the main conversation.
     Report(Report),
     /// The answer to an [`crate::Input::InnerCall`]. An error says why the call did not run.
-    AnswerInner { inner: u64, result: Result<CallResult, String> },
+    AnswerInner {
+        inner: u64,
+        result: Result<CallResult, String>,
+    },
     /// The answer to [`crate::Input::Recall`].
-    Recalled { waiting: Vec<String>, taken_back: Vec<String> },
+    Recalled {
+        waiting: Vec<String>,
+        taken_back: Vec<String>,
+    },
     /// The turn of the main conversation is over. The runtime fills in the costs and sends the result.
-    EndTurn { outcome: Box<Outcome> },
+    EndTurn {
+        outcome: Box<Outcome>,
+    },
     /// The turn of a sub-agent is over.
-    EndTask { result: Box<SubagentResult> },
+    EndTask {
+        result: Box<SubagentResult>,
+    },
     /// The session is over: nothing follows.
     Closed,
 }

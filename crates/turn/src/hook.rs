@@ -8,27 +8,93 @@ use serde_json::{Map, Value, json};
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Hook {
-    Setup { trigger: &'static str },
-    SessionStart { source: &'static str, model: String, agent_type: Option<String>, title: Option<String> },
-    SessionEnd { reason: &'static str },
-    UserPromptSubmit { prompt: String },
-    UserPromptExpansion { kind: &'static str, name: String, args: String, source: String, prompt: String },
-    PreToolUse { name: String, input: Value, tool_use_id: String },
-    PermissionRequest { name: String, input: Value, tool_use_id: String, suggestions: Vec<Value> },
-    PermissionDenied { name: String, input: Value, tool_use_id: String, reason: String },
+    Setup {
+        trigger: &'static str,
+    },
+    SessionStart {
+        source: &'static str,
+        model: String,
+        agent_type: Option<String>,
+        title: Option<String>,
+    },
+    SessionEnd {
+        reason: &'static str,
+    },
+    UserPromptSubmit {
+        prompt: String,
+    },
+    UserPromptExpansion {
+        kind: &'static str,
+        name: String,
+        args: String,
+        source: String,
+        prompt: String,
+    },
+    PreToolUse {
+        name: String,
+        input: Value,
+        tool_use_id: String,
+    },
+    PermissionRequest {
+        name: String,
+        input: Value,
+        tool_use_id: String,
+        suggestions: Vec<Value>,
+    },
+    PermissionDenied {
+        name: String,
+        input: Value,
+        tool_use_id: String,
+        reason: String,
+    },
     /// The runtime hides secrets in the response.
-    PostToolUse { name: String, input: Value, tool_use_id: String, response: Value, duration_ms: u64 },
+    PostToolUse {
+        name: String,
+        input: Value,
+        tool_use_id: String,
+        response: Value,
+        duration_ms: u64,
+    },
     /// The runtime hides secrets in the error.
-    PostToolUseFailure { name: String, input: Value, tool_use_id: String, error: String, duration_ms: u64 },
-    PostToolBatch { calls: Vec<Value> },
+    PostToolUseFailure {
+        name: String,
+        input: Value,
+        tool_use_id: String,
+        error: String,
+        duration_ms: u64,
+    },
+    PostToolBatch {
+        calls: Vec<Value>,
+    },
     /// The runtime adds the background tasks.
-    Stop { is_active: bool, last_text: String },
+    Stop {
+        is_active: bool,
+        last_text: String,
+    },
     /// The runtime adds the background tasks and the path of the transcript.
-    SubagentStop { is_active: bool, last_text: String, agent_id: String, agent_type: String },
-    StopFailure { category: &'static str, message: String, last_text: String },
-    SubagentStart { agent_id: String, agent_type: String },
-    PreCompact { trigger: &'static str, wish: Option<String> },
-    PostCompact { trigger: &'static str, summary: String },
+    SubagentStop {
+        is_active: bool,
+        last_text: String,
+        agent_id: String,
+        agent_type: String,
+    },
+    StopFailure {
+        category: &'static str,
+        message: String,
+        last_text: String,
+    },
+    SubagentStart {
+        agent_id: String,
+        agent_type: String,
+    },
+    PreCompact {
+        trigger: &'static str,
+        wish: Option<String>,
+    },
+    PostCompact {
+        trigger: &'static str,
+        summary: String,
+    },
     /// The runtime adds prices and sizes.
     PostModelSwitch(ModelSwitch),
 }
@@ -102,7 +168,9 @@ impl Hook {
     /// What matchers are compared with.
     pub fn subject(&self) -> Option<&str> {
         match self {
-            Self::Setup { trigger } | Self::PreCompact { trigger, .. } | Self::PostCompact { trigger, .. } => Some(trigger),
+            Self::Setup { trigger } | Self::PreCompact { trigger, .. } | Self::PostCompact { trigger, .. } => {
+                Some(trigger)
+            }
             Self::SessionStart { source, .. } => Some(source),
             Self::SessionEnd { reason } => Some(reason),
             Self::UserPromptSubmit { .. } | Self::PostToolBatch { .. } | Self::Stop { .. } => None,

@@ -18,7 +18,9 @@ pub enum Input {
     /// is kept and goes along with the next prompt.
     Prompt(Box<UserInput>),
     /// A background task has finished, or a hook in the background has something to say. Queued like a prompt.
-    Notice { text: String },
+    Notice {
+        text: String,
+    },
     /// Go on with the call that was put off, without a prompt. Queued like a prompt.
     GoOn,
     /// The task of a sub-agent: its only turn. Begins at once.
@@ -33,46 +35,128 @@ pub enum Input {
     /// Ends the running turn. Ignored while none runs.
     Interrupt(InterruptCause),
     /// Something of the runtime broke (a panic). The running turn ends with an internal error.
-    Broken { message: String },
+    Broken {
+        message: String,
+    },
     /// The session is over. A running turn is dropped without a result. Ends with [`crate::Effect::Closed`].
-    Close { reason: &'static str },
+    Close {
+        reason: &'static str,
+    },
     /// A tool that runs (or a command that is read) wants another call made: a shell line of a skill. It takes the path of
     /// every call and is answered by [`crate::Effect::AnswerInner`]. `owner` is the ticket of the work that wants it.
-    InnerCall { inner: u64, owner: Ticket, tool_use_id: String, name: String, input: Value },
+    InnerCall {
+        inner: u64,
+        owner: Ticket,
+        tool_use_id: String,
+        name: String,
+        input: Value,
+    },
 
     // Answers.
-    Prepared { ticket: Ticket, prepared: Box<Prepared> },
-    Gathered { ticket: Ticket, gathered: Box<Gathered> },
-    CommandRead { ticket: Ticket, command: Command },
-    CommandExpanded { ticket: Ticket, blocks: Result<Vec<Value>, String> },
+    Prepared {
+        ticket: Ticket,
+        prepared: Box<Prepared>,
+    },
+    Gathered {
+        ticket: Ticket,
+        gathered: Box<Gathered>,
+    },
+    CommandRead {
+        ticket: Ticket,
+        command: Command,
+    },
+    CommandExpanded {
+        ticket: Ticket,
+        blocks: Result<Vec<Value>, String>,
+    },
     /// What a command of ours came to: the text of the result, or why it failed.
-    CommandDone { ticket: Ticket, answer: Result<String, String> },
-    ConversationReset { ticket: Ticket, preamble: Option<String> },
-    HookAnswered { ticket: Ticket, answer: Box<HookAnswer> },
+    CommandDone {
+        ticket: Ticket,
+        answer: Result<String, String>,
+    },
+    ConversationReset {
+        ticket: Ticket,
+        preamble: Option<String>,
+    },
+    HookAnswered {
+        ticket: Ticket,
+        answer: Box<HookAnswer>,
+    },
     /// The stream has begun. `message` is the API's message without content. After a retry it replaces the one before.
-    AnswerStarted { ticket: Ticket, message: Value, request_id: Option<String> },
+    AnswerStarted {
+        ticket: Ticket,
+        message: Value,
+        request_id: Option<String>,
+    },
     /// A block is whole. The input of a `tool_use` has the defaults of the tool's schema filled in. `bad_input` says what came
     /// instead of JSON, `tool_use_meta` how clients show the call.
-    BlockFinished { ticket: Ticket, block: Value, bad_input: Option<String>, tool_use_meta: Option<Value> },
-    AnswerFinished { ticket: Ticket, answer: Box<ModelAnswer> },
-    ModelFailed { ticket: Ticket, failure: Box<ModelFailure> },
-    CredentialsRenewed { ticket: Ticket, renewed: bool },
+    BlockFinished {
+        ticket: Ticket,
+        block: Value,
+        bad_input: Option<String>,
+        tool_use_meta: Option<Value>,
+    },
+    AnswerFinished {
+        ticket: Ticket,
+        answer: Box<ModelAnswer>,
+    },
+    ModelFailed {
+        ticket: Ticket,
+        failure: Box<ModelFailure>,
+    },
+    CredentialsRenewed {
+        ticket: Ticket,
+        renewed: bool,
+    },
     /// The model's summary, and the text before the first message, read anew. `None` for the text leaves it as it is.
-    SummaryFinished { ticket: Ticket, text: String, preamble: Option<Option<String>> },
-    SummaryFailed { ticket: Ticket, failure: Box<ModelFailure> },
+    SummaryFinished {
+        ticket: Ticket,
+        text: String,
+        preamble: Option<Option<String>>,
+    },
+    SummaryFailed {
+        ticket: Ticket,
+        failure: Box<ModelFailure>,
+    },
     /// The input as the tool understands it, or the result that says what is wrong with it.
-    InputChecked { ticket: Ticket, checked: Result<Value, CallResult> },
+    InputChecked {
+        ticket: Ticket,
+        checked: Result<Value, CallResult>,
+    },
     /// `suggestions` are permission updates that the client may hand back; they are needed only where somebody is asked.
-    Judged { ticket: Ticket, decision: Decision, suggestions: Vec<Value> },
-    PermissionAnswered { ticket: Ticket, answer: PermissionAnswer },
-    UpdatesApplied { ticket: Ticket },
-    ToolFinished { ticket: Ticket, finish: Box<ToolFinish> },
+    Judged {
+        ticket: Ticket,
+        decision: Decision,
+        suggestions: Vec<Value>,
+    },
+    PermissionAnswered {
+        ticket: Ticket,
+        answer: PermissionAnswer,
+    },
+    UpdatesApplied {
+        ticket: Ticket,
+    },
+    ToolFinished {
+        ticket: Ticket,
+        finish: Box<ToolFinish>,
+    },
     /// `stopped`: the sub-agent was interrupted, and so is whoever waits for it.
-    AgentFinished { ticket: Ticket, result: CallResult, stopped: bool },
-    SecretsHidden { ticket: Ticket, result: CallResult },
-    TimerFired { ticket: Ticket },
+    AgentFinished {
+        ticket: Ticket,
+        result: CallResult,
+        stopped: bool,
+    },
+    SecretsHidden {
+        ticket: Ticket,
+        result: CallResult,
+    },
+    TimerFired {
+        ticket: Ticket,
+    },
     /// Cancelled work is gone.
-    Stopped { ticket: Ticket },
+    Stopped {
+        ticket: Ticket,
+    },
 }
 
 /// Who ends a turn. A client that interrupts goes on talking; the others end the run.
@@ -127,13 +211,23 @@ pub enum Command {
     /// A prompt like any other.
     None,
     /// A command of a skill, a file or a server. Hooks hear of it before it is expanded.
-    Expands { kind: &'static str, name: String, args: String, source: String },
+    Expands {
+        kind: &'static str,
+        name: String,
+        args: String,
+        source: String,
+    },
     /// The text that stands for it.
     Blocks(Vec<Value>),
     Clear,
-    Compact { wish: Option<String> },
+    Compact {
+        wish: Option<String>,
+    },
     /// One of ours that no model is asked for.
-    Local { name: &'static str, args: String },
+    Local {
+        name: &'static str,
+        args: String,
+    },
     Failed(String),
 }
 

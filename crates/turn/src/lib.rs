@@ -41,31 +41,34 @@
 //!
 //! A command that goes on in the background is a call whose tool has finished with the words that say so.
 
-mod ids;
-mod words;
-mod conversation;
-mod fault;
-mod hook;
-mod model_answer;
-mod settings;
-mod next;
-mod input;
-mod effect;
-mod books;
-mod result;
-mod turn;
 mod asking;
 mod batch;
 mod begin;
+mod books;
 mod call;
 mod compact;
+mod conversation;
+mod effect;
 mod ending;
+mod fault;
+mod hook;
+mod ids;
+mod input;
 mod interrupt;
 mod mainline;
+mod model_answer;
+mod next;
 mod permission;
 mod plan;
 mod prompt;
+mod result;
 mod say;
+mod settings;
+mod turn;
+mod words;
+
+#[cfg(test)]
+mod testing;
 
 pub use batch::STRUCTURED_OUTPUT;
 pub use conversation::{blocks_of, last_text, text_of, without_last_text};

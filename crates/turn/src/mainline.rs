@@ -186,7 +186,8 @@ impl Turn {
             (Step::FailureHook(end), _) => self.conclude(&end, cx),
             (step, Input::Stopped { .. }) if self.interrupt.is_some() => self.mainline_stopped(step, cx),
             (_, input) => {
-                let message = format!("the runtime answered with {} where something else was asked for", name_of(&input));
+                let message =
+                    format!("the runtime answered with {} where something else was asked for", name_of(&input));
                 self.finish(End::Internal(message), cx);
             }
         }

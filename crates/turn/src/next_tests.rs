@@ -20,7 +20,11 @@ fn one_step_for_each_kind_of_answer() {
             AnswerFacts { stop_reason: Some("end_turn"), schema_pending: true, ..said },
             Next::Say(Nudge::Schema),
         ),
-        ("nothing said", AnswerFacts { stop_reason: Some("end_turn"), ..AnswerFacts::default() }, Next::Say(Nudge::Empty)),
+        (
+            "nothing said",
+            AnswerFacts { stop_reason: Some("end_turn"), ..AnswerFacts::default() },
+            Next::Say(Nudge::Empty),
+        ),
     ];
     for (name, seen, expected) in rows {
         assert_eq!(after_answer(seen, &mut Nudged::default()), expected, "{name}");

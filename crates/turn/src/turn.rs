@@ -267,7 +267,8 @@ impl Turn {
             (Recall::All, Some(_)) => true,
             (Recall::One(id), Some(name)) => id == name,
         };
-        let (gone, kept): (VecDeque<Work>, VecDeque<Work>) = std::mem::take(&mut self.queue).into_iter().partition(is_meant);
+        let (gone, kept): (VecDeque<Work>, VecDeque<Work>) =
+            std::mem::take(&mut self.queue).into_iter().partition(is_meant);
         self.queue = kept;
         let names = |queue: &VecDeque<Work>| queue.iter().filter_map(Work::client_id).map(str::to_owned).collect();
         cx.push(Effect::Recalled { waiting: names(&self.queue), taken_back: names(&gone) });

@@ -4,8 +4,8 @@ use crate::world::World;
 use policy::{Decision, Verdict};
 use serde_json::{Value, json};
 use turn::{
-    CallContent, CallResult, Command, Effect, Gather, Gathered, Hook, HookAnswer, HookDecision, Input, PermissionAnswer,
-    Prepared, STRUCTURED_OUTPUT, ToolFinish,
+    CallContent, CallResult, Command, Effect, Gather, Gathered, Hook, HookAnswer, HookDecision, Input,
+    PermissionAnswer, Prepared, STRUCTURED_OUTPUT, ToolFinish,
 };
 
 /// Stands for a credential in what tools and hooks say.
@@ -15,7 +15,9 @@ impl World {
     /// The answer to an effect that has one answer.
     pub fn answer(&mut self, effect: Effect) -> Input {
         match effect {
-            Effect::Prepare { ticket, is_first } => Input::Prepared { ticket, prepared: Box::new(self.prepared(is_first)) },
+            Effect::Prepare { ticket, is_first } => {
+                Input::Prepared { ticket, prepared: Box::new(self.prepared(is_first)) }
+            }
             Effect::Gather { ticket, what } => Input::Gathered { ticket, gathered: Box::new(self.gathered(&what)) },
             Effect::ReadCommand { ticket, .. } => Input::CommandRead { ticket, command: self.command() },
             Effect::ExpandCommand { ticket, .. } => {
@@ -44,7 +46,9 @@ impl World {
                 };
                 Input::InputChecked { ticket, checked }
             }
-            Effect::Judge { ticket, .. } => Input::Judged { ticket, decision: self.decision(), suggestions: Vec::new() },
+            Effect::Judge { ticket, .. } => {
+                Input::Judged { ticket, decision: self.decision(), suggestions: Vec::new() }
+            }
             Effect::AskPermission { ticket, question } => {
                 Input::PermissionAnswered { ticket, answer: self.permission(&question.input) }
             }
@@ -176,7 +180,9 @@ impl World {
             2 => json!({"behavior": "allow", "updatedInput": input}),
             3 => json!({"behavior": "allow", "updatedInput": {"v": self.number(), "by": "client"}}),
             4 => json!({"behavior": "allow", "updatedPermissions": [{"type": "setMode"}]}),
-            5 => json!({"behavior": "allow", "updatedPermissions": [{"type": "addRules"}], "updatedInput": {"v": self.number()}}),
+            5 => {
+                json!({"behavior": "allow", "updatedPermissions": [{"type": "addRules"}], "updatedInput": {"v": self.number()}})
+            }
             6 => json!({"behavior": "deny", "message": "no"}),
             7 => json!({"behavior": "deny", "interrupt": true}),
             _ => json!({"behaviour": "allow"}),

@@ -5,7 +5,9 @@ use crate::request;
 use policy::Verdict;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
-use turn::{Effect, Hook, HookAnswer, HookDecision, Input, Limits, Now, PermissionAnswer, STRUCTURED_OUTPUT, Ticket, Turn};
+use turn::{
+    Effect, Hook, HookAnswer, HookDecision, Input, Limits, Now, PermissionAnswer, STRUCTURED_OUTPUT, Ticket, Turn,
+};
 use wire::Event;
 
 /// Answers that a machine may still take between an interrupt and its result: what runs, what a stream still brings, and the
@@ -202,7 +204,9 @@ impl Facts {
     /// Nothing happens outside of a turn, and nothing new is begun after an interrupt.
     fn see_order(&self, effect: &Effect) -> Checked {
         let is_quiet = match effect {
-            Effect::Prepare { .. } | Effect::Recalled { .. } | Effect::AnswerInner { .. } | Effect::Cancel { .. } => true,
+            Effect::Prepare { .. } | Effect::Recalled { .. } | Effect::AnswerInner { .. } | Effect::Cancel { .. } => {
+                true
+            }
             Effect::Emit { event, .. } => match &**event {
                 Event::System(wire::System::Status { .. }) => true,
                 // The turn that begins with it is prepared next.

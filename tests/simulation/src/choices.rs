@@ -15,7 +15,12 @@ pub struct Choices {
 
 impl Choices {
     pub fn drawn(seed: u64) -> Self {
-        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d, played: None, tape: Vec::new(), marks: Vec::new() }
+        Self {
+            state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d,
+            played: None,
+            tape: Vec::new(),
+            marks: Vec::new(),
+        }
     }
 
     pub fn played(tape: Vec<u16>) -> Self {

@@ -88,7 +88,8 @@ mod tests {
     #[test]
     fn refused_requests_are_told_from_good_ones() {
         let user = |content: Value| json!({"role": "user", "content": content});
-        let calls = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a"}, {"type": "tool_use", "id": "b"}]});
+        let calls =
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "a"}, {"type": "tool_use", "id": "b"}]});
         let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id});
         let text = json!({"type": "text", "text": "x"});
         let rows = [

@@ -308,7 +308,13 @@ impl World {
                 2 => Work::Deaf,
                 _ => Work::Gone,
             },
-            Work::Never => if self.happens(20) { Work::Deaf } else { Work::Gone },
+            Work::Never => {
+                if self.happens(20) {
+                    Work::Deaf
+                } else {
+                    Work::Gone
+                }
+            }
         };
         pending.is_cancelled = true;
         self.agents[at].pending.push(pending);
