@@ -97,6 +97,10 @@ pub(super) fn ruleset(rules: &Rules, also: &[PathBuf], abi: u32, apart: bool) ->
 
     let mut grants = Grants { paths: Vec::new(), left: ENTRIES_MAX };
     grants.cover(Path::new("/"), &rules.hidden)?;
+    for seen in &rules.seen {
+        let inner: Vec<PathBuf> = rules.hidden.iter().filter(|path| path.starts_with(seen)).cloned().collect();
+        grants.cover(seen, &inner)?;
+    }
     ruleset.allow(Path::new("/"), READ_DIR)?;
     for path in grants.paths.iter().chain(&rules.shown) {
         ruleset.allow(path, EXECUTE | READ_FILE | READ_DIR)?;

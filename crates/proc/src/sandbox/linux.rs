@@ -13,6 +13,7 @@ use super::rules::{Network, Rules, Weakness};
 use super::temporary::Temporary;
 use super::{Confine, Ready, Unavailable, sys};
 use crate::spec::Spec;
+use crate::tree;
 use rustix::pipe::PipeFlags;
 use std::ffi::CString;
 use std::io;
@@ -94,6 +95,9 @@ impl Linux {
         rules.protected.sort();
         rules.protected.dedup();
         let temporary = Mutex::new(Temporary::make(&mut rules)?);
+        if !walls.mounts() {
+            hide_temporary(&mut rules);
+        }
         let listener = match &mut walls {
             Walls::Landlock(_, Some(cell)) => cell.listener.take(),
             _ => None,
@@ -103,6 +107,13 @@ impl Linux {
             _ => None,
         };
         Ok(Self { rules, walls, weaknesses, placeholders: Mutex::new(placeholders), temporary, proxy })
+    }
+
+    /// Where nothing can be mounted, a program that lies in a temporary folder is shown by itself.
+    fn with_program(&self, spec: &Spec) -> Rules {
+        let mut rules = self.rules.clone();
+        rules.shown.extend(Path::new(&spec.program).canonicalize());
+        rules
     }
 
     /// Where nothing can be mounted, the environment says where temporary files go.
@@ -119,7 +130,9 @@ impl Linux {
     fn end_processes(&self) -> bool {
         match &self.walls {
             Walls::Landlock(_, Some(cell)) => cell.init.end(),
-            _ => true,
+            Walls::Landlock(_, None) => tree::end_confined(),
+            // Its own first process ends with the command.
+            Walls::Bubblewrap(_) => true,
         }
     }
 
@@ -131,7 +144,10 @@ impl Linux {
     }
 
     fn shut(&self, abi: u32, cell: Option<&Cell>, spec: &Spec, also: &[PathBuf]) -> io::Result<Ready> {
-        let ruleset: OwnedFd = landlock::ruleset(&self.rules, also, abi, cell.is_some())?;
+        let ruleset: OwnedFd = match cell {
+            Some(_) => landlock::ruleset(&self.rules, also, abi, true)?,
+            None => landlock::ruleset(&self.with_program(spec), also, abi, false)?,
+        };
         let (tells, told) = match cell {
             Some(_) => {
                 let (tells, told) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
@@ -241,6 +257,11 @@ fn weaknesses(rules: &Rules, abi: Option<u32>, mounts: bool, network: bool) -> V
         weak.push(Weakness::Signals);
     }
     weak
+}
+
+/// Without mounts, files of others in the machine's temporary folders cannot be read, but for what belongs to the run.
+fn hide_temporary(rules: &mut Rules) {
+    rules.hidden.extend(rules.own_temp.iter().map(|own| own.at.clone()));
 }
 
 fn put_placeholders(rules: &Rules) -> Result<Vec<Placeholder>, Unavailable> {

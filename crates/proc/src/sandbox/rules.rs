@@ -144,7 +144,9 @@ impl Rules {
     /// Judges a real path for reading. What is nearest to the path decides.
     pub fn may_read(&self, real: &Path) -> Result<(), OutOfReach> {
         let hidden = deepest(&self.hidden, real);
-        let shown = deepest(&self.shown, real).max(deepest(&self.write, real).filter(|depth| Some(*depth) > hidden));
+        let shown = deepest(&self.shown, real)
+            .max(deepest(&self.seen, real))
+            .max(deepest(&self.write, real).filter(|depth| Some(*depth) > hidden));
         if hidden > shown { Err(OutOfReach::Hidden(real.to_owned())) } else { Ok(()) }
     }
 }

@@ -119,6 +119,9 @@ impl Drop for Scratch {
 }
 
 pub async fn examine(environment: &Environment) -> Found {
+    // As in an agent: what the attempts leave behind is ours to end.
+    proc::adopt_orphans();
+    proc::watch_over();
     let trouble = |error: std::io::Error| Found::None(format!("a scratch folder cannot be made: {error}"));
     let scratch = match Scratch::new() {
         Ok(scratch) => scratch,
