@@ -41,13 +41,12 @@ impl Init {
         let patience = Instant::now() + GONE;
         // The kernel reports the end of the first process when all others of the namespace are gone.
         while Instant::now() < patience {
-            match rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG) {
-                Ok(None) => std::thread::sleep(LOOK),
-                Ok(Some(_)) | Err(_) => {
-                    tree::forget_apart(self.pid);
-                    return true;
-                }
+            let ended = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG);
+            if !matches!(ended, Ok(None)) {
+                tree::forget_apart(self.pid);
+                return true;
             }
+            std::thread::sleep(LOOK);
         }
         table::row(self.pid).is_none()
     }

@@ -94,7 +94,7 @@ impl Linux {
         rules.protected.extend(kept.filter(|path| !rules.checkouts.contains(path)));
         rules.protected.sort();
         rules.protected.dedup();
-        let temporary = Mutex::new(Temporary::make(&mut rules)?);
+        let temporary = Mutex::new(Temporary::make(&mut rules));
         if !walls.mounts() {
             hide_temporary(&mut rules);
         }

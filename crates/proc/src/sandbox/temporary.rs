@@ -3,7 +3,6 @@
 //! They lie below the machine's own temporary folders, in one that only we can look into, and go when the box goes.
 //! Those of a process that was killed are removed by the next box. Deliberately absent: the mounts that put them in place.
 
-use super::Unavailable;
 use super::rules::{OwnTemp, Rules};
 use crate::table;
 use std::fs::{DirBuilder, Permissions};
@@ -26,21 +25,18 @@ pub(super) struct Temporary(Vec<PathBuf>);
 
 impl Temporary {
     /// Makes one for each temporary folder of the rules, and says so in them.
-    pub(super) fn make(rules: &mut Rules) -> Result<Self, Unavailable> {
+    pub(super) fn make(rules: &mut Rules) -> Self {
         let mut made = Self::default();
         for at in std::mem::take(&mut rules.temp) {
             rules.write.retain(|path| *path != at);
-            let folder = fresh(&at).map_err(|error| {
-                Unavailable(format!("a temporary folder of its own cannot be made in {}: {error}", at.display()))
-            });
-            // A folder that we cannot write in the box cannot write in either.
-            let Ok(folder) = folder else { continue };
+            // Where we cannot make a folder, the box cannot write either.
+            let Ok(folder) = fresh(&at) else { continue };
             made.0.push(folder.clone());
             rules.write.push(folder.clone());
             rules.own_temp.push(OwnTemp { at, folder });
         }
         rules.write.sort();
-        Ok(made)
+        made
     }
 }
 
@@ -60,7 +56,8 @@ fn fresh(at: &Path) -> io::Result<PathBuf> {
         _ => {}
     }
     let data = all.symlink_metadata()?;
-    let is_ours = data.is_dir() && data.uid() == rustix::process::geteuid().as_raw() && data.mode() & 0o077 == 0;
+    let is_private = data.permissions().mode() & 0o777 == 0o700;
+    let is_ours = data.is_dir() && data.uid() == rustix::process::geteuid().as_raw() && is_private;
     if !is_ours {
         return Err(io::Error::other(format!("{} belongs to somebody else; remove it", all.display())));
     }
@@ -100,7 +97,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let at = root.path().to_owned();
         let mut rules = Rules { temp: vec![at.clone()], write: vec![at.clone()], ..Rules::default() };
-        let made = Temporary::make(&mut rules).unwrap();
+        let made = Temporary::make(&mut rules);
         let own = rules.own_temp[0].folder.clone();
         assert_eq!(rules.write, [own.clone()]);
         assert!(own.starts_with(&at) && own.is_dir());
@@ -108,7 +105,7 @@ mod tests {
         let dead = own.parent().unwrap().join("999999999-1-0");
         std::fs::create_dir(&dead).unwrap();
         let mut other = Rules { temp: vec![at.clone()], ..Rules::default() };
-        let second = Temporary::make(&mut other).unwrap();
+        let second = Temporary::make(&mut other);
         assert!(own.is_dir() && !dead.exists());
         drop((made, second));
         assert!(!own.exists());
