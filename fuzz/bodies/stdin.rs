@@ -5,6 +5,7 @@ pub fn line(bytes: &[u8]) {
     // Refused or not, it must not break anything.
     let _ = wire::Input::parse(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    reads_back(text);
     let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else { return };
     if !value.is_object() {
         return;
@@ -18,5 +19,14 @@ pub fn line(bytes: &[u8]) {
         let read: serde_json::Value = serde_json::from_slice(&line).expect("a line of JSON");
         assert!(read["event"] == value || line.len() > wire::LINE_MAX / 2, "{read} is not {value}");
         assert!(!ascii || line.is_ascii(), "{read}");
+    }
+}
+
+/// A line of an agent, of any version, is the same after it was written again.
+fn reads_back(text: &str) {
+    if let Ok(Some(line)) = wire::Line::parse(text) {
+        let bytes = line.to_bytes();
+        let again = wire::Line::parse(std::str::from_utf8(&bytes).expect("text"));
+        assert_eq!(again, Ok(Some(line)), "{text}");
     }
 }
