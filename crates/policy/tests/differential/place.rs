@@ -18,7 +18,7 @@ pub const DENIED: &str = "canary-denied-8675";
 /// What a command may print before it is cut; a leak comes early.
 const OUTPUT_MAX: u64 = 1 << 20;
 /// A command that waits for something is ended.
-const SECONDS: &str = "2";
+const SECONDS: &str = "1";
 /// Commands of a test run as root must not be able to hurt the machine.
 const NOBODY: u32 = 65534;
 /// Folders above the workspace, so that a few `..` stay in the scratch folder.
@@ -49,7 +49,10 @@ pub struct Trace {
 
 impl Place {
     pub fn new(name: &str) -> Self {
-        let top = Path::new("/tmp").join(format!("ralph-differential-{}-{name}", std::process::id()));
+        // In memory where that is possible: a run is mostly files made and removed.
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory } else { Path::new("/tmp") };
+        let top = parent.join(format!("ralph-differential-{}-{name}", std::process::id()));
         let base = top.join(DEPTH);
         let root = fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0);
         let workspace = base.join("w");
