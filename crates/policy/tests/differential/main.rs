@@ -5,7 +5,7 @@
 //! run in a scratch folder with canaries ([`place`]). A break is made smaller and printed with its seed.
 //! A few seconds by default; `RALPH_FUZZ_SECONDS=3600` for an hour, `RALPH_FUZZ_COMMANDS` for at least that many
 //! commands, `RALPH_FAULT_SEED` for other ones.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world must fail loudly")]
 #![cfg(target_os = "linux")]
 
 #[path = "../../../../tests/faults/dice.rs"]
@@ -183,6 +183,7 @@ impl Fuzzer {
         wrong(&self.settings[at], &trace)
     }
 
+    #[expect(clippy::print_stdout, reason = "a long run shows what it finds when it finds it")]
     fn record(&mut self, at: usize, original: &str, what: &str) {
         let text = self.shrink(at, original);
         if self.breaks.iter().any(|known| known.text == text) {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -252,7 +253,7 @@ impl Place {
         command.args(["-s", "KILL", SECONDS, "/bin/bash", "-c", text]);
         command.stdout(file.try_clone().unwrap()).stderr(file);
         let _ = command.status();
-        let mut trace = Trace { output: self.output(&output), ..Trace::default() };
+        let mut trace = Trace { output: printed(&output), ..Trace::default() };
         let ran = fs::read_to_string(self.base.join("ran")).unwrap_or_default();
         trace.ran = ran.lines().map(str::to_owned).collect();
         trace.read = self.secrets().into_iter().filter(|path| was_read(path)).collect();
@@ -286,13 +287,13 @@ impl Place {
         }
         folder.display().to_string()
     }
+}
 
-    fn output(&self, path: &Path) -> String {
-        use std::io::Read;
-        let mut bytes = Vec::new();
-        let _ = File::open(path).map(|file| file.take(OUTPUT_MAX).read_to_end(&mut bytes));
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
+/// What a command printed, up to the limit.
+fn printed(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let _ = File::open(path).map(|file| file.take(OUTPUT_MAX).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn copy_one(from: &Path, to: &Path) {
