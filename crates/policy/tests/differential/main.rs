@@ -30,6 +30,8 @@ const SECONDS: u64 = 3;
 const SEED: u64 = 20_261_115;
 /// Tries to make a break smaller; each may run a command.
 const SHRINK_MAX: usize = 100;
+/// Commands between two lines about how far a long run is.
+const PROGRESS: usize = 20_000;
 /// Breaks that are collected before the test ends.
 const BREAKS_MAX: usize = 10;
 
@@ -255,11 +257,16 @@ fn what_is_allowed_does_no_more_than_allowed() {
         }
     }
     let mut dice = Dice::new(seed);
+    let mut said = 0;
     while (Instant::now() < until || fuzzer.judged < at_least) && fuzzer.breaks.len() < BREAKS_MAX {
         let text = draw::command(&mut dice, &corpus);
         for _ in 0..2 {
             let at = dice.below(fuzzer.settings.len());
             fuzzer.attempt(at, &text);
+        }
+        if fuzzer.judged >= said + PROGRESS {
+            said = fuzzer.judged;
+            println!("{said} commands judged, {} run, {} breaks", fuzzer.run, fuzzer.breaks.len());
         }
     }
     println!(
