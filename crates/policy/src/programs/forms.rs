@@ -18,7 +18,7 @@ pub fn forms() -> Vec<Form> {
         for name in program.names {
             let before = operands_before(name);
             let after = operands_after(name, program.operands);
-            let mut add = |option: Vec<String>| out.push(form(name, &before, option, after));
+            let mut add = |option: Vec<String>| out.push(form(name, before, option, after));
             add(Vec::new());
             let separate = program.style.whole || *name == "jq";
             let spelled = options(program.options).into_iter().flat_map(spellings);
@@ -95,7 +95,6 @@ fn value_of(option: Listed) -> &'static str {
     match option.name {
         "-e" | "--expression" | "--regexp" => "s/a/b/",
         "-i" | "--in-place" => ".bak",
-        "--date" | "-d" | "-newermt" | "-newerat" | "-newerct" => "1",
         "-type" | "-xtype" => "f",
         "-user" | "-group" => "root",
         "-regextype" => "posix-extended",

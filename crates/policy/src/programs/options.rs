@@ -176,7 +176,6 @@ fn cluster<'a>(
         let option = lookup(tables, &format!("-{letter}"))?;
         let attached = &text[at + 1..];
         match option.arity {
-            Arity::Flag => parsed.take(option, None)?,
             Arity::Required | Arity::Attached if !attached.is_empty() => {
                 // Some parsers drop the sign, others take it for a part of the name.
                 let unclear = attached.starts_with('=') || arg.glob;
@@ -189,7 +188,7 @@ fn cluster<'a>(
                 let value = next_value(rest)?;
                 return parsed.take(option, Some(value));
             }
-            Arity::Attached => parsed.take(option, None)?,
+            Arity::Flag | Arity::Attached => parsed.take(option, None)?,
         }
     }
     Some(())

@@ -1,7 +1,7 @@
 //! Commands: drawn from a grammar, from the option tables and from known attacks, then mutated.
 
 use crate::dice::Dice;
-use ralph_policy::programs::forms;
+use ralph_policy::programs::{Form, forms};
 
 /// Long commands are slow and find little that short ones do not.
 const LENGTH_MAX: usize = 600;
@@ -272,6 +272,8 @@ const FILES: [&str; 24] = [
     ".mcp",
 ];
 
+const FOLLOWS: [&str; 5] = ["-f", "-F", "--follow", "--follow=1", "--retry"];
+
 const SEEDS: &str = include_str!("seeds.txt");
 
 /// Known attacks: a line of the seeds is a command, with `\n` for a line break.
@@ -284,7 +286,9 @@ pub fn attacks() -> Vec<String> {
 /// Known attacks and every listed form.
 pub fn corpus() -> Vec<String> {
     let seeds = attacks().into_iter();
-    let listed = forms().into_iter().map(|form| format!("{} {}", form.program, form.args.join(" ")));
+    // A file that is followed costs the whole time that a command may take.
+    let ends = |form: &Form| form.program != "tail" || !form.args.iter().any(|arg| FOLLOWS.contains(&arg.as_str()));
+    let listed = forms().into_iter().filter(ends).map(|form| format!("{} {}", form.program, form.args.join(" ")));
     let plain = HARMLESS.iter().chain(&PAYLOADS).map(|text| (*text).to_owned());
     seeds.chain(listed).chain(plain).collect()
 }

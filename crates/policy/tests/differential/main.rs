@@ -5,7 +5,7 @@
 //! run in a scratch folder with canaries ([`place`]). A break is made smaller and printed with its seed.
 //! A few seconds by default; `RALPH_FUZZ_SECONDS=3600` for an hour, `RALPH_FUZZ_COMMANDS` for at least that many
 //! commands, `RALPH_FAULT_SEED` for other ones.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world must fail loudly")]
 #![cfg(target_os = "linux")]
 
 #[path = "../../../../tests/faults/dice.rs"]
@@ -21,7 +21,7 @@ use disk::Disk;
 use place::{DENIED, OUTSIDE, Place, Trace};
 use ralph_policy::{Call, Decision, PermissionMode, Policy, RuleSet, Source, Verdict, decide, parse_rule};
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,6 +30,8 @@ const SECONDS: u64 = 3;
 const SEED: u64 = 20_261_115;
 /// Tries to make a break smaller; each may run a command.
 const SHRINK_MAX: usize = 100;
+/// Commands between two lines about how far a long run is.
+const PROGRESS: usize = 20_000;
 /// Breaks that are collected before the test ends.
 const BREAKS_MAX: usize = 10;
 
@@ -117,10 +119,9 @@ fn is_protected(path: &Path, ruled: bool) -> bool {
 
 /// A command that would hurt the machine if the judge is wrong about it is judged, but not run.
 fn is_too_dangerous(text: &str) -> bool {
-    let absolute =
-        text.replace("/dev/null", "").replace("/tmp/ralph-differential", "").match_indices('/').any(|(at, _)| {
-            !text[..at.min(text.len())].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '/')
-        });
+    let rest = text.replace("/dev/null", "");
+    let inside = |before: &str| before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '/');
+    let absolute = rest.match_indices('/').any(|(at, _)| !inside(&rest[..at]));
     let writes = ["rm", "mv", "cp", "dd", ">", "sed", "touch", "mkdir", "kill", "chmod", "chown", "ln"];
     text.matches("..").count() > 5
         || text.contains("kill")
@@ -138,7 +139,8 @@ struct Break {
 struct Fuzzer {
     place: Place,
     settings: Vec<Setting>,
-    seen: HashSet<u64>,
+    /// What each text did.
+    seen: HashMap<u64, Trace>,
     breaks: Vec<Break>,
     judged: usize,
     allowed: usize,
@@ -149,7 +151,7 @@ impl Fuzzer {
     fn new(name: &str) -> Self {
         let place = Place::new(name);
         let settings = settings(&place);
-        Self { place, settings, seen: HashSet::new(), breaks: Vec::new(), judged: 0, allowed: 0, run: 0 }
+        Self { place, settings, seen: HashMap::new(), breaks: Vec::new(), judged: 0, allowed: 0, run: 0 }
     }
 
     fn attempt(&mut self, at: usize, text: &str) {
@@ -160,15 +162,20 @@ impl Fuzzer {
         if is_too_dangerous(&run) {
             return;
         }
-        // Where nothing may change, one mode is as strict as the other.
-        let edits = setting.policy.mode == PermissionMode::AcceptEdits;
+        // What a text does is the same in every mode, unless a canary stands for the denied `rm`.
         let mut hasher = DefaultHasher::new();
-        (&run, edits, setting.ruled).hash(&mut hasher);
-        if !self.seen.insert(hasher.finish()) {
-            return;
+        (&run, setting.ruled && run.contains("rm")).hash(&mut hasher);
+        let key = hasher.finish();
+        if !self.seen.contains_key(&key) {
+            self.run += 1;
+            let mut trace = self.place.run(&run, setting.ruled);
+            // Only a canary in it counts, and memory is short.
+            if !trace.output.contains("canary-") {
+                trace.output = String::new();
+            }
+            self.seen.insert(key, trace);
         }
-        self.run += 1;
-        if let Some(what) = self.break_of(at, &run) {
+        if let Some(what) = wrong(&self.settings[at], &self.seen[&key]) {
             self.record(at, text, &what);
         }
     }
@@ -178,6 +185,7 @@ impl Fuzzer {
         wrong(&self.settings[at], &trace)
     }
 
+    #[expect(clippy::print_stdout, reason = "a long run shows what it finds when it finds it")]
     fn record(&mut self, at: usize, original: &str, what: &str) {
         let text = self.shrink(at, original);
         if self.breaks.iter().any(|known| known.text == text) {
@@ -249,11 +257,16 @@ fn what_is_allowed_does_no_more_than_allowed() {
         }
     }
     let mut dice = Dice::new(seed);
+    let mut said = 0;
     while (Instant::now() < until || fuzzer.judged < at_least) && fuzzer.breaks.len() < BREAKS_MAX {
         let text = draw::command(&mut dice, &corpus);
         for _ in 0..2 {
             let at = dice.below(fuzzer.settings.len());
             fuzzer.attempt(at, &text);
+        }
+        if fuzzer.judged >= said + PROGRESS {
+            said = fuzzer.judged;
+            println!("{said} commands judged, {} run, {} breaks", fuzzer.run, fuzzer.breaks.len());
         }
     }
     println!(

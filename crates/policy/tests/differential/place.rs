@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ pub const DENIED: &str = "canary-denied-8675";
 /// What a command may print before it is cut; a leak comes early.
 const OUTPUT_MAX: u64 = 1 << 20;
 /// A command that waits for something is ended.
-const SECONDS: &str = "2";
+const SECONDS: &str = "1";
 /// Commands of a test run as root must not be able to hurt the machine.
 const NOBODY: u32 = 65534;
 /// Folders above the workspace, so that a few `..` stay in the scratch folder.
@@ -49,7 +50,10 @@ pub struct Trace {
 
 impl Place {
     pub fn new(name: &str) -> Self {
-        let top = Path::new("/tmp").join(format!("ralph-differential-{}-{name}", std::process::id()));
+        // In memory where that is possible: a run is mostly files made and removed.
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory } else { Path::new("/tmp") };
+        let top = parent.join(format!("ralph-differential-{}-{name}", std::process::id()));
         let base = top.join(DEPTH);
         let root = fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0);
         let workspace = base.join("w");
@@ -249,7 +253,7 @@ impl Place {
         command.args(["-s", "KILL", SECONDS, "/bin/bash", "-c", text]);
         command.stdout(file.try_clone().unwrap()).stderr(file);
         let _ = command.status();
-        let mut trace = Trace { output: self.output(&output), ..Trace::default() };
+        let mut trace = Trace { output: printed(&output), ..Trace::default() };
         let ran = fs::read_to_string(self.base.join("ran")).unwrap_or_default();
         trace.ran = ran.lines().map(str::to_owned).collect();
         trace.read = self.secrets().into_iter().filter(|path| was_read(path)).collect();
@@ -283,13 +287,13 @@ impl Place {
         }
         folder.display().to_string()
     }
+}
 
-    fn output(&self, path: &Path) -> String {
-        use std::io::Read;
-        let mut bytes = Vec::new();
-        let _ = File::open(path).map(|file| file.take(OUTPUT_MAX).read_to_end(&mut bytes));
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
+/// What a command printed, up to the limit.
+fn printed(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let _ = File::open(path).map(|file| file.take(OUTPUT_MAX).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn copy_one(from: &Path, to: &Path) {

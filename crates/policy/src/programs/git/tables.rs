@@ -56,11 +56,9 @@ pub(in crate::programs) const SUBCOMMANDS: [Subcommand; 36] = [
     command(
         &["shortlog"],
         Any,
-        &[
-            "-n --numbered -s --summary -e --email -c --committer --group= -w[=] --format[=]:format --all --branches[=] \
+        &["-n --numbered -s --summary -e --email -c --committer --group= -w[=] --all --branches[=] \
            --tags[=] --remotes[=] --max-count= --skip= --since= --after= --until= --before= --author= --grep= \
-           --merges --no-merges --first-parent --not --reverse",
-        ],
+           --merges --no-merges --first-parent --not --reverse"],
     ),
     command(
         &["rev-list"],
