@@ -5,9 +5,10 @@
 //! recording and otherwise left alone; a broken line between good ones is skipped with a warning.
 
 use crate::heard::{Answer, CONTEXT_WINDOW, Heard};
+use crate::outage::{Outage, is_outage_status, outage_in};
 use crate::reset::{LimitHit, Reset, limit_in, moment};
 use crate::text::bounded;
-use crate::{EventKind, Tokens, UsageSoFar, questions, speak};
+use crate::{ApiRetry, EventKind, Tokens, UsageSoFar, questions, speak};
 use serde_json::Value;
 
 /// What is kept of an answer that is no stream. Longer ones are cut; their end is what counts.
@@ -16,6 +17,8 @@ const PLAIN_MAX: usize = 1024 * 1024;
 const WORDS_MAX: usize = 64 * 1024;
 /// What a warning shows of a broken line.
 const BROKEN_SHOWN: usize = 120;
+/// Of the word that names an API error.
+const ERROR_MAX: usize = 100;
 
 /// What tokens of a model cost, in USD. It comes from outside: prices change, and are nobody's decision here.
 pub type Price = fn(model: &str, tokens: Tokens) -> f64;
@@ -168,8 +171,28 @@ impl Listener {
                 id: text_of(&event["tool_use_id"]),
                 message: text_of(&event["message"]),
             }),
+            Some("api_retry") => self.api_retry(event, events),
             _ => {}
         }
+    }
+
+    /// The agent waits before it asks the API again. Where it is cut off or dies in that state, the API is why.
+    fn api_retry(&mut self, event: &Value, events: &mut Vec<EventKind>) {
+        let status = event["error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let number = |name: &str| event[name].as_u64().unwrap_or(0);
+        let count = |name: &str| u32::try_from(number(name)).unwrap_or(u32::MAX);
+        let retry = ApiRetry {
+            iteration: self.iteration,
+            attempt: count("attempt"),
+            most: count("max_retries"),
+            delay_ms: number("retry_delay_ms"),
+            status,
+            error: bounded(&text_of(&event["error"]), ERROR_MAX),
+        };
+        if status.is_none_or(is_outage_status) {
+            self.heard.outage = Some(Outage { words: retry.words(), answered: status.is_some() });
+        }
+        events.push(EventKind::ApiRetry(retry));
     }
 
     fn assistant(&mut self, event: &Value, parent: Option<&str>, events: &mut Vec<EventKind>) {
@@ -188,8 +211,13 @@ impl Listener {
                 _ => {}
             }
         }
-        if event["error"].as_str().is_some_and(|error| error.contains("rate_limit") || error.contains("overloaded")) {
+        let error = event["error"].as_str().unwrap_or_default();
+        // An answer of the model means that the API works again.
+        self.heard.outage = self.heard.outage.take().filter(|_| !error.is_empty());
+        if error.contains("rate_limit") {
             self.limited(limit_in(&self.heard.last_text), &self.heard.last_text.clone());
+        } else if error.contains("overloaded") || error.contains("server_error") {
+            self.heard.outage = Some(Outage { words: bounded(&self.heard.last_text, 200), answered: true });
         }
         self.usage(message, parent, events);
     }
@@ -279,13 +307,10 @@ impl Listener {
             structured: event.get("structured_output").filter(|value| !value.is_null()).cloned(),
             status: event["api_error_status"].as_u64().and_then(|status| status.try_into().ok()),
         };
-        if answer.is_error && self.heard.limit.is_none() {
-            let by_status = matches!(answer.status, Some(429 | 503 | 529));
-            if let Some(hit) = limit_in(&answer.text) {
-                self.heard.limit = Some(hit);
-            } else if by_status {
-                self.limited(None, &answer.text);
-            }
+        if answer.is_error {
+            self.failed(&answer);
+        } else {
+            self.heard.outage = None;
         }
         // Agents that say something say it again here; for those that do not, these are their words.
         if !answer.is_error && self.heard.last_text.is_empty() && !answer.text.trim().is_empty() {
@@ -304,6 +329,23 @@ impl Listener {
             self.heard.session = Some(session.to_owned());
         }
         events.push(self.usage_so_far());
+    }
+
+    /// Is an error of the API one that passes: a usage limit, or an outage?
+    fn failed(&mut self, answer: &Answer) {
+        if self.heard.limit.is_none() {
+            if let Some(hit) = limit_in(&answer.text) {
+                self.heard.limit = Some(hit);
+            } else if answer.status == Some(429) {
+                self.limited(None, &answer.text);
+            }
+        }
+        let by_status = answer.status.filter(|status| is_outage_status(*status));
+        let by_status = by_status.map(|_| Outage { words: bounded(&answer.text, 200), answered: true });
+        let before = self.heard.outage.take();
+        // An error with another status is no outage, whatever came before it.
+        let kept = before.filter(|_| answer.status.is_none());
+        self.heard.outage = by_status.or_else(|| outage_in(&answer.text).filter(|_| answer.status.is_none())).or(kept);
     }
 
     fn rate_limit(&mut self, info: &Value) {

@@ -115,7 +115,8 @@ impl Git {
 
     /// Commits everything but our own files. Hooks do not run.
     pub(crate) async fn commit(&self, message: &str) -> Result<(), &'static str> {
-        let git = self.disarmed().await;
+        let mut git = self.disarmed().await;
+        git.calls = git.calls.with_identity(&self.folder, DEADLINE).await;
         git.run(&["add", "-A", "--", ".", ":(exclude).ralph"]).await.ok_or("git add failed")?;
         if git.run(&["diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"]).await.is_some() {
             return Ok(());

@@ -90,6 +90,12 @@ impl Plain {
             EventKind::Answered { text, .. } => format!("  answer: {text}"),
             EventKind::Todo { items } => return self.todo(items).into_iter().collect(),
             EventKind::CheckFinished(check) => check_lines(check),
+            EventKind::ApiRetry(retry) => retry_line(retry),
+            EventKind::Work(work) => {
+                let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
+                format!("  works on: {id}{}", work.title)
+            }
+            EventKind::SummaryFailed { reason, .. } => format!("  ! {reason}"),
             EventKind::Waiting { until, reason, .. } => {
                 format!("  waits {}: {reason}", clock(whole_seconds(until.saturating_sub(event.at))))
             }
@@ -142,6 +148,13 @@ impl Plain {
         let before = std::mem::replace(&mut self.todo, now);
         (before != now).then(|| format!("  todo: {done} of {} done", items.len()))
     }
+}
+
+/// The agent itself waits for the API.
+fn retry_line(retry: &cycle::ApiRetry) -> String {
+    let of = if retry.most > 0 { format!(" of {}", retry.most) } else { String::new() };
+    let (words, delay) = (retry.words(), clock(whole_seconds(retry.delay_ms)));
+    format!("  {words}; the agent tries again in {delay} ({}{of})", retry.attempt)
 }
 
 fn tool_line(mark: &str, parent: Option<&str>, name: &str, words: &str) -> String {
@@ -220,7 +233,8 @@ fn verdict_lines(verdict: &Verdict) -> String {
     });
     let (cost, time) = (usd(verdict.cost_usd), clock(verdict.elapsed_ms));
     let spent = format!("{} · {cost} · {time}", iterations(verdict.iterations));
-    format!("\n{}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
+    let unchecked = if verdict.unchecked { ", unchecked" } else { "" };
+    format!("\n{}{unchecked}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
 }
 
 fn iterations(count: u32) -> String {

@@ -36,7 +36,7 @@ pub(crate) fn read(folder: &Folder, settings: &Settings) -> Result<Sources, Sour
     let goal = settings.goal.as_ref().map(|goal| folder.root().join(goal));
     Ok(Sources {
         prompt: folder.find_prompt(settings.prompt.as_deref()).map(|file| text(&file)).transpose()?,
-        todo: optional(&todo)?,
+        todo: optional(&todo)?.filter(|text| !crate::init::is_todo_template(text)),
         agents: optional(&folder.root().join("AGENTS.md"))?,
         goal: goal.map(|file| text(&file)).transpose()?,
     })
@@ -67,6 +67,9 @@ pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> St
     if let Some(prompt) = &sources.prompt {
         section("Instructions", prompt);
     }
+    if let Some(work) = &start.work {
+        section("The work of this run", &work_text(work));
+    }
     if let Some(strategy) = &start.strategy {
         section("Try something else", strategy);
     }
@@ -89,6 +92,12 @@ pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> St
     }
     section("Rules", "Do not change anything under .ralph/ except its todo list.");
     parts.join("\n\n")
+}
+
+fn work_text(work: &cycle::Work) -> String {
+    let id = work.id.as_ref().map_or(String::new(), |id| format!("{id}: "));
+    let parts = [format!("{id}{}", work.title), work.text.clone(), work.close.clone().unwrap_or_default()];
+    parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What a screen calls the run: the first line with words in it.
@@ -120,6 +129,12 @@ mod tests {
             session: None,
             strategy: Some("Think differently".into()),
             notes: vec!["the check failed".into()],
+            work: Some(cycle::Work {
+                id: Some("bd-1".into()),
+                title: "Mend the door".into(),
+                text: "It squeaks.".into(),
+                close: Some("Close it with `bd close bd-1`.".into()),
+            }),
             summary: Some("ten iterations".into()),
             progress: vec![Progress { iteration: 11, text: "built the engine".into() }],
             allowance: Allowance::default(),
@@ -130,6 +145,7 @@ mod tests {
             "# Fix it",
             "Think differently",
             "the check failed",
+            "bd-1: Mend the door\n\nIt squeaks.\n\nClose it with `bd close bd-1`.",
             "- [ ] one",
             "no AGENTS.md",
             "ten iterations",

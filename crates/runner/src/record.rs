@@ -2,16 +2,22 @@
 //! changes a run: it is said once, and the run goes on.
 
 use crate::Folder;
-use crate::files::{append, fresh, private_dir};
+use crate::files::{append, existing, fresh, private_dir};
 use crate::plain::Plain;
 use cycle::{EventKind, LoopEvent};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Iterations whose log is a file of its own in `.ralph/`.
+const RECENT: u32 = 50;
+/// The logs of older iterations, one behind the other.
+const PACKED: &str = "iterations.log";
 
 #[derive(Debug)]
 pub(crate) struct Recorder {
     folder: Folder,
+    id: String,
     stamp: String,
     events: File,
     /// The agents' lines alone, as other loops write them.
@@ -32,6 +38,7 @@ impl Recorder {
         let raw = ralph.join("events.log");
         Ok(Self {
             folder: folder.clone(),
+            id: id.to_owned(),
             stamp: stamp.to_owned(),
             events,
             // The log of one run, however often it goes on.
@@ -47,8 +54,10 @@ impl Recorder {
     /// time that it cannot be written.
     pub(crate) fn event(&mut self, event: &LoopEvent, derived: bool) -> Option<String> {
         if let EventKind::IterationStarted(start) = &event.kind {
-            let name = format!("iter_{}_{}.log", self.stamp, start.iteration);
-            self.iteration_log = append(&self.folder.ralph().join(name)).ok();
+            self.iteration_log = append(&self.iteration_path(start.iteration)).ok();
+            if let Some(old) = start.iteration.checked_sub(RECENT) {
+                self.pack(old);
+            }
         }
         self.logs(event);
         if derived {
@@ -62,6 +71,24 @@ impl Recorder {
                 Some(format!("this run is no longer recorded: {error}"))
             }
             _ => None,
+        }
+    }
+
+    fn iteration_path(&self, iteration: u32) -> PathBuf {
+        self.folder.ralph().join(format!("iter_{}_{iteration}.log", self.stamp))
+    }
+
+    /// Puts the log of an older iteration behind those before it, into one file in the run's folder.
+    fn pack(&self, iteration: u32) {
+        let file = self.iteration_path(iteration);
+        let packed = self.folder.run(&self.id).join(PACKED);
+        let moved = existing(&file).and_then(|mut log| {
+            let mut packed = append(&packed)?;
+            io::copy(&mut log, &mut packed).map(drop)
+        });
+        if moved.is_ok() {
+            // A log that stays is only a file more.
+            let _ = std::fs::remove_file(file);
         }
     }
 
@@ -138,6 +165,30 @@ mod tests {
         assert_eq!(text.lines().last(), Some(paused.to_line().as_str()), "{text}");
         let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn logs_of_older_iterations_are_packed_into_one_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::new(dir.path());
+        let mut recorder = Recorder::open(&folder, "r", "s").unwrap();
+        for iteration in 1..=RECENT + 3 {
+            let start = cycle::IterationStarted {
+                iteration,
+                attempt: 1,
+                model: "m".into(),
+                session: None,
+                strategy: None,
+                prompt_chars: 1,
+            };
+            recorder.event(&EventKind::IterationStarted(start).at(1), false);
+        }
+        let names = std::fs::read_dir(folder.ralph()).unwrap().flatten();
+        let logs = names.filter(|name| name.file_name().to_string_lossy().starts_with("iter_")).count();
+        assert_eq!(logs, RECENT as usize);
+        let packed = std::fs::read_to_string(folder.run("r").join(PACKED)).unwrap();
+        assert!(packed.contains("iteration 1 ") && packed.contains("iteration 3 ") && !packed.contains("iteration 4 "));
+        assert!(folder.ralph().join(format!("iter_s_{}.log", RECENT + 3)).exists());
     }
 
     #[test]

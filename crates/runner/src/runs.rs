@@ -121,6 +121,7 @@ fn torn(start: &IterationStarted, lines: &[&str], price: Price) -> Report {
         end: AgentEnd::Exited(0),
         heard,
         changed: Changes::default(),
+        open_work: Vec::new(),
         tree: None,
         last_words: String::new(),
         duration_ms: 0,

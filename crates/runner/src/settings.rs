@@ -56,6 +56,9 @@ pub struct Settings {
     pub live: bool,
     pub auth: AuthWish,
     pub max_failures: u32,
+    /// How long an unreachable API is waited for; unset, as long as the run may last, else a day.
+    #[serde(deserialize_with = "some_span")]
+    pub max_outage: Option<Duration>,
     #[serde(deserialize_with = "a_span")]
     pub failure_pause: Duration,
     pub on_failure: FailureWish,
@@ -66,6 +69,15 @@ pub struct Settings {
     pub watch: bool,
     pub json: bool,
     pub no_tui: bool,
+    /// The screen stays when the run is over.
+    pub stay: bool,
+    /// Plain lines and logs begin with the time.
+    pub timestamps: bool,
+    /// Recordings that are kept: so many, so old, so large together. Zero is no such limit.
+    pub keep_runs: u32,
+    pub keep_days: u32,
+    #[serde(deserialize_with = "a_size")]
+    pub keep_size: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -185,6 +197,7 @@ impl Default for Settings {
             live: false,
             auth: AuthWish::Auto,
             max_failures: plan.failures_max,
+            max_outage: None,
             failure_pause: Duration::from_millis(plan.failure_pause_ms),
             on_failure: FailureWish::Continue,
             on_question: QuestionWish::Stop,
@@ -193,6 +206,11 @@ impl Default for Settings {
             watch: false,
             json: false,
             no_tui: false,
+            stay: false,
+            timestamps: false,
+            keep_runs: 100,
+            keep_days: 90,
+            keep_size: 2_000_000_000,
         }
     }
 }
@@ -262,7 +280,19 @@ impl Settings {
                 self.permissions
             ));
         }
+        self.measurable()?;
         Ok(self)
+    }
+
+    /// A limit that the agent's way of answering cannot hold: it would be silently none.
+    fn measurable(&self) -> Result<(), String> {
+        let limits = self.limits();
+        if self.output_format != OutputFormat::Text || !(limits.any_usd() || limits.any_tokens()) {
+            return Ok(());
+        }
+        Err("a limit in USD or tokens cannot hold with output_format = \"text\": the agent reports no usage. Use \
+             output_format = \"json\" or \"stream-json\", or limit iterations (max) or time (duration)"
+            .into())
     }
 
     /// Whether agents are to use their own login and no key.
@@ -312,6 +342,8 @@ impl Settings {
                 FailureWish::Stop => OnFailure::Stop,
             },
             failures_max: self.max_failures,
+            max_outage_ms: self.max_outage.or(self.duration).map_or(cycle::DAY_MS, ms),
+            wait_max_ms: None,
             summarise_every: self.summarise_every,
             watch_for_stuck: self.stuck,
             attended,
@@ -337,6 +369,25 @@ fn a_span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         Written::Text(text) => text,
     };
     span(&text).map_err(serde::de::Error::custom)
+}
+
+/// `500MB`, `2GB`; a number alone is bytes.
+fn a_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = match Written::deserialize(from)? {
+        Written::Whole(bytes) => return Ok(bytes.into()),
+        Written::Part(_) => String::new(),
+        Written::Text(text) => text,
+    };
+    let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let unit: u64 = match text[split..].trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => 0,
+    };
+    let size = text[..split].parse::<u64>().ok().filter(|_| unit > 0).and_then(|count| count.checked_mul(unit));
+    size.ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no size; write it like 500MB or 2GB")))
 }
 
 fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
@@ -388,6 +439,9 @@ mod tests {
             ("", "reasoning = \"much\"", ", in `reasoning`"),
             ("", "max_cost = -1.0", "max_cost must be an amount"),
             ("permissions = \"all\"", "", "permissions must be"),
+            ("keep_size = \"2 tons\"", "", "\"2 tons\" is no size; write it like 500MB or 2GB"),
+            ("output_format = \"text\"", "max_cost = 1.0", "a limit in USD or tokens cannot hold"),
+            ("output_format = \"text\"", "day_tokens = 1", "Use output_format = \"json\""),
             ("= 5", "", "config.toml"),
         ] {
             let error = load(text, flags).unwrap_err();

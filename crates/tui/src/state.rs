@@ -127,6 +127,18 @@ impl State {
                     self.feed.push(*iteration, Body::Note(note(&format!("{tool} was refused: {message}"))));
                 }
             }
+            EventKind::ApiRetry(retry) => {
+                let until = event.at.saturating_add(retry.delay_ms);
+                self.phase = Phase::Waiting { until, reason: line(&retry_words(retry)) };
+            }
+            EventKind::Work(work) => {
+                let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
+                self.feed.push(self.iteration, Body::Note(note(&format!("new work: {id}{}", work.title))));
+            }
+            EventKind::SummaryFailed { reason, cost_usd, tokens, .. } => {
+                self.spent = self.spent.plus(*cost_usd, *tokens);
+                self.feed.push(self.iteration, Body::Warning(note(reason)));
+            }
             EventKind::Usage(usage) => {
                 self.current = Spending::default().plus(usage.cost_usd.unwrap_or(self.current.usd), usage.tokens);
                 self.context_tokens = usage.context_tokens;
@@ -422,6 +434,12 @@ fn tidy_receipt(receipt: &Receipt) -> Receipt {
     }
     receipt.changed.commits = receipt.changed.commits.iter().take(PAST_MAX).map(|text| line(text)).collect();
     receipt
+}
+
+/// The agent itself waits for the API.
+fn retry_words(retry: &cycle::ApiRetry) -> String {
+    let of = if retry.most > 0 { format!(" of {}", retry.most) } else { String::new() };
+    format!("{}; the agent tries again ({}{of})", retry.words(), retry.attempt)
 }
 
 #[cfg(test)]

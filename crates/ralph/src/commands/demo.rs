@@ -84,6 +84,8 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         warnings: Vec::new(),
         env,
         zone: jiff::tz::TimeZone::system(),
+        account: None,
+        work: None,
         resume: None,
         attended: false,
         flags: serde_json::Map::new(),

@@ -25,8 +25,15 @@ pub fn list(environment: &Environment) -> ExitCode {
 
 /// `owner` is who is at work in this folder.
 fn line(info: &RunInfo, owner: Option<&str>) -> String {
-    let verdict = info.memory.verdict.as_ref().map(|verdict| verdict.verdict.word());
-    let live = owner.filter(|owner| verdict.is_none() && runner::live_run(owner) == Some(info.id.as_str()));
+    let ended = info.memory.verdict.as_ref();
+    let here = owner.filter(|owner| runner::live_run(owner) == Some(info.id.as_str()));
+    let waits = here.is_some_and(|owner| owner.contains(super::loop_run::WAITING));
+    let verdict = match ended {
+        _ if waits => Some("waiting"),
+        Some(verdict) if verdict.unchecked => Some("done, unchecked"),
+        verdict => verdict.map(|verdict| verdict.verdict.word()),
+    };
+    let live = here.filter(|_| ended.is_none() || waits);
     let by = live.map_or(String::new(), |owner| format!(" ({})", cycle::clean::line(owner)));
     let asks = live.is_some() && info.memory.question.is_some();
     let verdict = verdict.unwrap_or(match (live, asks) {
