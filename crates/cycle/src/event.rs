@@ -341,6 +341,19 @@ pub struct Verdict {
     pub elapsed_ms: u64,
 }
 
+impl Verdict {
+    /// How a person goes on from here, with commands as they are typed.
+    pub fn next_step(&self) -> &'static str {
+        match self.verdict {
+            VerdictKind::Done => "What happened: ralph show",
+            VerdictKind::Blocked => "Answer with: ralph answer \"…\", then: ralph resume",
+            VerdictKind::Stuck => "Look at it with: ralph show. Change the prompt or the todo list, then: ralph resume",
+            VerdictKind::Failed => "What happened: ralph show. Try again with: ralph resume",
+            VerdictKind::Limit | VerdictKind::Interrupted | VerdictKind::Terminated => "Go on with: ralph resume",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {

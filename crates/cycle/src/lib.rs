@@ -42,5 +42,5 @@ pub use promise::{Claim, claim};
 pub use receipt::{Changes, Failure, FileChange, Outcome, Receipt, RefusedClaim, Tokens};
 pub use reset::{LimitHit, Reset};
 pub use state::{Start, State};
-pub use text::bounded;
+pub use text::{bounded, failing_line};
 pub use todo::todo_items;

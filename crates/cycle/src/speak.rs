@@ -5,7 +5,7 @@ use crate::{EventKind, Speech, TodoItem, TodoState, ToolCall, ToolResult};
 use serde_json::Value;
 
 /// What an event carries of a tool's result; the whole is in the agent's line.
-const RESULT_MAX: usize = 16 * 1024;
+const RESULT_MAX: usize = 128 * 1024;
 
 /// A message's content: a list of blocks, or a plain string.
 pub(crate) fn blocks(content: &Value) -> Vec<Value> {

@@ -67,12 +67,12 @@ impl Playbook {
 
     /// How many turns of the script were played: to requests with tools, and to others.
     pub(crate) fn position(&self) -> (usize, usize) {
-        (self.tooled, self.untooled)
+        (self.played, self.untooled)
     }
 
     /// Goes on from there.
-    pub(crate) fn seek(&mut self, (tooled, untooled): (usize, usize)) {
-        (self.tooled, self.untooled) = (tooled, untooled);
+    pub(crate) fn seek(&mut self, position: (usize, usize)) {
+        (self.played, self.untooled) = position;
     }
 
     /// The next request that offers tools gets this; the script goes on after it.

@@ -142,6 +142,8 @@ struct Body<'a> {
     noted: (i64, Spent),
     /// Issues that were in work before this run: somebody else's.
     in_work_before: BTreeSet<String>,
+    /// A person has asked for the end after this iteration.
+    stop_was_asked: bool,
     _lock: Lock,
 }
 
@@ -224,6 +226,7 @@ impl<'a> Body<'a> {
             reads_all: false,
             noted: (0, Spent::default()),
             in_work_before,
+            stop_was_asked: false,
             _lock: lock,
         };
         body.tell(EventKind::RunStarted(Box::new(started)));

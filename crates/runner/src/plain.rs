@@ -24,9 +24,15 @@ pub(crate) struct Plain {
     open: HashMap<String, String>,
     /// Done and all, as last told.
     todo: (usize, usize),
+    /// The text that comes in pieces (`--live`), and how many of its lines were told.
+    growing: String,
+    told: usize,
     /// A wait, and how much of it was left when it was last spoken of.
     wait: Option<(u64, u64)>,
 }
+
+/// Of a text in pieces: longer ones are told at their end.
+const GROWING_MAX: usize = 1024 * 1024;
 
 /// Upwards: a wait of two seconds is still one a millisecond after it began.
 fn whole_seconds(ms: u64) -> u64 {
@@ -82,7 +88,8 @@ impl Plain {
                 let again = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
                 format!("\n── iteration {}{of}{again} ──", start.iteration)
             }
-            EventKind::AgentText(Speech { partial: false, text, parent: None, .. }) => indented(text),
+            EventKind::AgentText(Speech { partial: true, text, parent: None, .. }) => self.piece(text),
+            EventKind::AgentText(Speech { partial: false, text, parent: None, .. }) => self.whole(text),
             EventKind::ToolCall(call) => self.call(call),
             EventKind::ToolResult(result) => return self.result(result).iter().map(|line| harmless(line)).collect(),
             EventKind::PermissionDenied { tool, message, .. } => format!("  ✗ {tool} was not allowed: {message}"),
@@ -114,6 +121,27 @@ impl Plain {
             _ => return Vec::new(),
         };
         text.lines().map(harmless).collect()
+    }
+
+    /// A piece of a text: its lines are told as soon as they are whole.
+    fn piece(&mut self, text: &str) -> String {
+        if self.growing.len() < GROWING_MAX {
+            self.growing.push_str(text);
+        }
+        let grown = self.growing.trim_start();
+        let whole = grown.matches('\n').count();
+        let new = grown.lines().take(whole).skip(self.told).map(|line| format!("  {line}"));
+        let new = new.collect::<Vec<_>>().join("\n");
+        self.told = whole.max(self.told);
+        new
+    }
+
+    /// A text at its end: what was not told in pieces.
+    fn whole(&mut self, text: &str) -> String {
+        self.growing.clear();
+        let told = std::mem::take(&mut self.told);
+        let rest = text.trim().lines().skip(told).map(|line| format!("  {line}"));
+        rest.collect::<Vec<_>>().join("\n")
     }
 
     /// Logs of other loops begin with an agent that says where it is.
@@ -167,10 +195,16 @@ fn first_line(text: &str) -> String {
     cycle::bounded(line.trim(), SHOWN)
 }
 
-/// An exit code says little without the line after it.
+/// The exit code, and the line that says what failed.
 fn failure(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
-    cycle::bounded(&lines.join(": "), SHOWN)
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let failing = cycle::failing_line(text).trim();
+    let line = if first.to_lowercase().starts_with("exit code") && first != failing {
+        format!("{first}: {failing}")
+    } else {
+        failing.to_owned()
+    };
+    cycle::bounded(&line, SHOWN)
 }
 
 fn indented(text: &str) -> String {
@@ -221,20 +255,19 @@ fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
     let spent = format!("{} · {tokens} tokens · {}", usd(receipt.cost_usd), duration(receipt.duration_ms));
     let why = match (&receipt.outcome, &receipt.blocking) {
         (Outcome::Failed { .. } | Outcome::Cut | Outcome::Deferred, Some(why)) => format!("\n  {}", first_line(why)),
-        (Outcome::Blocked, _) => "\n  answer with: ralph answer \"…\"".to_owned(),
         _ => String::new(),
     };
     format!("iteration {iteration}: {outcome}{change} · {spent}{why}")
 }
 
 fn verdict_lines(verdict: &Verdict) -> String {
-    let question = verdict.question.as_ref().map_or(String::new(), |question| {
-        format!("\n{}\nAnswer with: ralph answer \"…\", then: ralph resume", indented(&question.text))
-    });
+    let question =
+        verdict.question.as_ref().map_or(String::new(), |question| format!("\n{}", indented(&question.text)));
     let (cost, time) = (usd(verdict.cost_usd), clock(verdict.elapsed_ms));
     let spent = format!("{} · {cost} · {time}", iterations(verdict.iterations));
-    let unchecked = if verdict.unchecked { ", unchecked" } else { "" };
+    let unchecked = if verdict.unchecked { " (unchecked)" } else { "" };
     format!("\n{}{unchecked}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
+        + &format!("\n{}", verdict.next_step())
 }
 
 fn iterations(count: u32) -> String {

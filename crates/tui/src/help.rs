@@ -18,7 +18,6 @@ const RUN: &[(&str, &str)] = &[
 const PLAY: &[(&str, &str)] = &[
     ("space", "pause or play"),
     ("← →", "10 seconds back or on"),
-    ("[ ]", "an iteration back or on"),
     ("0 to 9", "to that tenth of the recording"),
     ("- +", "slower, faster"),
     ("q", "leave"),
@@ -26,7 +25,8 @@ const PLAY: &[(&str, &str)] = &[
 const READ: &[(&str, &str)] = &[
     ("↑ ↓ PgUp PgDn", "scroll"),
     ("Home End", "to the start, to the end"),
-    ("Tab Enter", "choose a call, unfold it"),
+    ("Tab Enter", "choose a call or a receipt, unfold it"),
+    ("[ ]", "the iteration before, after"),
     ("e", "unfold everything, or fold it"),
     ("/ n N Esc", "search, older, newer, enough"),
     ("f", "filter: all, words, tools, problems"),

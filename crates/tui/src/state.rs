@@ -400,6 +400,10 @@ impl State {
         silent.then(|| self.now.saturating_sub(self.heard))
     }
 
+    pub(crate) fn is_done(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|verdict| verdict.verdict == VerdictKind::Done)
+    }
+
     pub(crate) fn ended_run(&self) -> bool {
         self.phase == Phase::Ended
     }

@@ -27,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const SCREEN_CLOSES: Duration = Duration::from_secs(1);
 
 /// What the lock says of a loop that watches.
-pub const WAITING: &str = "waiting for new work";
+pub const WATCHING: &str = "watching for new work";
 
 /// A reason not to start.
 struct Refusal(String);
@@ -319,7 +319,7 @@ async fn new_work(
     };
     // A loop that waits for work is still the one loop of this folder.
     let last = runner::find(&job.folder, None).unwrap_or_default();
-    let owner = format!("process {}, {WAITING} after run {last}", std::process::id());
+    let owner = format!("process {}, {WATCHING} after run {last}", std::process::id());
     let _lock = match Lock::take(&job.folder, &owner) {
         Ok(lock) => lock,
         Err(error) => {

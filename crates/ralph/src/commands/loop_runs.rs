@@ -27,10 +27,10 @@ pub fn list(environment: &Environment) -> ExitCode {
 fn line(info: &RunInfo, owner: Option<&str>) -> String {
     let ended = info.memory.verdict.as_ref();
     let here = owner.filter(|owner| runner::live_run(owner) == Some(info.id.as_str()));
-    let waits = here.is_some_and(|owner| owner.contains(super::loop_run::WAITING));
+    let waits = here.is_some_and(|owner| owner.contains(super::loop_run::WATCHING));
     let verdict = match ended {
         _ if waits => Some("waiting"),
-        Some(verdict) if verdict.unchecked => Some("done, unchecked"),
+        Some(verdict) if verdict.unchecked => Some("done (unchecked)"),
         verdict => verdict.map(|verdict| verdict.verdict.word()),
     };
     let live = here.filter(|_| ended.is_none() || waits);

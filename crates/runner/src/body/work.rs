@@ -104,7 +104,12 @@ impl Doing {
 impl Body<'_> {
     pub(super) async fn react(&mut self, happened: Happened) -> Vec<Input> {
         match happened {
-            Happened::Command(command) => command.map(wish).into_iter().collect(),
+            Happened::Command(command) => {
+                if command == Some(Command::Stop) {
+                    self.say_what_stop_does();
+                }
+                command.map(wish).into_iter().collect()
+            }
             Happened::Tick => {
                 let now = now();
                 self.wake = self.wake.filter(|at| *at > now);
@@ -120,6 +125,15 @@ impl Body<'_> {
                     Vec::new()
                 }
             },
+        }
+    }
+
+    /// The first Ctrl-C changes nothing at once, so it is said what it does.
+    fn say_what_stop_does(&mut self) {
+        let at_work = matches!(self.doing, Doing::Agent(_) | Doing::Check(_));
+        if at_work && !std::mem::replace(&mut self.stop_was_asked, true) {
+            let text = "the run ends after this iteration; Ctrl-C again ends it now".to_owned();
+            self.tell(EventKind::Warning { iteration: None, text });
         }
     }
 
