@@ -117,6 +117,9 @@ impl Report {
             (AgentEnd::Exited(code), _) if *code != 0 => format!("exit {code}. {}", self.last_words),
             _ => self.last_words.clone(),
         };
+        if failure == Failure::Credentials {
+            return refused_key(&detail);
+        }
         let detail = crate::text::ending(detail.trim(), DETAIL_MAX);
         if detail.is_empty() { failure.words().to_owned() } else { format!("{}: {detail}", failure.words()) }
     }
@@ -128,6 +131,16 @@ const DONE: &str = "DONE";
 /// A structured result's summary, where it has one that is text.
 pub(crate) fn summary_of(structured: Option<&Value>) -> Option<&str> {
     structured?.get("summary")?.as_str().map(str::trim)
+}
+
+/// A refused or missing key, without advice that does not fit a loop.
+fn refused_key(detail: &str) -> String {
+    let said = detail.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let said = said.replace("Please run /login", "").replace("`auth status`", "`ralph auth status`");
+    let said = said.trim_matches(|letter: char| letter.is_whitespace() || "·.".contains(letter));
+    let said = crate::bounded(said, DETAIL_MAX);
+    let hint = if said.contains("ralph auth status") { "" } else { ". `ralph auth status` shows which one is used" };
+    format!("{}: {said}{hint}", Failure::Credentials.words())
 }
 
 /// Sentences of agents whose key or login the API refuses.

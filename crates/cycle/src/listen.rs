@@ -204,7 +204,10 @@ impl Listener {
                     if parent.is_none() {
                         self.heard.last_text = crate::text::ending(text, WORDS_MAX);
                     }
-                    events.push(speak::text(self.iteration, text, parent));
+                    // A refused key is told as the iteration's failure.
+                    if event["error"] != "authentication_failed" {
+                        events.push(speak::text(self.iteration, text, parent));
+                    }
                 }
                 Some("thinking") => events.extend(speak::thinking(self.iteration, &block, parent)),
                 Some("tool_use") => self.tool_call(&block, parent, events),

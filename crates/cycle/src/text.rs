@@ -17,8 +17,18 @@ pub(crate) fn ending(text: &str, max: usize) -> String {
 }
 
 /// Words that a line has which says what failed, in lower case, the surest first.
-const FAILING: [&str; 9] =
-    ["error:", "error[", "panicked at", "assertion", "failed:", "traceback", "exception", "fatal:", "not found"];
+const FAILING: [&str; 10] = [
+    "error:",
+    "error[",
+    "panicked at",
+    "assertion",
+    "failed:",
+    "traceback",
+    "exception",
+    "fatal:",
+    "not found",
+    "no rule",
+];
 
 /// The line of an output that says what failed: the first that names an error, else the last with words in it.
 pub fn failing_line(output: &str) -> &str {

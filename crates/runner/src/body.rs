@@ -175,7 +175,7 @@ impl<'a> Body<'a> {
         let warning = direnv::merge(&mut env, job.folder.root()).await;
         let git = Git::open(job.folder.root(), &env).await;
         let checks = checks::list(&job.folder, &job.settings);
-        let recorder = Recorder::open(&job.folder, &run, &stamp)
+        let recorder = Recorder::open(&job.folder, &run, &stamp, &job.zone)
             .map_err(|source| RunError::Record { file: job.folder.events(&run), source })?;
         let tree = match &git {
             Some(git) => git.snapshot().await.map(|snapshot| snapshot.tree),
@@ -233,9 +233,15 @@ impl<'a> Body<'a> {
         if let Some(work) = body.job.work.take() {
             body.tell(EventKind::Work(work));
         }
+        let doubts = prompt::doubts(&sources);
         let uncommitted = body.job.settings.commit && body.git.is_none();
         let uncommitted = uncommitted.then(|| "nothing is committed: this folder is no git repository".to_owned());
-        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(ignored).chain(warning).chain(uncommitted)
+        for text in std::mem::take(&mut body.job.warnings)
+            .into_iter()
+            .chain(ignored)
+            .chain(warning)
+            .chain(uncommitted)
+            .chain(doubts)
         {
             body.tell(EventKind::Warning { iteration: None, text });
         }

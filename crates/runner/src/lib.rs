@@ -20,6 +20,7 @@ mod init;
 mod issues;
 mod job;
 mod lock;
+mod mistakes;
 mod plain;
 mod prompt;
 mod record;

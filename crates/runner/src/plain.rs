@@ -2,8 +2,11 @@
 
 use crate::Sink;
 use cycle::amounts::{clock, count, duration, usd};
-use cycle::{CheckFinished, EventKind, LoopEvent, Outcome, Question, Receipt, Speech, TodoItem, TodoState, ToolCall};
+use cycle::{
+    CheckFinished, EventKind, Failure, LoopEvent, Outcome, Question, Receipt, Speech, TodoItem, TodoState, ToolCall,
+};
 use cycle::{ToolResult, Verbatim, Verdict, clean};
+use jiff::tz::TimeZone;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
@@ -17,6 +20,8 @@ const OPEN_MAX: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
     folder: String,
+    /// How to go on after the end is not said.
+    no_hints: bool,
     /// The folder was told by the loop, and not by an agent.
     placed: bool,
     most: u32,
@@ -113,7 +118,7 @@ impl Plain {
             EventKind::Summarised { through, .. } => format!("  summarised the iterations up to {through}"),
             EventKind::IterationEnded { iteration, receipt } => receipt_lines(*iteration, receipt),
             EventKind::Warning { text, .. } => format!("  ! {text}"),
-            EventKind::Verdict(verdict) => verdict_lines(verdict),
+            EventKind::Verdict(verdict) => verdict_lines(verdict, !self.no_hints),
             EventKind::Agent { line, .. } if !self.placed => {
                 self.place(line);
                 return Vec::new();
@@ -254,20 +259,22 @@ fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
     let tokens = count(receipt.tokens.total());
     let spent = format!("{} · {tokens} tokens · {}", usd(receipt.cost_usd), duration(receipt.duration_ms));
     let why = match (&receipt.outcome, &receipt.blocking) {
+        // The verdict follows at once, and says it.
+        (Outcome::Failed { failure: Failure::Credentials | Failure::Start }, _) => String::new(),
         (Outcome::Failed { .. } | Outcome::Cut | Outcome::Deferred, Some(why)) => format!("\n  {}", first_line(why)),
         _ => String::new(),
     };
     format!("iteration {iteration}: {outcome}{change} · {spent}{why}")
 }
 
-fn verdict_lines(verdict: &Verdict) -> String {
+fn verdict_lines(verdict: &Verdict, hint: bool) -> String {
     let question =
         verdict.question.as_ref().map_or(String::new(), |question| format!("\n{}", indented(&question.text)));
     let (cost, time) = (usd(verdict.cost_usd), clock(verdict.elapsed_ms));
     let spent = format!("{} · {cost} · {time}", iterations(verdict.iterations));
     let unchecked = if verdict.unchecked { " (unchecked)" } else { "" };
     format!("\n{}{unchecked}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
-        + &format!("\n{}", verdict.next_step())
+        + &if hint { format!("\n{}", verdict.next_step()) } else { String::new() }
 }
 
 fn iterations(count: u32) -> String {
@@ -283,19 +290,42 @@ fn harmless(line: &str) -> String {
 pub struct PlainSink<W> {
     out: W,
     plain: Plain,
+    /// Lines begin with the time there.
+    zone: Option<TimeZone>,
+}
+
+/// A line with the time of its event. Blank lines stay blank.
+pub(crate) fn with_time(line: &str, at: u64, zone: &TimeZone) -> String {
+    let Some(at) = i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok()) else {
+        return line.to_owned();
+    };
+    if line.is_empty() { String::new() } else { format!("{} {line}", at.to_zoned(zone.clone()).strftime("%H:%M:%S")) }
 }
 
 impl<W: Write> PlainSink<W> {
     pub fn new(out: W) -> Self {
-        Self { out, plain: Plain::default() }
+        Self { out, plain: Plain::default(), zone: None }
+    }
+
+    /// For runs that ended long ago.
+    #[must_use]
+    pub fn without_hints(mut self) -> Self {
+        self.plain.no_hints = true;
+        self
+    }
+
+    #[must_use]
+    pub fn with_times(self, zone: Option<TimeZone>) -> Self {
+        Self { zone, ..self }
     }
 
     /// For recordings that may not say where they were made.
     pub fn within(out: W, folder: &Path) -> Self {
-        Self { out, plain: Plain::within(folder) }
+        Self { out, plain: Plain::within(folder), zone: None }
     }
 
-    fn write(&mut self, line: &str) {
+    fn write(&mut self, line: &str, at: u64) {
+        let line = self.zone.as_ref().map_or_else(|| line.to_owned(), |zone| with_time(line, at, zone));
         // A reader that left is no reason to stop the run.
         let _ = self.out.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.out.flush());
     }
@@ -304,13 +334,13 @@ impl<W: Write> PlainSink<W> {
 impl<W: Write> Sink for PlainSink<W> {
     fn event(&mut self, event: &LoopEvent) {
         for line in self.plain.lines(event) {
-            self.write(&line);
+            self.write(&line, event.at);
         }
     }
 
     fn tick(&mut self, now: u64) {
         if let Some(line) = self.plain.countdown(now) {
-            self.write(&line);
+            self.write(&line, now);
         }
     }
 }

@@ -57,6 +57,29 @@ fn text(file: &Path) -> Result<String, SourceError> {
     Ok(if cut { format!("{text}\n(cut here: {} is longer)", file.display()) } else { text })
 }
 
+/// A prompt this long costs more than it says: it is sent with every iteration.
+const LONG: usize = 64 * 1024;
+
+/// What is strange about the person's files, for a warning at the start.
+pub(crate) fn doubts(sources: &Sources) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if sources.goal.is_none() && sources.prompt.as_deref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        doubts.push("the prompt is empty: the agent is told nothing but the todo list and the rules".to_owned());
+    }
+    for (name, text) in [("prompt", &sources.prompt), ("todo list", &sources.todo), ("goal", &sources.goal)] {
+        let Some(text) = text else { continue };
+        if text.contains(['\0', '\u{fffd}']) {
+            doubts.push(format!("the {name} is not UTF-8 text: what cannot be read is replaced"));
+        }
+        if text.len() as u64 >= FILE_MAX {
+            doubts.push(format!("the {name} is longer than {} KB and is cut there", FILE_MAX / 1024));
+        } else if text.len() > LONG {
+            doubts.push(format!("the {name} has {} KB, and every iteration pays for it", text.len() / 1024));
+        }
+    }
+    doubts
+}
+
 /// Sections in the order of what matters most to a reader that may stop early.
 pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -160,6 +183,16 @@ mod tests {
         assert!(
             prompt.contains("run make") && !prompt.contains("no AGENTS.md") && !prompt.contains("StructuredOutput")
         );
+    }
+
+    #[test]
+    fn strange_prompts_are_warned_of() {
+        let of = |prompt: &str| doubts(&Sources { prompt: Some(prompt.into()), ..Sources::default() }).join("\n");
+        assert_eq!(of("# Fix it"), "");
+        assert!(of("").contains("the prompt is empty"));
+        assert!(of("a\0b").contains("not UTF-8") && of("a\u{fffd}").contains("not UTF-8"));
+        assert!(of(&"x".repeat(100 * 1024)).contains("100 KB"));
+        assert!(of(&"x".repeat(257 * 1024)).contains("is cut there"));
     }
 
     #[test]

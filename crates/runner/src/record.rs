@@ -3,8 +3,9 @@
 
 use crate::Folder;
 use crate::files::{append, existing, fresh, private_dir};
-use crate::plain::Plain;
+use crate::plain::{Plain, with_time};
 use cycle::{EventKind, LoopEvent};
+use jiff::tz::TimeZone;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -25,12 +26,14 @@ pub(crate) struct Recorder {
     run_log: Option<File>,
     iteration_log: Option<File>,
     plain: Plain,
+    /// The logs have times in it.
+    zone: TimeZone,
     broken: bool,
 }
 
 impl Recorder {
     /// `stamp` names the logs; `id` the run.
-    pub(crate) fn open(folder: &Folder, id: &str, stamp: &str) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Folder, id: &str, stamp: &str, zone: &TimeZone) -> io::Result<Self> {
         private_dir(&folder.run(id))?;
         let goes_on = folder.events(id).exists();
         let events = open_events(&folder.events(id))?;
@@ -46,6 +49,7 @@ impl Recorder {
             run_log: append(&ralph.join(format!("run_{stamp}.log"))).ok(),
             iteration_log: None,
             plain: Plain::default(),
+            zone: zone.clone(),
             broken: false,
         })
     }
@@ -100,6 +104,7 @@ impl Recorder {
         if lines.is_empty() {
             return;
         }
+        let lines: Vec<String> = lines.iter().map(|line| with_time(line, event.at, &self.zone)).collect();
         let text = format!("{}\n", lines.join("\n"));
         for log in [&mut self.run_log, &mut self.iteration_log].into_iter().flatten() {
             let _ = log.write_all(text.as_bytes());
@@ -148,7 +153,7 @@ mod tests {
         let folder = Folder::new(dir.path());
         let paused = EventKind::Paused.at(1);
         {
-            let mut recorder = Recorder::open(&folder, "r", "s").unwrap();
+            let mut recorder = Recorder::open(&folder, "r", "s", &TimeZone::UTC).unwrap();
             recorder.event(&paused, false);
             recorder.event(&EventKind::Resumed.at(2), true);
             recorder.event(&EventKind::Agent { iteration: 1, line: Verbatim::new("{\"a\": 1}") }.at(3), false);
@@ -157,9 +162,9 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":4,\"ty").unwrap();
-        Recorder::open(&folder, "r", "s").unwrap().event(&paused, false);
+        Recorder::open(&folder, "r", "s", &TimeZone::UTC).unwrap().event(&paused, false);
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
-        Recorder::open(&folder, "another", "s").unwrap();
+        Recorder::open(&folder, "another", "s", &TimeZone::UTC).unwrap();
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "");
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().last(), Some(paused.to_line().as_str()), "{text}");
@@ -171,7 +176,7 @@ mod tests {
     fn logs_of_older_iterations_are_packed_into_one_file() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::new(dir.path());
-        let mut recorder = Recorder::open(&folder, "r", "s").unwrap();
+        let mut recorder = Recorder::open(&folder, "r", "s", &TimeZone::UTC).unwrap();
         for iteration in 1..=RECENT + 3 {
             let start = cycle::IterationStarted {
                 iteration,
@@ -199,7 +204,7 @@ mod tests {
         let victim = dir.path().join("victim");
         std::fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, folder.events("r")).unwrap();
-        assert!(Recorder::open(&folder, "r", "s").is_err());
+        assert!(Recorder::open(&folder, "r", "s", &TimeZone::UTC).is_err());
         assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
     }
 }

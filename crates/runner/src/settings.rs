@@ -1,6 +1,7 @@
 //! `.ralph/config.toml`: every key is also a flag, and flags win. An unknown key is an error, so that a
 //! misspelt limit does not silently become none.
 
+use crate::mistakes::{line_of, mistake_in_file, mistake_in_flags, unknown_key, unreadable};
 use crate::span::span;
 use cycle::{Allowance, Limits, OnFailure, Plan, SessionMode};
 use serde::{Deserialize, Deserializer};
@@ -221,45 +222,33 @@ pub enum SettingsError {
     Read { file: PathBuf, source: std::io::Error },
     #[error("{}: {why}", file.display())]
     Wrong { file: PathBuf, why: String },
-    #[error("{}: unknown key '{key}'", file.display())]
-    UnknownKey { file: PathBuf, key: String, known: Vec<String> },
+    #[error("{}: line {line}: unknown key '{key}'", file.display())]
+    UnknownKey { file: PathBuf, line: usize, key: String, known: Vec<String> },
     #[error("{0}")]
     Flags(String),
-}
-
-/// What is wrong with a key, in one line; the key's name stands on one of its own.
-fn one_line(error: &toml::de::Error) -> String {
-    error.to_string().trim().replace('\n', ", ")
-}
-
-/// Where a file cannot be read, without the picture of it.
-fn unreadable(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, error.message().replace('\n', ", "))
-}
-
-/// The key that is none of ours, and those that are.
-fn unknown_key(message: &str) -> Option<(String, Vec<String>)> {
-    let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).map(str::to_owned);
-    Some((names.next()?, names.collect()))
 }
 
 impl Settings {
     /// The file where there is one, with `flags` laid over it.
     pub fn load(file: &Path, flags: toml::Table) -> Result<Self, SettingsError> {
         let wrong = |why: String| SettingsError::Wrong { file: file.into(), why };
-        let mut table = match std::fs::read_to_string(file) {
-            Ok(text) => text.parse::<toml::Table>().map_err(|error| wrong(unreadable(&text, &error)))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound || file.is_dir() => toml::Table::new(),
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound || file.is_dir() => String::new(),
             Err(source) => return Err(SettingsError::Read { file: file.into(), source }),
         };
-        // Judged on its own first: a message about the file must not be about a flag.
-        table.clone().try_into::<Self>().map_err(|error| match unknown_key(error.message()) {
-            Some((key, known)) => SettingsError::UnknownKey { file: file.into(), key, known },
-            None => wrong(one_line(&error)),
-        })?;
-        table.extend(flags);
-        let settings: Self = table.try_into().map_err(|error| SettingsError::Flags(one_line(&error)))?;
+        let mut table = text.parse::<toml::Table>().map_err(|error| wrong(unreadable(&text, &error)))?;
+        // The file is judged on its own first: a message about the file must not be about a flag.
+        if let Err(error) = toml::from_str::<Self>(&text) {
+            let line = line_of(&text, &error);
+            return Err(match unknown_key(error.message()) {
+                Some((key, known)) => SettingsError::UnknownKey { file: file.into(), line, key, known },
+                None => wrong(mistake_in_file(&text, line, &error)),
+            });
+        }
+        table.extend(flags.clone());
+        let settings: Self =
+            table.try_into().map_err(|error| SettingsError::Flags(mistake_in_flags(&flags, &error)))?;
         settings.sensible().map_err(SettingsError::Flags)
     }
 
@@ -429,17 +418,22 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, flags, words) in [
-            ("mx = 5", "", "config.toml: unknown key 'mx'"),
-            ("max = \"x\"", "", "config.toml: invalid type: string \"x\", expected u32, in `max`"),
+            ("max = 3\nmx = 5", "", "config.toml: line 2: unknown key 'mx'"),
+            ("# one\nmax = \"x\"", "", "config.toml: line 2: 'max' must be a whole number, not \"x\""),
             ("max = 3\n[check\n", "", "config.toml: line 2: unclosed table"),
-            ("check = 5", "", "config.toml: expected a text, or a list of them"),
+            ("check = 5", "", "config.toml: line 1: 'check' must be a text, or a list of texts, not 5"),
+            ("live = 1", "", "line 1: 'live' must be true or false, not 1"),
             ("max = -1", "", "config.toml"),
-            ("duration = \"soon\"", "", "is no span of time"),
-            ("", "reasoning = \"much\"", "unknown variant `much`"),
-            ("", "reasoning = \"much\"", ", in `reasoning`"),
+            (
+                "duration = \"soon\"",
+                "",
+                "'duration' must be a span of time, like 4h, 1h30m, 90s or 500ms, not \"soon\"",
+            ),
+            ("", "reasoning = \"much\"", "--reasoning must be none, low, med or high, not \"much\""),
+            ("", "pty_mode = 5", "--pty must be true or false, not 5"),
             ("", "max_cost = -1.0", "max_cost must be an amount"),
             ("permissions = \"all\"", "", "permissions must be"),
-            ("keep_size = \"2 tons\"", "", "\"2 tons\" is no size; write it like 500MB or 2GB"),
+            ("keep_size = \"2 tons\"", "", "'keep_size' must be a size, like 500MB or 2GB, not \"2 tons\""),
             ("output_format = \"text\"", "max_cost = 1.0", "a limit in USD or tokens cannot hold"),
             ("output_format = \"text\"", "day_tokens = 1", "Use output_format = \"json\""),
             ("= 5", "", "config.toml"),

@@ -25,8 +25,8 @@ const PLAY: &[(&str, &str)] = &[
 const READ: &[(&str, &str)] = &[
     ("↑ ↓ PgUp PgDn", "scroll"),
     ("Home End", "to the start, to the end"),
-    ("Tab Enter", "choose a call or a receipt, unfold it"),
-    ("[ ]", "the iteration before, after"),
+    ("Tab Enter", "choose a call, unfold it"),
+    ("[ ]", "the iteration before, after; Enter shows its receipt"),
     ("e", "unfold everything, or fold it"),
     ("/ n N Esc", "search, older, newer, enough"),
     ("f", "filter: all, words, tools, problems"),

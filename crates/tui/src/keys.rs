@@ -262,8 +262,7 @@ fn all_hits(state: &State, wanted: &str) -> Vec<(u64, usize)> {
 }
 
 fn select(state: &mut State, older: bool) {
-    let unfolds = |body: &Body| matches!(body, Body::Tool(_) | Body::Check(_) | Body::Receipt(_));
-    jump(state, older, |entry| unfolds(&entry.body) || is_thought(&entry.body));
+    jump(state, older, |entry| matches!(&entry.body, Body::Tool(_) | Body::Check(_)) || is_thought(&entry.body));
 }
 
 /// Chooses the receipt of an iteration before or after the chosen one, and shows where that iteration begins.

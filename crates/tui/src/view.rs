@@ -151,7 +151,7 @@ fn reading(state: &State, window: &Window<'_>) -> Vec<String> {
     }
     if !state.reader.search.is_empty() {
         let found = match (state.reader.hit, state.reader.missed) {
-            (None, _) => "not found".to_owned(),
+            (None, _) => "no more found".to_owned(),
             (Some(hit), true) => format!("{} of {}, no more", hit.number, hit.of),
             (Some(hit), false) => format!("{} of {}, n older, N newer", hit.number, hit.of),
         };

@@ -74,7 +74,7 @@ const OWN: [(&str, &str); 6] = [
     ("rehearse", "run against a script or a recording (--rehearse FILE), without a token"),
     ("fault", "what goes wrong in a rehearsal: limit, crash, malformed, slow; --fault crash@2, slow@3=30s"),
     ("continue", "go on with the last run where it is not done"),
-    ("replay", "play a recording instead of running (--replay [FILE])"),
+    ("replay", "play a recording instead of running (--replay [FILE or RUN])"),
     ("help", "this text"),
     ("h", "the same"),
 ];
@@ -83,6 +83,7 @@ const OWN: [(&str, &str); 6] = [
 #[derive(Debug, PartialEq)]
 pub enum Recording {
     Newest,
+    /// A file, or the id of a run.
     File(PathBuf),
 }
 
@@ -228,7 +229,7 @@ pub fn help() -> String {
     for (flag, help) in OWN.iter().filter(|(flag, _)| flag.len() > 1) {
         text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}")));
     }
-    text.push_str("\nEvery option but the last ones is also a key of .ralph/config.toml.\n\nExit codes:\n");
+    text.push_str("\nEvery option but --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
     text + &wire::exit_table()
 }
 

@@ -9,6 +9,7 @@ use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
+use jiff::tz::TimeZone;
 use proc::sandbox::{Level, Rules};
 use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use std::cell::RefCell;
@@ -131,7 +132,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         rules,
         held: None,
         warnings,
-        zone: jiff::tz::TimeZone::system(),
+        zone: TimeZone::system(),
         account: Some(meaning::places(environment).config_dir.join("ralph").join("day.json")),
         work: None,
         resume,
@@ -245,8 +246,12 @@ impl Show {
         }
     }
 
-    pub fn sink(self) -> Box<dyn Sink> {
-        if self == Self::Json { Box::new(JsonSink::new(Stdout)) } else { Box::new(PlainSink::new(Stdout)) }
+    /// With `zone`, plain lines begin with the time there.
+    pub fn sink(self, zone: Option<TimeZone>) -> Box<dyn Sink> {
+        match self {
+            Self::Json => Box::new(JsonSink::new(Stdout)),
+            _ => Box::new(PlainSink::new(Stdout).with_times(zone)),
+        }
     }
 }
 
@@ -260,7 +265,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
             let screen = loop_screen::open(sender.clone(), job.settings.stay);
             (screen.sink, Some(screen.left))
         }
-        other => (other.sink(), None),
+        other => (other.sink(job.settings.timestamps.then(|| job.zone.clone())), None),
     };
     loop_signals::listen(sender);
     let suspending = tokio::spawn(proc::follow_suspensions());
@@ -271,6 +276,11 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
             kept.replace(Some(event.clone()));
         }
     };
+    let mut sink = sink;
+    if let Some(id) = job.resume.as_ref().filter(|_| show == Show::Screen) {
+        // The screen shows what the run did before. What cannot be read is only not shown.
+        let _ = runner::replay(&job.folder.events(id), job.price, |event| sink.event(event));
+    }
     let mut sinks: Vec<Box<dyn Sink>> = more.into_iter().chain([sink, Box::new(keep) as Box<dyn Sink>]).collect();
     let verdict = loop {
         let verdict = runner::run(job.clone(), &mut sinks, &mut receiver).await;
@@ -295,7 +305,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
         }
         // The screen is gone with all it showed; its last line stays.
         if let Some(event) = last.take() {
-            Show::Plain.sink().event(&event);
+            Show::Plain.sink(None).event(&event);
         }
     }
     match verdict {
