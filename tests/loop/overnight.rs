@@ -203,3 +203,62 @@ fn commits_are_the_persons_and_their_subject_is_no_promise() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(git(&["log", "-1", "--format=%an %ae %s"]), "Ada ada@example.org ralph 1: the work of this iteration");
 }
+
+#[test]
+fn runs_and_show_speak_json_and_a_replay_takes_an_id() {
+    let world = folder();
+    told(looped(&world, &format!("hear; work; say hello; result '{PROMISE}'"), &["--check", "true"]));
+    let (runs, listed) = told(ralph(&world, &["runs", "--json"]));
+    assert_eq!((runs.code, &listed[0]["state"], &listed[0]["iterations"]), (Some(0), &json!("done"), &json!(1)));
+    let id = listed[0]["run"].as_str().unwrap().to_owned();
+    let (_, shown) = told(ralph(&world, &["show", &id, "--json"]));
+    let kinds: Vec<&str> =
+        shown[0]["steps"].as_array().unwrap().iter().filter_map(|step| step["type"].as_str()).collect();
+    assert_eq!(kinds, ["check_finished", "iteration_ended"]);
+    let (replayed, _) = told(ralph(&world, &["--replay", &id, "--no-tui"]));
+    assert!(
+        replayed.code == Some(0) && replayed.lines.iter().any(|line| line.contains("hello")),
+        "{:?}",
+        replayed.lines
+    );
+    let (mistaken, _) = told(ralph(&world, &["runs", "all"]));
+    assert_eq!(mistaken.code, Some(1));
+}
+
+#[test]
+fn a_missing_key_is_said_once_and_names_the_command_that_helps() {
+    let world = with_model(json!([]));
+    let run = ralph(&world, &["1", "--no-tui", "--backend", "builtin"]).without_env("ANTHROPIC_API_KEY");
+    let (outcome, _) = told(run);
+    let text = outcome.lines.join("\n");
+    assert_eq!(outcome.code, Some(1), "{text}");
+    assert_eq!(text.matches("No credentials found").count(), 1, "{text}");
+    assert!(text.contains("`ralph auth status`") && !text.contains("/login"), "{text}");
+}
+
+#[test]
+fn the_doctor_looks_at_the_loop() {
+    let world = folder();
+    let doctor = || told(ralph(&world, &["doctor"])).0.lines.join("\n");
+    let fine = doctor();
+    assert!(fine.contains("loop prompt    .ralph/prompt.md") && fine.contains("git            yes"), "{fine}");
+    std::fs::write(world.wd().join(".ralph/config.toml"), "max = \"x\"\n").unwrap();
+    std::fs::remove_file(world.wd().join(".ralph/prompt.md")).unwrap();
+    let broken = doctor();
+    assert!(broken.contains("! loop config") && broken.contains("line 1: 'max' must be a whole number"), "{broken}");
+    assert!(broken.contains("! loop prompt    missing; 'ralph init' makes one"), "{broken}");
+}
+
+#[test]
+fn strange_prompts_and_the_first_ctrl_c_are_spoken_of() {
+    let world = folder();
+    std::fs::write(world.wd().join(".ralph/prompt.md"), [0u8, 159, 146, 150]).unwrap();
+    let (_, events) = told(looped(&world, &format!("hear; work; result '{PROMISE}'"), &["1"]));
+    assert!(of(&events, "warning")[0]["text"].as_str().unwrap().contains("the prompt is not UTF-8 text"));
+    let waits =
+        looped(&world, "hear; say started; sleep 3; work; result 'a step'", &["2"]).wait(json!({"type": "agent_text"}));
+    let (outcome, events) = told(waits.signal(2));
+    assert_eq!(outcome.code, Some(130), "{}", outcome.stderr);
+    let said: Vec<&str> = of(&events, "warning").iter().filter_map(|event| event["text"].as_str()).collect();
+    assert!(said.contains(&"the run ends after this iteration; Ctrl-C again ends it now"), "{said:?}");
+}

@@ -17,11 +17,12 @@ pub(crate) fn ending(text: &str, max: usize) -> String {
 }
 
 /// Words that a line has which says what failed, in lower case, the surest first.
-const FAILING: [&str; 10] = [
+const FAILING: [&str; 11] = [
     "error:",
     "error[",
     "panicked at",
     "assertion",
+    "... failed",
     "failed:",
     "traceback",
     "exception",
