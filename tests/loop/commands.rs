@@ -153,11 +153,14 @@ const SHOWN: &str = "\
 RUN done 3 iterations TIME $0.020 Build it: First step.
 iteration 1: progress · 1 file +1 −0 · $0.010 · 15 tokens · TIME
   First step.
+  work.txt  +1 −0
 iteration 2: the agent ended with an error code · 1 file +1 −0 · $0.00 · 0 tokens · TIME
   the agent ended with an error code: exit 3. oops
+  work.txt  +1 −0
   ✓ check: true (TIME)
 iteration 3: done · 1 file +1 −0 · $0.010 · 15 tokens · TIME
   <promise>COMPLETE</promise>
+  work.txt  +1 −0
   passed: true
 
 done: the agent says so, and 1 of 1 checks agree (3 iterations · $0.020 · TIME)";

@@ -268,13 +268,15 @@ fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
 }
 
 fn verdict_lines(verdict: &Verdict, hint: bool) -> String {
-    let question =
-        verdict.question.as_ref().map_or(String::new(), |question| format!("\n{}", indented(&question.text)));
     let (cost, time) = (usd(verdict.cost_usd), clock(verdict.elapsed_ms));
     let spent = format!("{} · {cost} · {time}", iterations(verdict.iterations));
     let unchecked = if verdict.unchecked { " (unchecked)" } else { "" };
-    format!("\n{}{unchecked}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
-        + &if hint { format!("\n{}", verdict.next_step()) } else { String::new() }
+    let line = format!("\n{}{unchecked}: {} ({spent})", verdict.verdict.word(), verdict.reason);
+    match (&verdict.question, hint) {
+        (Some(question), _) => format!("{line}\n{}\n{}", indented(&question.text), verdict.next_step()),
+        (None, true) => format!("{line}. {}", verdict.next_step()),
+        (None, false) => line,
+    }
 }
 
 fn iterations(count: u32) -> String {

@@ -80,7 +80,12 @@ impl<'a> Window<'a> {
         let place = Place { index, row };
         let top = self.top();
         let visible = place >= top && place < self.down(top, self.height);
-        if visible { self.state.reader.scroll } else { self.scroll_to(self.up(place, self.height / 3)) }
+        if visible {
+            return self.state.reader.scroll;
+        }
+        // With its beginning, where both fit into the window.
+        let from = if row + 1 < self.height { Place { index, row: 0 } } else { self.up(place, self.height / 3) };
+        self.scroll_to(from)
     }
 
     /// The rows of an entry, as it is folded now, that have these words (in small letters) in them.
