@@ -109,6 +109,7 @@ impl State {
     pub fn apply(&mut self, event: &LoopEvent) {
         self.tick(event.at);
         self.heard = self.now;
+        self.end_retry(&event.kind);
         match &event.kind {
             EventKind::RunStarted(run) => self.run_started(run, event.at),
             EventKind::IterationStarted(start) => self.iteration_started(start),
@@ -180,6 +181,15 @@ impl State {
                 self.feed.push(iteration.unwrap_or(self.iteration), Body::Warning(note(text)));
             }
             EventKind::Verdict(verdict) => self.ended(verdict),
+        }
+    }
+
+    /// An agent that waited for the API and now says something does not wait any more.
+    fn end_retry(&mut self, kind: &EventKind) {
+        use EventKind::{AgentText, AgentThinking, ToolCall, ToolResult, Usage};
+        let speaks = matches!(kind, AgentText(_) | AgentThinking(_) | ToolCall(_) | ToolResult(_) | Usage(_));
+        if speaks && matches!(self.phase, Phase::Waiting { .. }) {
+            self.phase = Phase::Working;
         }
     }
 
