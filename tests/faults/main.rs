@@ -14,6 +14,7 @@ mod house;
 mod invariants;
 mod kill_loop;
 mod knobs;
+mod loop_faults;
 mod model;
 mod named;
 mod plan;

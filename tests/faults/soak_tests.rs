@@ -28,3 +28,14 @@ fn a_long_conversation_needs_no_more_memory_than_a_short_one() {
     assert!(turns.left_well);
     assert!(turns.growth() < GROWTH_MIB, "{:.2} MiB more; {:?}", turns.growth(), turns.samples);
 }
+
+/// A night in small: outages, limits, crashes and restarts happen in it at least once each.
+const NIGHT: usize = 60;
+
+#[test]
+fn a_night_of_the_loop_ends_done_and_checked() {
+    let night = soak::night(&crate::binary(), NIGHT).unwrap();
+    assert_eq!((night.exit_code, night.verdict.as_str(), night.checked), (Some(0), "done", true), "{night:?}");
+    assert!(night.restarts == 3 && night.put_off >= 3 && night.crashes >= 1, "{night:?}");
+    assert!(night.growth() < GROWTH_MIB, "{night:?}");
+}

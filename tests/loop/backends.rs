@@ -174,7 +174,7 @@ fn a_result_and_then_no_end_is_a_result_and_the_agent_is_ended() {
 fn what_an_agent_draws_on_its_terminal_does_not_reach_the_events() {
     let world = folder();
     let script = format!(
-        r"printf '\033[?25l\033[2J\033]0;retitled\007'; printf 'loading 10%%\rloading 99%%\r'; say hi
+        r"work; printf '\033[?25l\033[2J\033]0;retitled\007'; printf 'loading 10%%\rloading 99%%\r'; say hi
         printf '\033[32m'; result '{PROMISE}'; printf '\033[0m\033[?25h'"
     );
     let (outcome, events) = told(looped(&world, &script, &["--pty"]));

@@ -139,21 +139,30 @@ fn masked(lines: &[String], run: &str) -> String {
         let line = line.replace(&format!("{run:<20}"), "RUN");
         let mask = |field: &str| {
             let bare = field.trim_end_matches(')');
-            if time(bare) { format!("TIME{}", &field[bare.len()..]) } else { field.to_owned() }
+            let check =
+                bare.rsplit_once('(').filter(|(_, rest)| time(rest)).map(|(before, _)| format!("{before}(TIME)"));
+            if time(bare) { format!("TIME{}", &field[bare.len()..]) } else { check.unwrap_or_else(|| field.to_owned()) }
         };
+        if line.starts_with("RUN ") {
+            return line.split_whitespace().map(mask).collect::<Vec<_>>().join(" ");
+        }
         line.split(" · ").map(mask).collect::<Vec<_>>().join(" · ")
     };
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 const SHOWN: &str = "\
-RUN done            3 iterations  $    0.02  Build it
+RUN done 3 iterations TIME $0.020 Build it: First step.
 iteration 1: progress · 1 file +1 −0 · $0.010 · 15 tokens · TIME
   First step.
+  work.txt  +1 −0
 iteration 2: the agent ended with an error code · 1 file +1 −0 · $0.00 · 0 tokens · TIME
   the agent ended with an error code: exit 3. oops
+  work.txt  +1 −0
+  ✓ check: true (TIME)
 iteration 3: done · 1 file +1 −0 · $0.010 · 15 tokens · TIME
   <promise>COMPLETE</promise>
+  work.txt  +1 −0
   passed: true
 
 done: the agent says so, and 1 of 1 checks agree (3 iterations · $0.020 · TIME)";
@@ -177,8 +186,13 @@ fn runs_are_listed_and_shown_like_this() {
     let (listed, _) = told(ralph(&world, &["runs"]));
     let listed = masked(&listed.lines, &first);
     let (newest, oldest) = listed.split_once('\n').unwrap();
-    assert!(newest.contains(" failed          1 iteration   $    0.00  Build it"), "{listed}");
-    assert_eq!(oldest, "RUN done            3 iterations  $    0.02  Build it");
+    let words: Vec<&str> = newest.split_whitespace().skip(1).collect();
+    assert_eq!(
+        (&words[..3], &words[4..]),
+        (&["failed", "1", "iteration"][..], &["$0.00", "Build", "it"][..]),
+        "{listed}"
+    );
+    assert_eq!(oldest, "RUN done 3 iterations TIME $0.020 Build it: First step.");
     let (unknown, _) = told(ralph(&world, &["show", "1999"]));
     assert_eq!(
         (unknown.code, &*unknown.stderr),

@@ -10,6 +10,7 @@ mod common;
 mod limits;
 mod long;
 mod misbehaving;
+mod overnight;
 mod recording;
 mod schema;
 mod seed000;

@@ -114,11 +114,11 @@ fn an_api_that_cannot_be_reached_is_an_error_that_agents_understand() {
     let words = ["mock", "--record", &tape, "--upstream", &format!("http://{nowhere}")];
     let home = world.home().display().to_string();
     let service = Service::start(&binary(), world.wd(), &words, &[("HOME", &home)]).unwrap();
-    let run = ralph(&world, &["1", "--json", "--backend", "builtin", "--max-failures", "1"])
+    let run = ralph(&world, &["1", "--json", "--backend", "builtin", "--max-outage", "0"])
         .env("ANTHROPIC_BASE_URL", &service.greeting)
         .env("CLAUDE_CODE_MAX_RETRIES", "0");
     let (outcome, events) = told(run);
-    assert_eq!((outcome.code, outcomes(&events)), (Some(1), vec!["error_result".to_owned()]), "{}", outcome.stderr);
+    assert_eq!((outcome.code, outcomes(&events)), (Some(1), vec!["deferred".to_owned()]), "{}", outcome.stderr);
     assert!(outcome.lines.concat().contains("the relay cannot reach the API"), "{:?}", outcome.lines.last());
     let text = std::fs::read_to_string(&tape).unwrap();
     assert!(text.contains("\"status\":502"), "{text}");
@@ -127,14 +127,22 @@ fn an_api_that_cannot_be_reached_is_an_error_that_agents_understand() {
 #[test]
 fn a_rehearsal_does_not_become_a_run_that_costs_something() {
     let world = with_model(json!([]));
-    std::fs::write(world.wd().join("script.json"), json!([say("one step"), say(PROMISE)]).to_string()).unwrap();
+    std::fs::write(world.wd().join("script.json"), json!([say("one step"), say(PROMISE), say(PROMISE)]).to_string())
+        .unwrap();
     let (first, _) = told(ralph(&world, &["1", "--json", "--rehearse", "script.json"]));
     assert_eq!(first.code, Some(2), "{}", first.stderr);
     let (refused, _) = told(ralph(&world, &["resume", "--json"]));
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.ends_with("was a rehearsal; go on with --rehearse script.json"), "{}", refused.stderr);
     let (second, events) = told(ralph(&world, &["resume", "--json", "--rehearse", "script.json"]));
-    assert_eq!((second.code, outcomes(&events).len()), (Some(0), 2), "{}", second.stderr);
+    // It goes on in its script: the first turn is not played again.
+    assert_eq!(
+        (second.code, outcomes(&events)),
+        (Some(0), vec!["not_done".to_owned(), "done".into()]),
+        "{}",
+        second.stderr
+    );
+    assert!(!second.lines.concat().contains("one step"), "{:?}", second.lines);
     assert_eq!(world.mock().requests().len(), 0);
 }
 
@@ -175,7 +183,7 @@ fn a_slow_tool_meets_the_idle_deadline() {
 #[test]
 fn a_script_is_rehearsed_too_and_mistakes_are_named() {
     let world = folder();
-    let turns = json!([{"status": 429, "headers": {"retry-after": "0"}}, say("a step"), say(PROMISE)]);
+    let turns = json!([{"status": 429, "headers": {"retry-after": "0"}}, say("a step"), say(PROMISE), say(PROMISE)]);
     let script = world.home().join("script.json");
     std::fs::write(&script, turns.to_string()).unwrap();
     let script = script.display().to_string();

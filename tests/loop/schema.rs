@@ -52,6 +52,7 @@ fn every_field_that_is_printed_is_documented() {
     let lines = [
         json!({"type": "system", "subtype": "init", "model": "m", "session_id": "s"}),
         json!({"type": "system", "subtype": "permission_denied", "tool_name": "Bash", "tool_use_id": "t", "message": "no"}),
+        json!({"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10, "retry_delay_ms": 5, "error_status": 529, "error": "overloaded"}),
         json!({"type": "stream_event", "event": {"delta": {"type": "text_delta", "text": "a"}}}),
         block(json!({"type": "thinking", "thinking": "hm"})),
         block(
@@ -87,9 +88,11 @@ fn every_field_that_is_printed_is_documented() {
         }
         seen.insert(kind);
     }
-    // The others need a person: they answer, steer, pause and go on; or a loop that is stuck, or an agent that
-    // wants a terminal.
+    // The others need a person: they answer, steer, pause and go on; or a loop that is stuck, that watches, or
+    // whose summary fails; or an agent that wants a terminal.
     let rest: BTreeSet<String> = known().difference(&seen).cloned().collect();
-    let expected = ["answered", "paused", "resumed", "steered", "strategy_changed", "transport"].map(str::to_owned);
+    let expected =
+        ["answered", "paused", "resumed", "steered", "strategy_changed", "summary_failed", "transport", "work"]
+            .map(str::to_owned);
     assert_eq!(rest, expected.into());
 }

@@ -102,7 +102,7 @@ fn seed_000_4_1_a_missing_structure_is_corrected_on_the_same_pipe() {
     let first: Value = serde_json::from_str(&heard[0]).unwrap();
     assert_eq!((&first["type"], &first["message"]["role"]), (&"user".into(), &"user".into()));
     let text = first["message"]["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("Reach the moon") && text.contains("# Build it") && text.contains("- [ ] one"), "{text}");
+    assert!(text.contains("Reach the moon") && text.contains("# Build it") && text.contains("- [x] one"), "{text}");
     let args = std::fs::read_to_string(world.home().join("args")).unwrap();
     assert!(args.contains("--json-schema") && args.contains("--input-format stream-json"), "{args}");
 }

@@ -94,7 +94,7 @@ fn seed_001_a_prompt_of_more_than_7000_characters_goes_by_file() {
         std::fs::write(world.wd().join(".ralph/prompt.md"), "y".repeat(length)).unwrap();
         let script = format!(
             "if [ -t 0 ]; then for last; do :; done; else read -r last; fi
-            printf '%s' \"$last\" > \"$HOME/last\"; result '{PROMISE}'"
+            printf '%s' \"$last\" > \"$HOME/last\"; work; result '{PROMISE}'"
         );
         let run = if named { named_claude(&world, &script, &[]) } else { with_claude(&world, &script, &[]) };
         let (outcome, _) = told(run);

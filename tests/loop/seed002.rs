@@ -33,7 +33,7 @@ fn seed_002_live_shows_words_as_they_come() {
     let world = folder();
     let delta =
         r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"Hel"}}}"#;
-    let script = format!("hear; echo '{delta}'; say Hello; result '{PROMISE}'");
+    let script = format!("hear; work; echo '{delta}'; say Hello; result '{PROMISE}'");
     let (_, events) = told(looped(&world, &script, &["--live"]));
     let texts: Vec<_> =
         of(&events, "agent_text").iter().map(|event| (event["text"].clone(), event["partial"].clone())).collect();

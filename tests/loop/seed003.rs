@@ -7,9 +7,9 @@ use std::time::Duration;
 #[test]
 fn seed_003_plain_text_and_one_json_object_are_answers() {
     for (script, format) in [
-        (format!("echo 'All is done.'; echo '{PROMISE}'"), "text"),
-        (format!("printf '{{\\n  \"result\": \"{PROMISE}\",\\n  \"session_id\": \"s\"\\n}}\\n'"), "json"),
-        (format!("say x; result '{PROMISE}'"), "args"),
+        (format!("work; echo 'All is done.'; echo '{PROMISE}'"), "text"),
+        (format!("work; printf '{{\\n  \"result\": \"{PROMISE}\",\\n  \"session_id\": \"s\"\\n}}\\n'"), "json"),
+        (format!("work; say x; result '{PROMISE}'"), "args"),
     ] {
         let world = folder();
         let (outcome, events) = told(looped(&world, &script, &["--output-format", format]));

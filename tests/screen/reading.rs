@@ -50,14 +50,14 @@ fn a_search_goes_back_through_what_it_finds() {
     terminal.press("/RFIND").unwrap();
     terminal.wait(|screen| screen.footer().starts_with(" search ▸ RFIND")).unwrap();
     terminal.press(ENTER).unwrap();
-    terminal.wait_for("/RFIND: n older, N newer").unwrap();
+    terminal.wait_for("/RFIND: 1 of 4, n older, N newer").unwrap();
     // What another call read is unfolded, because the word is in it.
     terminal.press("nn").unwrap();
     terminal
         .wait(|screen| screen.shows("› ● Read    src/parser.rs") && screen.shows("text.rfind('#').unwrap_or"))
         .unwrap();
     terminal.press(&"n".repeat(20)).unwrap();
-    terminal.wait_for("/RFIND: no more found").unwrap();
+    terminal.wait_for("/RFIND: 4 of 4, no more").unwrap();
     terminal.press(ESCAPE).unwrap();
     terminal.wait(|screen| !screen.shows("RFIND")).unwrap();
     leave(terminal);

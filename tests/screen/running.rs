@@ -1,7 +1,7 @@
 //! Keys that reach the loop and its agent.
 
 use crate::world::{
-    CTRL_C, ENTER, ESCAPE, PROMISE, assert_restored, eventually, folder, heard, leave, looped, open, ralph,
+    CTRL_C, ENTER, ESCAPE, PROMISE, agent, assert_restored, eventually, folder, heard, leave, looped, open, ralph,
 };
 use testkit::{Terminal, World};
 
@@ -166,4 +166,32 @@ fn a_watch_ends_with_its_screen() {
     terminal.wait_for("watching for new work").unwrap();
     let left = leave(terminal);
     assert_eq!(left.code, Some(0));
+}
+
+#[test]
+fn issue_10_1_10_a_run_that_is_over_leaves_the_screen_and_stay_keeps_it() {
+    let world = folder();
+    let script = format!("hear; work; say hi; result '{PROMISE}'");
+    let left = looped(&world, &script, &["--stay=false"]).finish().unwrap();
+    assert_restored(&left);
+    assert!(
+        left.screen.shows("done (unchecked): ") && left.screen.text().replace('\n', "").contains("ralph show"),
+        "{}",
+        left.screen.text()
+    );
+    let stays = looped(&world, &script, &[]);
+    stays.wait_for("q leaves").unwrap();
+    leave(stays);
+}
+
+#[test]
+fn issue_10_2_9_a_resumed_run_shows_its_earlier_iterations() {
+    let world = folder();
+    let script = "hear; work; say \"words of call $n\"; result 'a step'";
+    leave(looped(&world, script, &["1"]));
+    let backend = format!("--backend={}", agent(&world, script).display());
+    let run = ralph(&world, &["resume", "--max", "2", &backend, "--sandbox", "off", "--stay"]);
+    let terminal = Terminal::start(&run, 100, 30).unwrap();
+    terminal.wait(|screen| screen.shows("words of call 1") && screen.shows("words of call 2")).unwrap();
+    leave(terminal);
 }

@@ -166,7 +166,7 @@ fn a_new_size_is_drawn_at_once_and_the_smallest_works() {
             .wait(|screen| {
                 let drawn = screen.rows.len() == usize::from(rows) && screen.footer().contains("? help");
                 let whole = screen.rows.get(usize::from(rows) - 2).is_some_and(|row| row.replace('┴', "─") == rule);
-                drawn && whole && screen.shows("started") && screen.shows("todo 1/2") == side
+                drawn && whole && screen.shows("started") && screen.shows("todo 2/2") == side
             })
             .unwrap();
     }
@@ -185,7 +185,7 @@ fn ctrl_z_goes_back_to_the_shell_and_fg_to_the_run() {
     let shell = world.run(std::path::Path::new("/bin/bash")).named("bash").env("PS1", "shell> ").deadline(DEADLINE);
     let terminal = Terminal::start(&shell.args(["--norc", "--noprofile", "-i"]), 100, 30).unwrap();
     terminal.wait_for("shell>").unwrap();
-    let command = format!("{} 1 --sandbox off --backend {}\r", binary().display(), agent.display());
+    let command = format!("{} 1 --stay --sandbox off --backend {}\r", binary().display(), agent.display());
     terminal.press(&command).unwrap();
     terminal.wait(|screen| screen.alternate && screen.shows("started")).unwrap();
     terminal.press("\u{1a}").unwrap();

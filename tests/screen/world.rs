@@ -30,7 +30,7 @@ pub fn binary() -> PathBuf {
 }
 
 pub fn folder() -> World {
-    with_files([(".ralph/prompt.md", "# Build it\n"), (".ralph/todo.md", "- [ ] one\n- [x] two\n")])
+    with_files([(".ralph/prompt.md", "# Build it\n"), (".ralph/todo.md", "- [x] one\n- [x] two\n")])
 }
 
 /// A trusted repository.
@@ -57,7 +57,8 @@ pub fn agent(world: &World, script: &str) -> PathBuf {
 /// A loop with this agent on a screen of 100 by 30. Without the sandbox: agents keep their notes in the home folder.
 pub fn looped(world: &World, script: &str, words: &[&str]) -> Terminal {
     let backend = format!("--backend={}", agent(world, script).display());
-    let run = ralph(world, &[&backend, "--failure-pause", "0", "--sandbox", "off"]).args(words.iter().copied());
+    let run =
+        ralph(world, &[&backend, "--failure-pause", "0", "--sandbox", "off", "--stay"]).args(words.iter().copied());
     Terminal::start(&run, 100, 30).unwrap()
 }
 

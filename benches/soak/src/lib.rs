@@ -1,5 +1,5 @@
-//! Long and wide runs of the agent, with an eye on its memory: many agents idle at once, many turns in one
-//! conversation. The command is `ralph-soak`; the tests run small versions of the same.
+//! Long and wide runs, with an eye on memory: many agents idle at once, many turns in one conversation, a night of
+//! the loop. The command is `ralph-soak`; the tests run small versions of the same.
 //!
 //! Deliberately absent: speed (`benches/speed`) and faults (`tests/faults`).
 
@@ -7,10 +7,12 @@ mod agent;
 mod idle;
 mod memory;
 mod model;
+mod night;
 pub mod plot;
 mod turns;
 
 pub use idle::{Idle, idle};
+pub use night::{Night, night};
 pub use turns::{Turns, turns};
 
 use std::path::PathBuf;

@@ -1,17 +1,18 @@
-//! `cargo run --release -p ralph-soak -- [--ours PATH] [--agents N] [--turns N] [--out FOLDER]`
+//! `cargo run --release -p ralph-soak -- [--ours PATH] [--agents N] [--turns N] [--iterations N] [--out FOLDER]`
 //!
-//! Prints what was measured and writes the curves as SVG. `--agents 0` and `--turns 0` leave a part out. Build
+//! Prints what was measured and writes the curves as SVG. `--agents 0`, `--turns 0` and `--iterations 0` leave a part out. Build
 //! what is measured with `cargo build --profile dist`; its path is the default of `--ours`.
 
 use soak::{SoakError, plot};
 use std::path::{Path, PathBuf};
 
-const USAGE: &str = "usage: ralph-soak [--ours PATH] [--agents N] [--turns N] [--out FOLDER]";
+const USAGE: &str = "usage: ralph-soak [--ours PATH] [--agents N] [--turns N] [--iterations N] [--out FOLDER]";
 
 struct Asked {
     ours: PathBuf,
     agents: usize,
     turns: usize,
+    iterations: usize,
     out: PathBuf,
 }
 
@@ -31,8 +32,13 @@ fn main() -> std::process::ExitCode {
 
 #[expect(clippy::disallowed_methods, reason = "a program of its own, with arguments of its own")]
 fn asked() -> Result<Asked, String> {
-    let mut asked =
-        Asked { ours: PathBuf::from("target/dist/ralph"), agents: 1000, turns: 10_000, out: PathBuf::from("target") };
+    let mut asked = Asked {
+        ours: PathBuf::from("target/dist/ralph"),
+        agents: 1000,
+        turns: 10_000,
+        iterations: 1000,
+        out: PathBuf::from("target"),
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or(USAGE)?;
@@ -41,6 +47,7 @@ fn asked() -> Result<Asked, String> {
             "--ours" => asked.ours = value.into(),
             "--agents" => asked.agents = number()?,
             "--turns" => asked.turns = number()?,
+            "--iterations" => asked.iterations = number()?,
             "--out" => asked.out = value.into(),
             _ => return Err(USAGE.into()),
         }
@@ -72,6 +79,19 @@ fn run(asked: &Asked) -> Result<String, SoakError> {
         report.push(format!("  {}", plot::line(&turns.samples)));
         report.push(format!("  from the second quarter to the last: {:+.2} MiB", turns.growth()));
         report.push(format!("  left well: {}; {}", turns.left_well, file.display()));
+    }
+    if asked.iterations > 0 {
+        let night = soak::night(&asked.ours, asked.iterations)?;
+        let file = asked.out.join("soak-night.svg");
+        write(&file, &plot::svg("Memory of the loop over a night", "iterations", &night.samples))?;
+        let word = if night.checked { "checked" } else { "unchecked" };
+        report.push(format!(
+            "a night: {} iterations in {:?}, {} restarts, {} put off, {} crashes; {} and {word}",
+            night.iterations, night.took, night.restarts, night.put_off, night.crashes, night.verdict
+        ));
+        report.push(format!("  {}", plot::line(&night.samples)));
+        report.push(format!("  from the first quarter of the last life to its end: {:+.2} MiB", night.growth()));
+        report.push(format!("  {}", file.display()));
     }
     Ok(report.join("\n"))
 }

@@ -15,7 +15,7 @@ const HELPER_GRACE: Duration = Duration::from_secs(1);
 
 /// Clients key on the words at the end to offer a login.
 const NO_KEY: &str = "No credentials found. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings; \
-                      `auth status` shows what was looked at. · Please run /login";
+                      `ralph auth status` shows what was looked at. · Please run /login";
 const EXPIRED: &str = "Login expired · Please run /login, or set ANTHROPIC_API_KEY";
 
 #[derive(Default)]

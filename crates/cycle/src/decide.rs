@@ -7,8 +7,10 @@ use crate::{
     VerdictKind,
 };
 
+mod claim;
 mod ending;
 mod iteration;
+mod waits;
 
 /// Corrections on one pipe before an iteration counts as failed.
 const CORRECTIONS_MAX: u32 = 3;
@@ -30,7 +32,7 @@ pub enum Input {
     /// We were killed while an agent was at work; this is as far as it was heard. Comes in place of a start.
     Recovered(Box<Report>),
     ChecksEnded(Vec<CheckFinished>),
-    /// `None`: it failed; the loop goes on with what it has.
+    /// `None`: it failed; the summary before it and all entries stay.
     Summarised {
         through: u32,
         summary: Option<String>,
@@ -131,7 +133,7 @@ fn next(state: &mut State, effects: &mut Vec<Effect>) {
         state.phase = Phase::Paused;
         return emit(state, EventKind::Paused, effects);
     }
-    let unsummarised = state.memory.iterations.saturating_sub(state.memory.summarised);
+    let unsummarised = state.memory.iterations.saturating_sub(state.memory.summary_tried);
     let every = state.plan.summarise_every;
     if every > 0 && unsummarised >= every && !state.memory.progress.is_empty() {
         state.phase = Phase::Summarising(Spent::default());
@@ -160,6 +162,7 @@ fn start(state: &mut State, effects: &mut Vec<Effect>) {
         session,
         strategy: state.strategy.clone(),
         notes: state.memory.notes.clone(),
+        work: state.memory.work.clone(),
         summary: state.memory.summary.clone(),
         progress: state.memory.progress.iter().cloned().collect(),
         allowance,
@@ -246,15 +249,18 @@ fn summarised(
         return;
     }
     state.phase = Phase::New;
-    let failed = summary.is_none();
-    let summary = summary.or_else(|| state.memory.summary.clone()).unwrap_or_default();
-    if failed {
-        let text = "the older iterations could not be summarised; the prompt goes without".to_owned();
-        emit(state, EventKind::Warning { iteration: None, text }, effects);
-    }
     let cost_usd = if usd.is_finite() { usd.max(0.0) } else { 0.0 };
-    emit(state, EventKind::Summarised { through, summary, cost_usd, tokens }, effects);
-    // A failed one is not tried again before the next turn comes.
+    let event = match summary {
+        Some(summary) => EventKind::Summarised { through, summary, cost_usd, tokens },
+        // It is tried again after as many iterations as a summary covers.
+        None => EventKind::SummaryFailed {
+            through,
+            reason: "the summariser gave no summary; the next prompt has the iterations themselves".to_owned(),
+            cost_usd,
+            tokens,
+        },
+    };
+    emit(state, event, effects);
     next(state, effects);
 }
 

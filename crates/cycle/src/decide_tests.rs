@@ -9,8 +9,12 @@ use serde_json::json;
 
 const PROMISE: &str = "<promise>COMPLETE</promise>";
 
+#[path = "decide_claim_tests.rs"]
+mod claim;
 #[path = "decide_limits_tests.rs"]
 mod limits;
+#[path = "decide_outage_tests.rs"]
+mod outage;
 
 struct Bench {
     state: State,
@@ -107,6 +111,7 @@ fn report(words: &str, tree: u64) -> Report {
         heard,
         changed: Changes { known: true, files, ..Changes::default() },
         tree: Some(tree),
+        open_work: Vec::new(),
         last_words: String::new(),
         duration_ms: 60_000,
         limit_until: None,
@@ -256,7 +261,7 @@ fn adversary_45_each_way_to_fail_is_told_apart() {
         (silent(AgentEnd::Exited(0)), Some(Failure::NoResult)),
         (silent(AgentEnd::Exited(3)), Some(Failure::ExitCode)),
         (silent(AgentEnd::Signalled(9)), Some(Failure::Signal)),
-        (silent(AgentEnd::Silent), Some(Failure::Silence)),
+        (silent(AgentEnd::Silent(1_000)), Some(Failure::Silence)),
         (silent(AgentEnd::Flooded), Some(Failure::Flood)),
         (silent(AgentEnd::NotStarted("no such file".into())), Some(Failure::Start)),
         (Report { end: AgentEnd::Exited(2), ..report("fine", 1) }, Some(Failure::ExitCode)),

@@ -49,6 +49,8 @@ pub enum EventKind {
         id: String,
         message: String,
     },
+    /// Digest: the agent waits before it asks the API again.
+    ApiRetry(ApiRetry),
     /// Digest: the iteration's sums so far.
     Usage(UsageSoFar),
     /// The agent asks a person. The run goes on, or ends as blocked, by the run's policy.
@@ -92,6 +94,16 @@ pub enum EventKind {
         iteration: u32,
         strategy: String,
         reason: String,
+    },
+    /// The work that a watching loop was started for. It is in every prompt of the run.
+    Work(Work),
+    /// The older iterations could not be condensed: what was known before stays. The cost counts.
+    SummaryFailed {
+        /// The last iteration that the summary would have covered.
+        through: u32,
+        reason: String,
+        cost_usd: f64,
+        tokens: Tokens,
     },
     /// Older iterations were condensed; the cost counts towards the run.
     Summarised {
@@ -204,6 +216,47 @@ pub struct ToolResult {
     pub parent: Option<String>,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiRetry {
+    pub iteration: u32,
+    /// From 1.
+    pub attempt: u32,
+    /// Attempts at most; zero where the agent does not say.
+    pub most: u32,
+    pub delay_ms: u64,
+    /// The HTTP status, where an answer came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The agent's word for it.
+    pub error: String,
+}
+
+impl ApiRetry {
+    /// What is wrong, for people.
+    pub fn words(&self) -> String {
+        match (self.status, self.error.as_str()) {
+            (Some(429), _) => "the API limits requests (HTTP 429)".to_owned(),
+            (Some(529), _) | (_, "overloaded") => "the API is overloaded (HTTP 529)".to_owned(),
+            (Some(status), _) => format!("the API answers with HTTP {status}"),
+            (None, _) => "the API cannot be reached".to_owned(),
+        }
+    }
+}
+
+/// A piece of work from a tracker or a todo list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// The tracker's name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// How the agent closes it, as an instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub close: Option<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UsageSoFar {
     pub iteration: u32,
@@ -276,6 +329,9 @@ pub struct Verdict {
     pub verdict: VerdictKind,
     pub reason: String,
     pub exit_code: u8,
+    /// Done by the agent's word alone: no check has passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
     /// What a person has to answer, where the run is blocked on one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
@@ -283,6 +339,19 @@ pub struct Verdict {
     pub cost_usd: f64,
     pub tokens: Tokens,
     pub elapsed_ms: u64,
+}
+
+impl Verdict {
+    /// How a person goes on from here, with commands as they are typed.
+    pub fn next_step(&self) -> &'static str {
+        match self.verdict {
+            VerdictKind::Done => "What happened: ralph show",
+            VerdictKind::Blocked => "Answer with: ralph answer \"…\", then: ralph resume",
+            VerdictKind::Stuck => "Look at it with: ralph show. Change the prompt or the todo list, then: ralph resume",
+            VerdictKind::Failed => "What happened: ralph show. Try again with: ralph resume",
+            VerdictKind::Limit | VerdictKind::Interrupted | VerdictKind::Terminated => "Go on with: ralph resume",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

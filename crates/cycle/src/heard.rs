@@ -1,6 +1,6 @@
 //! What was heard of one agent, summed up as it came. Bounded, however long the agent speaks.
 
-use crate::{LimitHit, Question, Tokens};
+use crate::{LimitHit, Outage, Question, Tokens};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -35,6 +35,10 @@ pub struct Heard {
     pub cost_doubtful: bool,
     pub tool_calls: u64,
     pub limit: Option<LimitHit>,
+    /// The API could not be used when the agent last tried.
+    pub outage: Option<Outage>,
+    /// The agent has named its cost at least once.
+    pub cost_reported: bool,
     /// Asked by the main agent and not answered.
     pub question: Option<Question>,
     pub context_tokens: u64,
@@ -56,6 +60,11 @@ impl Heard {
             Some(answer) if !answer.text.trim().is_empty() => &answer.text,
             _ => &self.last_text,
         }
+    }
+
+    /// Whether the cost is known, from the agent or by our prices.
+    pub(crate) fn knows_cost(&self) -> bool {
+        self.cost_reported || self.tokens.total() > 0
     }
 
     /// Whether our estimate is part of the cost.
@@ -97,6 +106,7 @@ impl Heard {
         match believed {
             Some(cost) => {
                 self.reported_usd = cost;
+                self.cost_reported = true;
                 self.estimated_usd = 0.0;
                 self.cost_usd = cost;
             }

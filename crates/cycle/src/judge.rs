@@ -1,7 +1,8 @@
 //! How did an agent end, and what does that mean?
 
+use crate::outage::outage_on_stderr;
 use crate::reset::limit_in;
-use crate::{Changes, Claim, Failure, Heard, LimitHit, Plan, claim};
+use crate::{Changes, Claim, Failure, Heard, LimitHit, Outage, Plan, claim};
 use serde_json::Value;
 
 /// How the process ended, as the body saw it.
@@ -10,8 +11,8 @@ pub enum AgentEnd {
     NotStarted(String),
     Exited(i32),
     Signalled(i32),
-    /// Stopped at the idle deadline.
-    Silent,
+    /// Stopped after this many milliseconds without output.
+    Silent(u64),
     /// Stopped for writing without end.
     Flooded,
     /// Stopped because we were told to.
@@ -25,6 +26,8 @@ pub struct Report {
     pub end: AgentEnd,
     pub heard: Heard,
     pub changed: Changes,
+    /// Items of the todo list, and issues of this run, that are open now.
+    pub open_work: Vec<String>,
     /// Of all files, where that can be told.
     pub tree: Option<u64>,
     /// The end of standard error.
@@ -41,7 +44,7 @@ impl Report {
     pub(crate) fn failure(&self, plan: &Plan) -> Option<Failure> {
         match &self.end {
             AgentEnd::NotStarted(_) => return Some(Failure::Start),
-            AgentEnd::Silent => return Some(Failure::Silence),
+            AgentEnd::Silent(_) => return Some(Failure::Silence),
             AgentEnd::Flooded => return Some(Failure::Flood),
             AgentEnd::Signalled(_) => return Some(Failure::Signal),
             AgentEnd::Exited(_) | AgentEnd::Stopped | AgentEnd::Lingered => {}
@@ -67,7 +70,20 @@ impl Report {
         (plan.structured && summary_of(answer.structured.as_ref()).is_none()).then_some(Failure::Unstructured)
     }
 
-    /// A usage limit or an overload, where it is the reason that the agent failed.
+    /// An API that could not be used, where that is the reason that the agent failed.
+    pub(crate) fn outage(&self) -> Option<Outage> {
+        let stderr = || outage_on_stderr(&self.last_words).filter(|_| self.heard.answer.is_none());
+        self.heard.outage.clone().or_else(stderr)
+    }
+
+    /// Whether the run knows what the agent used, as far as limits need it.
+    pub(crate) fn measures(&self, limits: &crate::Limits) -> bool {
+        let counts_cost = self.heard.knows_cost() || !limits.any_usd();
+        let counts_tokens = self.heard.tokens.total() > 0 || !limits.any_tokens();
+        counts_cost && counts_tokens
+    }
+
+    /// A usage limit, where it is the reason that the agent failed.
     pub fn limit(&self) -> Option<LimitHit> {
         self.heard.limit.clone().or_else(|| limit_in(&self.last_words))
     }
@@ -92,11 +108,18 @@ impl Report {
     pub(crate) fn blocking(&self, failure: Failure) -> String {
         let detail = match (&self.end, &self.heard.answer) {
             (AgentEnd::NotStarted(why), _) => why.clone(),
+            (AgentEnd::Silent(ms), _) => {
+                let time = crate::amounts::clock(*ms);
+                format!("it wrote nothing for {time}; --idle sets how long that may last. {}", self.last_words)
+            }
             (AgentEnd::Signalled(signal), _) => format!("signal {signal}. {}", self.last_words),
             (_, Some(answer)) if answer.is_error => answer.text.clone(),
             (AgentEnd::Exited(code), _) if *code != 0 => format!("exit {code}. {}", self.last_words),
             _ => self.last_words.clone(),
         };
+        if failure == Failure::Credentials {
+            return refused_key(&detail);
+        }
         let detail = crate::text::ending(detail.trim(), DETAIL_MAX);
         if detail.is_empty() { failure.words().to_owned() } else { format!("{}: {detail}", failure.words()) }
     }
@@ -108,6 +131,16 @@ const DONE: &str = "DONE";
 /// A structured result's summary, where it has one that is text.
 pub(crate) fn summary_of(structured: Option<&Value>) -> Option<&str> {
     structured?.get("summary")?.as_str().map(str::trim)
+}
+
+/// A refused or missing key, without advice that does not fit a loop.
+fn refused_key(detail: &str) -> String {
+    let said = detail.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let said = said.replace("Please run /login", "").replace("`auth status`", "`ralph auth status`");
+    let said = said.trim_matches(|letter: char| letter.is_whitespace() || "·.".contains(letter));
+    let said = crate::bounded(said, DETAIL_MAX);
+    let hint = if said.contains("ralph auth status") { "" } else { ". `ralph auth status` shows which one is used" };
+    format!("{}: {said}{hint}", Failure::Credentials.words())
 }
 
 /// Sentences of agents whose key or login the API refuses.

@@ -13,6 +13,7 @@ mod judge;
 mod limits;
 mod listen;
 mod memory;
+mod outage;
 mod plan;
 mod promise;
 mod questions;
@@ -26,18 +27,20 @@ mod todo;
 
 pub use decide::{Effect, Input, decide};
 pub use event::{
-    CheckFinished, EventKind, IterationStarted, LoopEvent, Question, QuestionAbout, Resumed, RunStarted, SCHEMA,
-    Speech, TodoItem, TodoState, ToolCall, ToolResult, Transport, UsageSoFar, Verbatim, Verdict, VerdictKind,
+    ApiRetry, CheckFinished, EventKind, IterationStarted, LoopEvent, Question, QuestionAbout, Resumed, RunStarted,
+    SCHEMA, Speech, TodoItem, TodoState, ToolCall, ToolResult, Transport, UsageSoFar, Verbatim, Verdict, VerdictKind,
+    Work,
 };
 pub use heard::{Answer, Heard};
 pub use judge::{AgentEnd, Report};
 pub use limits::{Allowance, Limits, Spent};
 pub use listen::{Listener, Price, unpriced};
 pub use memory::{Memory, Progress};
-pub use plan::{OnFailure, Plan, SessionMode};
+pub use outage::Outage;
+pub use plan::{DAY_MS, OnFailure, Plan, SessionMode};
 pub use promise::{Claim, claim};
-pub use receipt::{Changes, Failure, FileChange, Outcome, Receipt, Tokens};
+pub use receipt::{Changes, Failure, FileChange, Outcome, Receipt, RefusedClaim, Tokens};
 pub use reset::{LimitHit, Reset};
 pub use state::{Start, State};
-pub use text::bounded;
+pub use text::{bounded, failing_line};
 pub use todo::todo_items;

@@ -14,6 +14,22 @@ pub struct Limits {
     pub day: Allowance,
 }
 
+impl Limits {
+    fn all(&self) -> [&Allowance; 3] {
+        [&self.iteration, &self.run, &self.day]
+    }
+
+    /// Whether money is limited, in any span.
+    pub fn any_usd(&self) -> bool {
+        self.all().iter().any(|allowance| allowance.usd.is_some())
+    }
+
+    /// Whether tokens are limited, in any span.
+    pub fn any_tokens(&self) -> bool {
+        self.all().iter().any(|allowance| allowance.tokens.is_some())
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Allowance {
@@ -41,6 +57,18 @@ impl Spent {
             time_ms: self.time_ms.saturating_add(other.time_ms),
             usd: self.usd + other.usd,
             tokens: self.tokens.plus(other.tokens),
+        }
+    }
+}
+
+impl Spent {
+    /// What came on top of `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            time_ms: self.time_ms.saturating_sub(before.time_ms),
+            usd: (self.usd - before.usd).max(0.0),
+            tokens: self.tokens.since(before.tokens),
         }
     }
 }

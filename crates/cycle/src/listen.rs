@@ -5,9 +5,10 @@
 //! recording and otherwise left alone; a broken line between good ones is skipped with a warning.
 
 use crate::heard::{Answer, CONTEXT_WINDOW, Heard};
+use crate::outage::{Outage, is_outage_status, outage_in};
 use crate::reset::{LimitHit, Reset, limit_in, moment};
 use crate::text::bounded;
-use crate::{EventKind, Tokens, UsageSoFar, questions, speak};
+use crate::{ApiRetry, EventKind, Tokens, UsageSoFar, questions, speak};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use wire::{
@@ -21,6 +22,8 @@ const PLAIN_MAX: usize = 1024 * 1024;
 const WORDS_MAX: usize = 64 * 1024;
 /// What a warning shows of a broken line.
 const BROKEN_SHOWN: usize = 120;
+/// Of the word that names an API error.
+const ERROR_MAX: usize = 100;
 
 /// What tokens of a model cost, in USD. It comes from outside: prices change, and are nobody's decision here.
 pub type Price = fn(model: &str, tokens: Tokens) -> f64;
@@ -194,8 +197,25 @@ impl Listener {
                 id: denied.tool_use_id,
                 message: denied.message,
             }),
+            System::ApiRetry(retry) => self.api_retry(&retry, events),
             _ => {}
         }
+    }
+
+    /// The agent waits before it asks the API again. Where it is cut off or dies in that state, the API is why.
+    fn api_retry(&mut self, event: &wire::Retry, events: &mut Vec<EventKind>) {
+        let retry = ApiRetry {
+            iteration: self.iteration,
+            attempt: event.attempt,
+            most: event.max_retries,
+            delay_ms: event.retry_delay_ms,
+            status: event.error_status,
+            error: bounded(&event.error, ERROR_MAX),
+        };
+        if retry.status.is_none_or(is_outage_status) {
+            self.heard.outage = Some(Outage { words: retry.words(), answered: retry.status.is_some() });
+        }
+        events.push(EventKind::ApiRetry(retry));
     }
 
     fn assistant(&mut self, event: &Assistant, events: &mut Vec<EventKind>) {
@@ -206,15 +226,23 @@ impl Listener {
                     if parent.is_none() {
                         self.heard.last_text = crate::text::ending(text, WORDS_MAX);
                     }
-                    events.push(speak::text(self.iteration, text, parent));
+                    // A refused key is told as the iteration's failure.
+                    if event.error.as_deref() != Some("authentication_failed") {
+                        events.push(speak::text(self.iteration, text, parent));
+                    }
                 }
                 Block::Thinking(text) => events.extend(speak::thinking(self.iteration, text, parent)),
                 Block::ToolUse(call) => self.tool_call(&call, parent, events),
                 Block::ToolResult(_) | Block::Other(_) => {}
             }
         }
-        if event.error.as_ref().is_some_and(|error| error.contains("rate_limit") || error.contains("overloaded")) {
+        let error = event.error.as_deref().unwrap_or_default();
+        // An answer of the model means that the API works again.
+        self.heard.outage = self.heard.outage.take().filter(|_| !error.is_empty());
+        if error.contains("rate_limit") {
             self.limited(limit_in(&self.heard.last_text), &self.heard.last_text.clone());
+        } else if error.contains("overloaded") || error.contains("server_error") {
+            self.heard.outage = Some(Outage { words: bounded(&self.heard.last_text, 200), answered: true });
         }
         self.usage(&event.message, parent, events);
     }
@@ -308,13 +336,10 @@ impl Listener {
             structured: outcome.structured_output,
             status: outcome.api_error_status.flatten(),
         };
-        if answer.is_error && self.heard.limit.is_none() {
-            let by_status = matches!(answer.status, Some(429 | 503 | 529));
-            if let Some(hit) = limit_in(&answer.text) {
-                self.heard.limit = Some(hit);
-            } else if by_status {
-                self.limited(None, &answer.text);
-            }
+        if answer.is_error {
+            self.failed(&answer);
+        } else {
+            self.heard.outage = None;
         }
         // Agents that say something say it again here; for those that do not, these are their words.
         if !answer.is_error && self.heard.last_text.is_empty() && !answer.text.trim().is_empty() {
@@ -331,6 +356,23 @@ impl Listener {
             }
         }
         events.push(self.usage_so_far());
+    }
+
+    /// Is an error of the API one that passes: a usage limit, or an outage?
+    fn failed(&mut self, answer: &Answer) {
+        if self.heard.limit.is_none() {
+            if let Some(hit) = limit_in(&answer.text) {
+                self.heard.limit = Some(hit);
+            } else if answer.status == Some(429) {
+                self.limited(None, &answer.text);
+            }
+        }
+        let by_status = answer.status.filter(|status| is_outage_status(*status));
+        let by_status = by_status.map(|_| Outage { words: bounded(&answer.text, 200), answered: true });
+        let before = self.heard.outage.take();
+        // An error with another status is no outage, whatever came before it.
+        let kept = before.filter(|_| answer.status.is_none());
+        self.heard.outage = by_status.or_else(|| outage_in(&answer.text).filter(|_| answer.status.is_none())).or(kept);
     }
 
     fn rate_limit(&mut self, info: &RateLimitInfo) {

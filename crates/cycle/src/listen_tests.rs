@@ -165,7 +165,7 @@ fn usage_limits_are_heard_in_each_place() {
     let typed = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1760000000,"rateLimitType":"five_hour"}}"#;
     let allowed = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1760000000}}"#;
     let words = r#"{"type":"result","is_error":true,"result":"You've hit your limit · resets 5pm"}"#;
-    let status = r#"{"type":"result","is_error":true,"result":"API Error","api_error_status":529}"#;
+    let status = r#"{"type":"result","is_error":true,"result":"API Error","api_error_status":429}"#;
     let fine = r#"{"type":"result","is_error":false,"result":"I wrote about the rate limit."}"#;
     let limit = |line: &str| hear(&[line]).1.limit;
     assert_eq!(limit(typed).and_then(|hit| hit.reset), Some(Reset::At(1_760_000_000_000)));
@@ -181,4 +181,35 @@ fn the_agents_own_list_is_a_todo_list() {
     let (events, _) = hear(&[&call.to_string()]);
     let item = crate::TodoItem { text: "one".into(), state: TodoState::Active };
     assert!(events.contains(&EventKind::Todo { items: vec![item] }));
+}
+
+#[test]
+fn an_outage_is_heard_in_each_place_and_ends_with_the_next_answer() {
+    let retry = r#"{"type":"system","subtype":"api_retry","attempt":3,"max_retries":10,"retry_delay_ms":4000,"error_status":null,"error":"unknown"}"#;
+    let limited = retry.replace("null", "429");
+    let overloaded =
+        r#"{"type":"assistant","error":"overloaded","message":{"content":[{"type":"text","text":"API Error: 529"}]}}"#;
+    let status = r#"{"type":"result","is_error":true,"result":"API Error","api_error_status":502}"#;
+    let words =
+        r#"{"type":"result","is_error":true,"result":"API Error: cannot reach x: refused","api_error_status":null}"#;
+    let refused =
+        r#"{"type":"result","is_error":true,"result":"API Error: 400 connection error","api_error_status":400}"#;
+    let answered = |lines: &[&str]| hear(lines).1.outage.map(|outage| outage.answered);
+    for (lines, expected) in [
+        (&[retry][..], Some(false)),
+        (&[&limited], None),
+        (&[overloaded], Some(true)),
+        (&[status], Some(true)),
+        (&[words], Some(false)),
+        (&[refused], None),
+        (&[retry, refused], None),
+        (&[retry, STREAM[1]], None),
+        (&[retry, r#"{"type":"result","is_error":false,"result":"fine"}"#], None),
+    ] {
+        assert_eq!(answered(lines), expected, "{lines:?}");
+    }
+    let (events, _) = hear(&[retry]);
+    let EventKind::ApiRetry(retry) = &events[0] else { panic!("{events:?}") };
+    assert_eq!(retry.words(), "the API cannot be reached");
+    assert_eq!((retry.attempt, retry.most, retry.delay_ms), (3, 10, 4000));
 }

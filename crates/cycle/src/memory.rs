@@ -1,7 +1,7 @@
 //! What a run remembers of itself: a fold over its own events. A run that goes on after `kill -9` folds
 //! its recording and knows what it knew.
 
-use crate::{EventKind, LoopEvent, Outcome, Question, Receipt, Spent, Tokens, Transport, Verdict};
+use crate::{EventKind, LoopEvent, Outcome, Question, Receipt, RefusedClaim, Spent, Tokens, Transport, Verdict, Work};
 use std::collections::VecDeque;
 
 /// What the next prompt tells of an iteration.
@@ -13,8 +13,8 @@ pub struct Progress {
 
 /// A summary longer than this is no summary (an agent gave a megabyte once).
 const ENTRY_MAX: usize = 2000;
-/// Entries kept where nobody summarises; older ones fall out of the prompt.
-const ENTRIES_MAX: usize = 40;
+/// Bytes of all entries where nobody summarises, or summaries fail: the oldest fall out of the prompt.
+const ENTRIES_MAX: usize = 64 * 1024;
 /// Notes for the next prompt.
 const NOTES_MAX: usize = 20;
 const NOTE_MAX: usize = 8 * 1024;
@@ -31,6 +31,16 @@ pub struct Memory {
     pub summary: Option<String>,
     /// The last iteration that the summary covers.
     pub summarised: u32,
+    /// The last iteration that a summary was tried for, also where it failed.
+    pub summary_tried: u32,
+    /// Whether any iteration changed something.
+    pub changed: bool,
+    /// Whether the API has answered in this run.
+    pub reached: bool,
+    /// The last iteration's claim, where it was not believed.
+    pub refused: Option<RefusedClaim>,
+    /// What the run was started for.
+    pub work: Option<Work>,
     /// For the next prompt: what was in the way, steering, answers.
     pub notes: Vec<String>,
     pub question: Option<Question>,
@@ -55,8 +65,14 @@ impl Memory {
                 self.spend(*cost_usd, *tokens);
                 self.summary = Some(summary.clone());
                 self.summarised = *through;
+                self.summary_tried = *through;
                 self.progress.retain(|entry| entry.iteration > *through);
             }
+            EventKind::SummaryFailed { through, cost_usd, tokens, .. } => {
+                self.spend(*cost_usd, *tokens);
+                self.summary_tried = *through;
+            }
+            EventKind::Work(work) => self.work = Some(work.clone()),
             EventKind::Transport { transport, .. } => self.transport = Some(*transport),
             EventKind::Question(question) => self.question = Some(question.clone()),
             EventKind::Answered { text, .. } => {
@@ -88,11 +104,15 @@ impl Memory {
         if receipt.session.is_some() {
             self.session.clone_from(&receipt.session);
         }
+        self.changed |= is_change(receipt);
+        self.reached |= receipt.tokens.total() > 0;
         // Iterations that did not come to their end are given the same notes again.
         if matches!(receipt.outcome, Outcome::Deferred | Outcome::Interrupted) {
             return;
         }
         self.iterations = self.iterations.max(iteration);
+        self.reached |= !matches!(receipt.outcome, Outcome::Failed { .. });
+        self.refused.clone_from(&receipt.refused);
         self.notes.drain(..self.delivered.min(self.notes.len()));
         self.delivered = 0;
         if !matches!(receipt.outcome, Outcome::Blocked) {
@@ -104,7 +124,7 @@ impl Memory {
         if !receipt.summary.trim().is_empty() {
             let text = crate::bounded(receipt.summary.trim(), ENTRY_MAX);
             self.progress.push_back(Progress { iteration, text });
-            if self.progress.len() > ENTRIES_MAX {
+            while self.progress.iter().map(|entry| entry.text.len()).sum::<usize>() > ENTRIES_MAX {
                 self.progress.pop_front();
             }
         }
@@ -122,4 +142,9 @@ impl Memory {
             self.notes.push(crate::bounded(text, NOTE_MAX));
         }
     }
+}
+
+/// Whether an iteration changed something. Where git cannot tell, a tool call may have.
+pub(crate) fn is_change(receipt: &Receipt) -> bool {
+    receipt.changed.any() || (!receipt.changed.known && receipt.tool_calls > 0)
 }

@@ -2,6 +2,9 @@
 
 use crate::Limits;
 
+/// How long an outage is waited out where neither `--max-outage` nor `--duration` says otherwise.
+pub const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub limits: Limits,
@@ -21,6 +24,10 @@ pub struct Plan {
     pub on_failure: OnFailure,
     /// Failed iterations in a row that end the run.
     pub failures_max: u32,
+    /// How long an API that was reached before may be unreachable.
+    pub max_outage_ms: u64,
+    /// The longest wait for a limit or an outage, where this is only a rehearsal.
+    pub wait_max_ms: Option<u64>,
     /// Iterations that a summary covers at a time; zero is never.
     pub summarise_every: u32,
     /// Whether getting nowhere changes the strategy and then ends the run.
@@ -62,6 +69,8 @@ impl Default for Plan {
             failure_pause_ms: 2_000,
             on_failure: OnFailure::GoOn,
             failures_max: 3,
+            max_outage_ms: DAY_MS,
+            wait_max_ms: None,
             summarise_every: 10,
             watch_for_stuck: true,
             attended: false,

@@ -60,6 +60,9 @@ pub struct Receipt {
     /// What is in the way: a failed check, an error, a question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocking: Option<String>,
+    /// Why the agent's claim to be done was not believed, where no check decided it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedClaim>,
     /// What supports the outcome: checks and their results, commits.
     pub evidence: Vec<String>,
     pub cost_usd: f64,
@@ -68,6 +71,16 @@ pub struct Receipt {
     pub tool_calls: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+}
+
+/// Why a claim to be done is not believed although no check disagrees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RefusedClaim {
+    /// These items of the todo list, or issues, are open.
+    OpenItems { items: Vec<String> },
+    /// Nothing has changed in the whole run.
+    NothingChanged,
 }
 
 /// How a check that passed begins in a receipt's evidence.
@@ -120,13 +133,13 @@ pub enum Outcome {
     NoProgress,
     /// Claimed done, and the checks agreed.
     Done,
-    /// Claimed done, and a check disagreed.
+    /// Claimed done, but a check disagreed, work is open, or nothing has changed.
     NotDone,
     /// Waits for a person.
     Blocked,
     /// The agent failed.
     Failed { failure: Failure },
-    /// Did not count: a usage limit or an overload. The same iteration starts again.
+    /// Did not count: a usage limit, or an API that is unreachable or overloaded. The same iteration starts again.
     Deferred,
     /// A person stopped it.
     Interrupted,

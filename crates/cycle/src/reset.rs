@@ -44,13 +44,11 @@ const LIMIT_WORDS: [&str; 12] = [
     "quota exceeded",
 ];
 
-const OVERLOAD_WORDS: [&str; 3] = ["overloaded", "service unavailable", "api error: 529"];
-
 /// Reads an error's text.
 pub(crate) fn limit_in(text: &str) -> Option<LimitHit> {
     let lower = text.to_lowercase();
     let line = |words: &str| lower.lines().position(|line| line.contains(words));
-    let at = LIMIT_WORDS.iter().chain(&OVERLOAD_WORDS).find_map(|words| line(words))?;
+    let at = LIMIT_WORDS.iter().find_map(|words| line(words))?;
     let words = crate::text::bounded(text.lines().nth(at).unwrap_or(text).trim(), WORDS_MAX);
     Some(LimitHit { reset: reset_in(&lower), words })
 }
@@ -134,13 +132,13 @@ mod tests {
             ("Claude AI usage limit reached|1760000000", Some(Reset::At(1_760_000_000_000))),
             ("429 Too Many Requests, retry after 30s", Some(Reset::After { ms: 30_000 })),
             ("rate limit: try again in 5 minutes", Some(Reset::After { ms: 300_000 })),
-            ("API Error: 529 Overloaded", None),
             ("hit your limit · resets 25:99", None),
             ("hit your limit · resets 13pm", None),
         ] {
             assert_eq!(limit_in(text).map(|hit| hit.reset), Some(reset), "{text}");
         }
         assert_eq!(limit_in("the build failed"), None);
+        assert_eq!(limit_in("API Error: 529 Overloaded"), None, "an outage, not a limit");
     }
 
     #[test]

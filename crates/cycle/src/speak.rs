@@ -5,7 +5,7 @@ use crate::{EventKind, Speech, TodoItem, TodoState, ToolCall, ToolResult};
 use wire::ToolUse;
 
 /// What an event carries of a tool's result; the whole is in the agent's line.
-const RESULT_MAX: usize = 16 * 1024;
+const RESULT_MAX: usize = 128 * 1024;
 
 fn speech(iteration: u32, text: &str, parent: Option<&str>) -> Speech {
     Speech { iteration, text: text.to_owned(), partial: false, parent: parent.map(str::to_owned) }

@@ -16,6 +16,10 @@ pub struct State {
     pub(crate) failures: u32,
     /// Waits in a row for a usage limit.
     pub(crate) waits: u32,
+    /// The outage that lasts, where one does.
+    pub(crate) outage: Option<OutageSoFar>,
+    /// The endpoint has sent an HTTP answer.
+    pub(crate) answered: bool,
     pub(crate) stuck: Stuck,
     pub(crate) strategy: Option<String>,
     /// Finish this iteration, then end.
@@ -26,6 +30,13 @@ pub struct State {
     pub(crate) day_before: Spent,
     /// The run's sums when this day began.
     pub(crate) day_mark: Spent,
+}
+
+/// An outage that lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OutageSoFar {
+    pub since: u64,
+    pub tries: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +82,8 @@ pub struct Start {
     /// A prompt section for a loop that got nowhere.
     pub strategy: Option<String>,
     pub notes: Vec<String>,
+    /// What this run was started for, where a watching loop found it.
+    pub work: Option<crate::Work>,
     pub summary: Option<String>,
     pub progress: Vec<Progress>,
     /// The tightest of all limits.
@@ -94,6 +107,8 @@ impl State {
             corrections: 0,
             failures: 0,
             waits: 0,
+            outage: None,
+            answered: false,
             stuck,
             strategy: None,
             stopping: false,
@@ -130,12 +145,34 @@ impl State {
 
     /// What all runs of this day have used, with what this one has used of it.
     pub fn day_spent(&self) -> Spent {
-        let run = self.run_spent();
-        self.day_before.plus(Spent {
-            time_ms: run.time_ms.saturating_sub(self.day_mark.time_ms),
-            usd: (run.usd - self.day_mark.usd).max(0.0),
-            tokens: run.tokens.since(self.day_mark.tokens),
-        })
+        self.day_before.plus(self.day_own())
+    }
+
+    /// What this run has used of this day, since it was started or resumed.
+    pub fn day_own(&self) -> Spent {
+        self.run_spent().since(self.day_mark)
+    }
+
+    /// Today, as a number of days.
+    pub fn day(&self) -> i64 {
+        self.day
+    }
+
+    /// Takes what all other runs have used today: they may run at the same time.
+    pub fn set_day_others(&mut self, others: Spent) {
+        self.day_before = others;
+    }
+
+    /// Whether no iteration can follow: the number of them, or a limit, is used up.
+    pub(crate) fn is_used_up(&self) -> bool {
+        let most = self.plan.limits.iterations;
+        (most > 0 && self.memory.iterations >= most) || self.limit_reached().is_some()
+    }
+
+    /// Whether an iteration can follow the one that is ending.
+    pub(crate) fn has_another(&self) -> bool {
+        let most = self.plan.limits.iterations;
+        most == 0 || self.iteration() < most
     }
 
     /// The iteration that is running or comes next.

@@ -65,6 +65,16 @@ impl Playbook {
         Self { script, tooled: 0, untooled: 0, played: 0, first: VecDeque::new() }
     }
 
+    /// How many turns of the script were played: to requests with tools, and to others.
+    pub(crate) fn position(&self) -> (usize, usize) {
+        (self.played, self.untooled)
+    }
+
+    /// Goes on from there.
+    pub(crate) fn seek(&mut self, position: (usize, usize)) {
+        (self.played, self.untooled) = position;
+    }
+
     /// The next request that offers tools gets this; the script goes on after it.
     pub(crate) fn interpose(&mut self, turn: Turn) {
         self.first.push_back(turn);

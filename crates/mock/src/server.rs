@@ -171,6 +171,16 @@ impl Mock {
         lock(&self.playbook).interpose(turn);
     }
 
+    /// How far the script was played, for [`Self::seek`].
+    pub fn position(&self) -> (usize, usize) {
+        lock(&self.playbook).position()
+    }
+
+    /// Goes on with the script from there, as after an earlier process that played its beginning.
+    pub fn seek(&self, position: (usize, usize)) {
+        lock(&self.playbook).seek(position);
+    }
+
     /// Every request so far, in the order in which they were answered.
     pub fn requests(&self) -> Vec<Recorded> {
         lock(&self.journal.requests).clone()

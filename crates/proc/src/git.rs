@@ -132,6 +132,31 @@ impl Git {
         self
     }
 
+    /// The same, with the name and address that the person or the repository has set for commits. Where none are set
+    /// the name given by [`Self::signing_as`] stays. Reading two settings starts nothing.
+    pub async fn with_identity(mut self, folder: &Path, deadline: Duration) -> Self {
+        let hidden = ["GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL"];
+        let env = self.env.iter().filter(|(name, _)| hidden.iter().all(|other| name != other)).cloned().collect();
+        let open = Self { env, ..self.clone() };
+        let mut set = Vec::new();
+        for (key, variables) in [
+            ("user.name", ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"]),
+            ("user.email", ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]),
+        ] {
+            let value = open.run(folder, &["config", "--get", key].map(OsStr::new), deadline).await.unwrap_or_default();
+            let value = value.trim();
+            if value.is_empty() {
+                return self;
+            }
+            set.extend(variables.map(|variable| (variable, value.to_owned())));
+        }
+        for (variable, value) in set {
+            self.env.retain(|(name, _)| name != variable);
+            self.env.push((variable.into(), value.into()));
+        }
+        self
+    }
+
     /// What git says on stdout, or why it failed.
     pub async fn run(&self, folder: &Path, args: &[&OsStr], deadline: Duration) -> Result<String, String> {
         self.run_with(folder, args, Stdin::Null, deadline).await

@@ -26,7 +26,10 @@ const AFTER_INPUT: Duration = Duration::from_secs(5);
 /// was. The agent has not been heard in that time, which is not the same as silent.
 const SLEPT: Duration = Duration::from_millis(250);
 
-/// How long, and how much, an agent is put up with.
+/// A tool call that lasts longer than this is taken as hung. Builds and test suites take less.
+const CALL_MAX: Duration = Duration::from_hours(2);
+
+/// Limits for an agent process: silence, output, time to exit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// Silence.
@@ -78,6 +81,8 @@ pub(crate) struct Running {
     noise: u64,
     bounds: Bounds,
     silent_at: Instant,
+    /// A tool call is open: the agent waits for it, too.
+    in_call: bool,
     /// Nothing was heard of it yet, and there is another way to start it.
     on_trial: bool,
     /// Its input was ended early, because it said nothing while it might still read.
@@ -149,6 +154,7 @@ impl Running {
             noise: 0,
             bounds,
             silent_at: Instant::now() + bounds.idle,
+            in_call: false,
             on_trial: false,
             hushed: false,
             leave_by: None,
@@ -176,8 +182,20 @@ impl Running {
     /// Whether the message is on its way.
     pub(crate) fn say(&mut self, text: &str) -> bool {
         let line = wire::Input::prompt(text).to_line();
-        self.silent_at = Instant::now() + self.bounds.idle;
+        self.silent_at = Instant::now() + self.patience();
         self.messages.as_ref().is_some_and(|sender| sender.try_send(line).is_ok())
+    }
+
+    /// How long the agent may write nothing.
+    fn patience(&self) -> Duration {
+        if self.in_call { CALL_MAX.max(self.bounds.idle) } else { self.bounds.idle }
+    }
+
+    /// Says whether a tool call is open. Silence counts from the end of the last call.
+    pub(crate) fn set_in_call(&mut self, in_call: bool) {
+        if std::mem::replace(&mut self.in_call, in_call) != in_call {
+            self.silent_at = Instant::now() + self.patience();
+        }
     }
 
     /// No more messages; it may work as long as it likes.
@@ -254,7 +272,7 @@ impl Running {
             Ok(Ok(count @ 1..)) => {
                 self.total += count as u64;
                 self.on_trial = false;
-                self.silent_at = Instant::now() + self.bounds.idle;
+                self.silent_at = Instant::now() + self.patience();
                 self.keep(&chunk);
             }
             Ok(_) => self.closed = true,
@@ -265,7 +283,7 @@ impl Running {
     /// Nothing came until the deadline.
     fn late(&mut self, deadline: Instant, now: Instant) {
         if now > deadline + SLEPT {
-            let patience = self.bounds.first_word.filter(|_| self.on_trial).unwrap_or(self.bounds.idle);
+            let patience = self.bounds.first_word.filter(|_| self.on_trial).unwrap_or(self.patience());
             self.silent_at = now + patience;
             self.leave_by = self.leave_by.map(|_| now + self.bounds.leave);
         } else if self.leave_by.is_some_and(|leave| leave <= now) {
@@ -278,7 +296,7 @@ impl Running {
             self.hushed = true;
             self.silent_at = now + AFTER_INPUT.min(self.bounds.idle);
         } else {
-            self.ending = Some(AgentEnd::Silent);
+            self.ending = Some(AgentEnd::Silent(u64::try_from(self.patience().as_millis()).unwrap_or(u64::MAX)));
         }
     }
 

@@ -11,6 +11,7 @@ fn start() -> Start {
         model: "sonnet".into(),
         session: None,
         strategy: None,
+        work: None,
         notes: Vec::new(),
         summary: None,
         progress: Vec::new(),

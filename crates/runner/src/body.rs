@@ -7,14 +7,15 @@ use crate::job::{Job, Sink};
 use crate::record::Recorder;
 use crate::transport::Footing;
 use crate::{
-    Lock, LockError, RunsError, SandboxWish, answers, direnv, prompt, rehearsal, replay, resets, runs, summary,
+    Lock, LockError, RunsError, SandboxWish, answers, direnv, init, issues, prompt, rehearsal, replay, resets,
+    retention, runs, summary,
 };
 use cycle::{
-    AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Price, Report, Resumed,
-    RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
+    AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Plan, Price, Report,
+    Resumed, RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
 };
 use proc::Env;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use tokio::sync::mpsc;
 
 mod day;
 mod launch;
+mod ledger;
 mod work;
 
 use work::{Doing, Happened};
@@ -136,6 +138,12 @@ struct Body<'a> {
     footing: Footing,
     /// It says nothing before the end of its input, so that comes at once.
     reads_all: bool,
+    /// What this run has added to the person's account, and on which day.
+    noted: (i64, Spent),
+    /// Issues that were in work before this run: somebody else's.
+    in_work_before: BTreeSet<String>,
+    /// A person has asked for the end after this iteration.
+    stop_was_asked: bool,
     _lock: Lock,
 }
 
@@ -149,6 +157,9 @@ impl<'a> Body<'a> {
         };
         let owner = format!("process {}, run {run}", std::process::id());
         let lock = Lock::take(&job.folder, &owner)?;
+        let ignored = init::ignore_logs(&job.folder);
+        let ignored = ignored.err().map(|error| format!(".ralph/.gitignore cannot be written: {error}"));
+        retention::prune(&job.folder, &job.settings, job.resume.as_deref());
         let (memory, torn, known_backend) = match &job.resume {
             Some(id) => {
                 let info = runs::load_priced(&job.folder, id, job.price)?;
@@ -164,7 +175,7 @@ impl<'a> Body<'a> {
         let warning = direnv::merge(&mut env, job.folder.root()).await;
         let git = Git::open(job.folder.root(), &env, job.rules.as_ref()).await;
         let checks = checks::list(&job.folder, &job.settings);
-        let recorder = Recorder::open(&job.folder, &run, &stamp, &env)
+        let recorder = Recorder::open(&job.folder, &run, &stamp, &env, &job.zone)
             .map_err(|source| RunError::Record { file: job.folder.events(&run), source })?;
         let checks = checks::fixed(checks, &job, &run, git.as_ref()).await.map_err(RunError::Prompt)?;
         let tree = match &git {
@@ -173,10 +184,13 @@ impl<'a> Body<'a> {
         };
         let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
         let attended = job.attended || job.settings.waits_for_answers();
-        let plan = job.settings.plan(!checks.is_empty(), attended, offset);
-        let today = day::read(&job.folder, now(), offset);
+        let wait_max_ms = job.rehearsal.as_ref().map(|_| rehearsal::WAIT.as_millis() as u64);
+        let plan = Plan { wait_max_ms, ..job.settings.plan(!checks.is_empty(), attended, offset) };
         let resumed = job.resume.is_some().then(|| resumed(&memory));
-        let state = State::new(plan, memory, today, tree, now());
+        let mut state = State::new(plan, memory, Spent::default(), tree, now());
+        let today = job.account.as_ref().map(|file| day::read(file, state.day()));
+        state.set_day_others(today.unwrap_or_default());
+        let in_work_before = issues::in_work(&job.folder).into_iter().collect();
         let title = prompt::title(&sources, &job.folder.root().display().to_string());
         let (sandbox, unconfined) = holding(&job);
         let started = RunStarted {
@@ -211,15 +225,30 @@ impl<'a> Body<'a> {
             before: None,
             footing,
             reads_all: false,
+            noted: (0, Spent::default()),
+            in_work_before,
+            stop_was_asked: false,
             _lock: lock,
         };
         body.tell(EventKind::RunStarted(Box::new(started)));
+        if let Some(work) = body.job.work.take() {
+            body.tell(EventKind::Work(work));
+        }
+        let doubts = prompt::doubts(&sources);
         let uncommitted = body.job.settings.commit && body.git.is_none();
         let uncommitted = uncommitted.then(|| "nothing is committed: this folder is no git repository".to_owned());
-        for text in std::mem::take(&mut body.job.warnings).into_iter().chain(warning).chain(uncommitted) {
+        for text in std::mem::take(&mut body.job.warnings)
+            .into_iter()
+            .chain(ignored)
+            .chain(warning)
+            .chain(uncommitted)
+            .chain(doubts)
+        {
             body.tell(EventKind::Warning { iteration: None, text });
         }
-        Ok((body, torn.map_or(Input::Start, Input::Recovered)))
+        let Some(mut torn) = torn else { return Ok((body, Input::Start)) };
+        torn.open_work = body.open_work(&torn.heard).await;
+        Ok((body, Input::Recovered(torn)))
     }
 
     /// An event of our own: remembered, recorded, shown.
@@ -290,27 +319,13 @@ impl<'a> Body<'a> {
         None
     }
 
-    async fn commit(&mut self, iteration: u32, summary: &str) {
-        let Some(git) = &self.git else { return };
-        let first = summary.lines().find(|line| !line.trim().is_empty()).unwrap_or("work");
-        let message = format!("ralph {iteration}: {}", cycle::bounded(first.trim(), 60));
-        if let Err(why) = git.commit(&message).await {
-            self.tell(EventKind::Warning { iteration: Some(iteration), text: why.into() });
-        }
-    }
-
     fn show_todo(&mut self) {
         let todo = prompt::read(&self.job.folder, &self.job.settings).ok().and_then(|sources| sources.todo);
         let items = todo.map(|todo| todo_items(&todo)).unwrap_or_default();
-        let items = if items.is_empty() { crate::issues::items(&self.job.folder) } else { items };
+        let items = if items.is_empty() { issues::items(&self.job.folder) } else { items };
         if !items.is_empty() {
             self.tell(EventKind::Todo { items });
         }
-    }
-
-    fn note_day(&mut self) {
-        // A day that cannot be noted is only counted for this run.
-        let _ = day::write(&self.job.folder, now(), self.state.plan().day_offset_ms, self.state.day_spent());
     }
 
     fn end(&mut self) {

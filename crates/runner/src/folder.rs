@@ -50,10 +50,6 @@ impl Folder {
         self.ralph().join("lock")
     }
 
-    pub fn day(&self) -> PathBuf {
-        self.ralph().join("day.json")
-    }
-
     pub fn runs(&self) -> PathBuf {
         self.ralph().join("runs")
     }

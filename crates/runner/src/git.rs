@@ -155,7 +155,8 @@ impl Git {
 
     /// Commits everything but our own files. Hooks do not run.
     pub(crate) async fn commit(&self, message: &str) -> Result<(), &'static str> {
-        let git = self.disarmed().await.ok_or("nothing is committed: no sandbox for git can be made")?;
+        let mut git = self.disarmed().await.ok_or("nothing is committed: no sandbox for git can be made")?;
+        git.calls = git.calls.with_identity(&self.folder, DEADLINE).await;
         git.add_all().await.ok_or("git could not add the changed files")?;
         if git.run(&["diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"]).await.is_some() {
             return Ok(());

@@ -27,6 +27,12 @@ pub(crate) fn items(folder: &Folder) -> Vec<TodoItem> {
     items
 }
 
+/// The issues that somebody works on now.
+pub(crate) fn in_work(folder: &Folder) -> Vec<String> {
+    let active = items(folder).into_iter().filter(|item| item.state == TodoState::Active);
+    active.map(|item| item.text).collect()
+}
+
 fn item(issue: &Value) -> Option<TodoItem> {
     let id = issue["id"].as_str()?;
     let state = match issue["status"].as_str() {

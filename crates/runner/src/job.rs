@@ -44,6 +44,10 @@ pub struct Job {
     pub warnings: Vec<String>,
     /// Days begin and clocks count here.
     pub zone: TimeZone,
+    /// The person's account of the day, over all folders; none in a rehearsal, which spends nothing.
+    pub account: Option<std::path::PathBuf>,
+    /// What this run is for, where a watching loop found it.
+    pub work: Option<cycle::Work>,
     /// A run to go on with.
     pub resume: Option<String>,
     /// Somebody is there to answer questions.

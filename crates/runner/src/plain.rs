@@ -2,8 +2,11 @@
 
 use crate::Sink;
 use cycle::amounts::{clock, count, duration, usd};
-use cycle::{CheckFinished, EventKind, LoopEvent, Outcome, Question, Receipt, Speech, TodoItem, TodoState, ToolCall};
+use cycle::{
+    CheckFinished, EventKind, Failure, LoopEvent, Outcome, Question, Receipt, Speech, TodoItem, TodoState, ToolCall,
+};
 use cycle::{ToolResult, Verbatim, Verdict, clean};
+use jiff::tz::TimeZone;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
@@ -17,6 +20,8 @@ const OPEN_MAX: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plain {
     folder: String,
+    /// How to go on after the end is not said.
+    no_hints: bool,
     /// The folder was told by the loop, and not by an agent.
     placed: bool,
     most: u32,
@@ -24,9 +29,15 @@ pub(crate) struct Plain {
     open: HashMap<String, String>,
     /// Done and all, as last told.
     todo: (usize, usize),
+    /// The text that comes in pieces (`--live`), and how many of its lines were told.
+    growing: String,
+    told: usize,
     /// A wait, and how much of it was left when it was last spoken of.
     wait: Option<(u64, u64)>,
 }
+
+/// Of a text in pieces: longer ones are told at their end.
+const GROWING_MAX: usize = 1024 * 1024;
 
 /// Upwards: a wait of two seconds is still one a millisecond after it began.
 fn whole_seconds(ms: u64) -> u64 {
@@ -82,7 +93,8 @@ impl Plain {
                 let again = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
                 format!("\n── iteration {}{of}{again} ──", start.iteration)
             }
-            EventKind::AgentText(Speech { partial: false, text, parent: None, .. }) => indented(text),
+            EventKind::AgentText(Speech { partial: true, text, parent: None, .. }) => self.piece(text),
+            EventKind::AgentText(Speech { partial: false, text, parent: None, .. }) => self.whole(text),
             EventKind::ToolCall(call) => self.call(call),
             EventKind::ToolResult(result) => return self.result(result).iter().map(|line| harmless(line)).collect(),
             EventKind::PermissionDenied { tool, message, .. } => format!("  ✗ {tool} was not allowed: {message}"),
@@ -90,6 +102,12 @@ impl Plain {
             EventKind::Answered { text, .. } => format!("  answer: {text}"),
             EventKind::Todo { items } => return self.todo(items).into_iter().collect(),
             EventKind::CheckFinished(check) => check_lines(check),
+            EventKind::ApiRetry(retry) => retry_line(retry),
+            EventKind::Work(work) => {
+                let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
+                format!("  works on: {id}{}", work.title)
+            }
+            EventKind::SummaryFailed { reason, .. } => format!("  ! {reason}"),
             EventKind::Waiting { until, reason, .. } => {
                 format!("  waits {}: {reason}", clock(whole_seconds(until.saturating_sub(event.at))))
             }
@@ -100,7 +118,7 @@ impl Plain {
             EventKind::Summarised { through, .. } => format!("  summarised the iterations up to {through}"),
             EventKind::IterationEnded { iteration, receipt } => receipt_lines(*iteration, receipt),
             EventKind::Warning { text, .. } => format!("  ! {text}"),
-            EventKind::Verdict(verdict) => verdict_lines(verdict),
+            EventKind::Verdict(verdict) => verdict_lines(verdict, !self.no_hints),
             EventKind::Agent { line, .. } if !self.placed => {
                 self.place(line);
                 return Vec::new();
@@ -108,6 +126,27 @@ impl Plain {
             _ => return Vec::new(),
         };
         text.lines().map(harmless).collect()
+    }
+
+    /// A piece of a text: its lines are told as soon as they are whole.
+    fn piece(&mut self, text: &str) -> String {
+        if self.growing.len() < GROWING_MAX {
+            self.growing.push_str(text);
+        }
+        let grown = self.growing.trim_start();
+        let whole = grown.matches('\n').count();
+        let new = grown.lines().take(whole).skip(self.told).map(|line| format!("  {line}"));
+        let new = new.collect::<Vec<_>>().join("\n");
+        self.told = whole.max(self.told);
+        new
+    }
+
+    /// A text at its end: what was not told in pieces.
+    fn whole(&mut self, text: &str) -> String {
+        self.growing.clear();
+        let told = std::mem::take(&mut self.told);
+        let rest = text.trim().lines().skip(told).map(|line| format!("  {line}"));
+        rest.collect::<Vec<_>>().join("\n")
     }
 
     /// Logs of other loops begin with an agent that says where it is.
@@ -144,6 +183,13 @@ impl Plain {
     }
 }
 
+/// The agent itself waits for the API.
+fn retry_line(retry: &cycle::ApiRetry) -> String {
+    let of = if retry.most > 0 { format!(" of {}", retry.most) } else { String::new() };
+    let (words, delay) = (retry.words(), clock(whole_seconds(retry.delay_ms)));
+    format!("  {words}; the agent tries again in {delay} ({}{of})", retry.attempt)
+}
+
 fn tool_line(mark: &str, parent: Option<&str>, name: &str, words: &str) -> String {
     let nested = if parent.is_some() { "  " } else { "" };
     format!("  {nested}{mark} {name:<6} {words}")
@@ -154,10 +200,16 @@ fn first_line(text: &str) -> String {
     cycle::bounded(line.trim(), SHOWN)
 }
 
-/// An exit code says little without the line after it.
+/// The exit code, and the line that says what failed.
 fn failure(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
-    cycle::bounded(&lines.join(": "), SHOWN)
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let failing = cycle::failing_line(text).trim();
+    let line = if first.to_lowercase().starts_with("exit code") && first != failing {
+        format!("{first}: {failing}")
+    } else {
+        failing.to_owned()
+    };
+    cycle::bounded(&line, SHOWN)
 }
 
 fn indented(text: &str) -> String {
@@ -207,20 +259,24 @@ fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
     let tokens = count(receipt.tokens.total());
     let spent = format!("{} · {tokens} tokens · {}", usd(receipt.cost_usd), duration(receipt.duration_ms));
     let why = match (&receipt.outcome, &receipt.blocking) {
+        // The verdict follows at once, and says it.
+        (Outcome::Failed { failure: Failure::Credentials | Failure::Start }, _) => String::new(),
         (Outcome::Failed { .. } | Outcome::Cut | Outcome::Deferred, Some(why)) => format!("\n  {}", first_line(why)),
-        (Outcome::Blocked, _) => "\n  answer with: ralph answer \"…\"".to_owned(),
         _ => String::new(),
     };
     format!("iteration {iteration}: {outcome}{change} · {spent}{why}")
 }
 
-fn verdict_lines(verdict: &Verdict) -> String {
-    let question = verdict.question.as_ref().map_or(String::new(), |question| {
-        format!("\n{}\nAnswer with: ralph answer \"…\", then: ralph resume", indented(&question.text))
-    });
+fn verdict_lines(verdict: &Verdict, hint: bool) -> String {
     let (cost, time) = (usd(verdict.cost_usd), clock(verdict.elapsed_ms));
     let spent = format!("{} · {cost} · {time}", iterations(verdict.iterations));
-    format!("\n{}: {} ({spent}){question}", verdict.verdict.word(), verdict.reason)
+    let unchecked = if verdict.unchecked { " (unchecked)" } else { "" };
+    let line = format!("\n{}{unchecked}: {} ({spent})", verdict.verdict.word(), verdict.reason);
+    match (&verdict.question, hint) {
+        (Some(question), _) => format!("{line}\n{}\n{}", indented(&question.text), verdict.next_step()),
+        (None, true) => format!("{line}. {}", verdict.next_step()),
+        (None, false) => line,
+    }
 }
 
 fn iterations(count: u32) -> String {
@@ -236,19 +292,42 @@ fn harmless(line: &str) -> String {
 pub struct PlainSink<W> {
     out: W,
     plain: Plain,
+    /// Lines begin with the time there.
+    zone: Option<TimeZone>,
+}
+
+/// A line with the time of its event. Blank lines stay blank.
+pub(crate) fn with_time(line: &str, at: u64, zone: &TimeZone) -> String {
+    let Some(at) = i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok()) else {
+        return line.to_owned();
+    };
+    if line.is_empty() { String::new() } else { format!("{} {line}", at.to_zoned(zone.clone()).strftime("%H:%M:%S")) }
 }
 
 impl<W: Write> PlainSink<W> {
     pub fn new(out: W) -> Self {
-        Self { out, plain: Plain::default() }
+        Self { out, plain: Plain::default(), zone: None }
+    }
+
+    /// For runs that ended long ago.
+    #[must_use]
+    pub fn without_hints(mut self) -> Self {
+        self.plain.no_hints = true;
+        self
+    }
+
+    #[must_use]
+    pub fn with_times(self, zone: Option<TimeZone>) -> Self {
+        Self { zone, ..self }
     }
 
     /// For recordings that may not say where they were made.
     pub fn within(out: W, folder: &Path) -> Self {
-        Self { out, plain: Plain::within(folder) }
+        Self { out, plain: Plain::within(folder), zone: None }
     }
 
-    fn write(&mut self, line: &str) {
+    fn write(&mut self, line: &str, at: u64) {
+        let line = self.zone.as_ref().map_or_else(|| line.to_owned(), |zone| with_time(line, at, zone));
         // A reader that left is no reason to stop the run.
         let _ = self.out.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.out.flush());
     }
@@ -257,13 +336,13 @@ impl<W: Write> PlainSink<W> {
 impl<W: Write> Sink for PlainSink<W> {
     fn event(&mut self, event: &LoopEvent) {
         for line in self.plain.lines(event) {
-            self.write(&line);
+            self.write(&line, event.at);
         }
     }
 
     fn tick(&mut self, now: u64) {
         if let Some(line) = self.plain.countdown(now) {
-            self.write(&line);
+            self.write(&line, now);
         }
     }
 }

@@ -135,3 +135,43 @@ fn a_wait_is_counted_down_seldom_at_first_and_then_more_often() {
     plain.lines(&EventKind::Resumed.at(1));
     assert_eq!(plain.countdown(three_hours - 1000), None, "the wait is over");
 }
+
+#[test]
+fn live_text_is_told_line_by_line() {
+    let mut plain = Plain::default();
+    let text = |text: &str, partial| {
+        EventKind::AgentText(Speech { iteration: 1, text: text.into(), partial, parent: None }).at(0)
+    };
+    assert_eq!(plain.lines(&text("one\ntw", true)), ["  one"]);
+    assert_eq!(plain.lines(&text("o\nthr", true)), ["  two"]);
+    assert_eq!(plain.lines(&text("one\ntwo\nthree\n", false)), ["  three"], "what was told is not told again");
+    assert_eq!(plain.lines(&text("next", false)), ["  next"]);
+}
+
+#[test]
+fn lines_may_begin_with_the_time() {
+    let zone = jiff::tz::TimeZone::UTC;
+    assert_eq!(with_time("  ● Bash   make", 3_723_000, &zone), "01:02:03   ● Bash   make");
+    assert_eq!(with_time("", 3_723_000, &zone), "");
+}
+
+#[test]
+fn every_end_says_how_to_go_on() {
+    use cycle::VerdictKind::{Blocked, Done, Failed, Interrupted, Limit, Stuck, Terminated};
+    for kind in [Done, Blocked, Stuck, Limit, Failed, Interrupted, Terminated] {
+        let verdict = Verdict {
+            verdict: kind,
+            reason: "because".into(),
+            exit_code: 0,
+            unchecked: false,
+            question: None,
+            iterations: 1,
+            cost_usd: 0.0,
+            tokens: cycle::Tokens::default(),
+            elapsed_ms: 0,
+        };
+        let lines = Plain::default().lines(&EventKind::Verdict(verdict).at(0));
+        let last = lines.last().unwrap();
+        assert!(last.contains("ralph show") || last.contains("ralph resume"), "{kind:?}: {last}");
+    }
+}

@@ -37,7 +37,7 @@ pub(crate) fn read(folder: &Folder, settings: &Settings) -> Result<Sources, Sour
     let root = folder.root();
     Ok(Sources {
         prompt: folder.find_prompt(settings.prompt.as_deref()).map(|file| text(root, &file)).transpose()?,
-        todo: optional(root, &todo)?,
+        todo: optional(root, &todo)?.filter(|text| !crate::init::is_todo_template(text)),
         agents: optional(root, &root.join("AGENTS.md"))?,
         goal: goal.map(|file| text(root, &file)).transpose()?,
     })
@@ -59,6 +59,29 @@ fn text(root: &Path, file: &Path) -> Result<String, SourceError> {
     Ok(if cut { format!("{text}\n(cut here: {} is longer)", file.display()) } else { text })
 }
 
+/// A prompt this long costs more than it says: it is sent with every iteration.
+const LONG: usize = 64 * 1024;
+
+/// What is strange about the person's files, for a warning at the start.
+pub(crate) fn doubts(sources: &Sources) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if sources.goal.is_none() && sources.prompt.as_deref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        doubts.push("the prompt is empty: the agent is told nothing but the todo list and the rules".to_owned());
+    }
+    for (name, text) in [("prompt", &sources.prompt), ("todo list", &sources.todo), ("goal", &sources.goal)] {
+        let Some(text) = text else { continue };
+        if text.contains(['\0', '\u{fffd}']) {
+            doubts.push(format!("the {name} is not UTF-8 text: what cannot be read is replaced"));
+        }
+        if text.len() as u64 >= FILE_MAX {
+            doubts.push(format!("the {name} is longer than {} KB and is cut there", FILE_MAX / 1024));
+        } else if text.len() > LONG {
+            doubts.push(format!("the {name} has {} KB, and every iteration pays for it", text.len() / 1024));
+        }
+    }
+    doubts
+}
+
 /// Sections in the order of what matters most to a reader that may stop early.
 pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -68,6 +91,9 @@ pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> St
     }
     if let Some(prompt) = &sources.prompt {
         section("Instructions", prompt);
+    }
+    if let Some(work) = &start.work {
+        section("The work of this run", &work_text(work));
     }
     if let Some(strategy) = &start.strategy {
         section("Try something else", strategy);
@@ -91,6 +117,12 @@ pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> St
     }
     section("Rules", "Do not change anything under .ralph/ except its todo list.");
     parts.join("\n\n")
+}
+
+fn work_text(work: &cycle::Work) -> String {
+    let id = work.id.as_ref().map_or(String::new(), |id| format!("{id}: "));
+    let parts = [format!("{id}{}", work.title), work.text.clone(), work.close.clone().unwrap_or_default()];
+    parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What a screen calls the run: the first line with words in it.
@@ -122,6 +154,12 @@ mod tests {
             session: None,
             strategy: Some("Think differently".into()),
             notes: vec!["the check failed".into()],
+            work: Some(cycle::Work {
+                id: Some("bd-1".into()),
+                title: "Mend the door".into(),
+                text: "It squeaks.".into(),
+                close: Some("Close it with `bd close bd-1`.".into()),
+            }),
             summary: Some("ten iterations".into()),
             progress: vec![Progress { iteration: 11, text: "built the engine".into() }],
             allowance: Allowance::default(),
@@ -132,6 +170,7 @@ mod tests {
             "# Fix it",
             "Think differently",
             "the check failed",
+            "bd-1: Mend the door\n\nIt squeaks.\n\nClose it with `bd close bd-1`.",
             "- [ ] one",
             "no AGENTS.md",
             "ten iterations",
@@ -146,6 +185,16 @@ mod tests {
         assert!(
             prompt.contains("run make") && !prompt.contains("no AGENTS.md") && !prompt.contains("StructuredOutput")
         );
+    }
+
+    #[test]
+    fn strange_prompts_are_warned_of() {
+        let of = |prompt: &str| doubts(&Sources { prompt: Some(prompt.into()), ..Sources::default() }).join("\n");
+        assert_eq!(of("# Fix it"), "");
+        assert!(of("").contains("the prompt is empty"));
+        assert!(of("a\0b").contains("not UTF-8") && of("a\u{fffd}").contains("not UTF-8"));
+        assert!(of(&"x".repeat(100 * 1024)).contains("100 KB"));
+        assert!(of(&"x".repeat(257 * 1024)).contains("is cut there"));
     }
 
     #[test]

@@ -2,17 +2,24 @@
 //! changes a run: it is said once, and the run goes on.
 
 use crate::Folder;
-use crate::files::{append, fresh, private_dir};
-use crate::plain::Plain;
+use crate::files::{append, existing, fresh, private_dir};
+use crate::plain::{Plain, with_time};
 use cycle::{EventKind, LoopEvent};
 use proc::Env;
+use jiff::tz::TimeZone;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Iterations whose log is a file of its own in `.ralph/`.
+const RECENT: u32 = 50;
+/// The logs of older iterations, one behind the other.
+const PACKED: &str = "iterations.log";
 
 #[derive(Debug)]
 pub(crate) struct Recorder {
     folder: Folder,
+    id: String,
     stamp: String,
     events: File,
     /// The agents' lines alone, as other loops write them.
@@ -20,6 +27,8 @@ pub(crate) struct Recorder {
     run_log: Option<File>,
     iteration_log: Option<File>,
     plain: Plain,
+    /// The logs have times in it.
+    zone: TimeZone,
     broken: bool,
     /// Values of the environment that no file shows.
     secrets: Vec<String>,
@@ -28,7 +37,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// `stamp` names the logs; `id` the run. Credentials in `env` are hidden in all that is written: agents and checks
     /// print what they are given, and the logs lie in the workspace.
-    pub(crate) fn open(folder: &Folder, id: &str, stamp: &str, env: &Env) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Folder, id: &str, stamp: &str, env: &Env, zone: &TimeZone) -> io::Result<Self> {
         private_dir(&folder.run(id))?;
         let goes_on = folder.events(id).exists();
         let events = open_events(&folder.events(id))?;
@@ -36,6 +45,7 @@ impl Recorder {
         let raw = ralph.join("events.log");
         Ok(Self {
             folder: folder.clone(),
+            id: id.to_owned(),
             stamp: stamp.to_owned(),
             events,
             // The log of one run, however often it goes on.
@@ -43,6 +53,7 @@ impl Recorder {
             run_log: append(&ralph.join(format!("run_{stamp}.log"))).ok(),
             iteration_log: None,
             plain: Plain::default(),
+            zone: zone.clone(),
             broken: false,
             secrets: secrets(env),
         })
@@ -52,8 +63,10 @@ impl Recorder {
     /// time that it cannot be written.
     pub(crate) fn event(&mut self, event: &LoopEvent, derived: bool) -> Option<String> {
         if let EventKind::IterationStarted(start) = &event.kind {
-            let name = format!("iter_{}_{}.log", self.stamp, start.iteration);
-            self.iteration_log = append(&self.folder.ralph().join(name)).ok();
+            self.iteration_log = append(&self.iteration_path(start.iteration)).ok();
+            if let Some(old) = start.iteration.checked_sub(RECENT) {
+                self.pack(old);
+            }
         }
         self.logs(event);
         if derived {
@@ -76,6 +89,24 @@ impl Recorder {
         })
     }
 
+    fn iteration_path(&self, iteration: u32) -> PathBuf {
+        self.folder.ralph().join(format!("iter_{}_{iteration}.log", self.stamp))
+    }
+
+    /// Puts the log of an older iteration behind those before it, into one file in the run's folder.
+    fn pack(&self, iteration: u32) {
+        let file = self.iteration_path(iteration);
+        let packed = self.folder.run(&self.id).join(PACKED);
+        let moved = existing(&file).and_then(|mut log| {
+            let mut packed = append(&packed)?;
+            io::copy(&mut log, &mut packed).map(drop)
+        });
+        if moved.is_ok() {
+            // A log that stays is only a file more.
+            let _ = std::fs::remove_file(file);
+        }
+    }
+
     fn logs(&mut self, event: &LoopEvent) {
         if let EventKind::Agent { line, .. } = &event.kind {
             let line = self.hide(line.get().to_owned());
@@ -87,6 +118,7 @@ impl Recorder {
         if lines.is_empty() {
             return;
         }
+        let lines: Vec<String> = lines.iter().map(|line| with_time(line, event.at, &self.zone)).collect();
         let text = self.hide(format!("{}\n", lines.join("\n")));
         for log in [&mut self.run_log, &mut self.iteration_log].into_iter().flatten() {
             let _ = log.write_all(text.as_bytes());
@@ -167,7 +199,7 @@ mod tests {
         let folder = Folder::new(dir.path());
         let paused = EventKind::Paused.at(1);
         {
-            let mut recorder = Recorder::open(&folder, "r", "s", &env()).unwrap();
+            let mut recorder = Recorder::open(&folder, "r", "s", &env(), &TimeZone::UTC).unwrap();
             recorder.event(&paused, false);
             recorder.event(&EventKind::Resumed.at(2), true);
             recorder.event(&EventKind::Agent { iteration: 1, line: Verbatim::new("{\"a\": 1}") }.at(3), false);
@@ -176,14 +208,38 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":4,\"ty").unwrap();
-        Recorder::open(&folder, "r", "s", &env()).unwrap().event(&paused, false);
+        Recorder::open(&folder, "r", "s", &env(), &TimeZone::UTC).unwrap().event(&paused, false);
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "{\"a\": 1}\n");
-        Recorder::open(&folder, "another", "s", &env()).unwrap();
+        Recorder::open(&folder, "another", "s", &env(), &TimeZone::UTC).unwrap();
         assert_eq!(std::fs::read_to_string(folder.ralph().join("events.log")).unwrap(), "");
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().last(), Some(paused.to_line().as_str()), "{text}");
         let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn logs_of_older_iterations_are_packed_into_one_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Folder::new(dir.path());
+        let mut recorder = Recorder::open(&folder, "r", "s", &TimeZone::UTC).unwrap();
+        for iteration in 1..=RECENT + 3 {
+            let start = cycle::IterationStarted {
+                iteration,
+                attempt: 1,
+                model: "m".into(),
+                session: None,
+                strategy: None,
+                prompt_chars: 1,
+            };
+            recorder.event(&EventKind::IterationStarted(start).at(1), false);
+        }
+        let names = std::fs::read_dir(folder.ralph()).unwrap().flatten();
+        let logs = names.filter(|name| name.file_name().to_string_lossy().starts_with("iter_")).count();
+        assert_eq!(logs, RECENT as usize);
+        let packed = std::fs::read_to_string(folder.run("r").join(PACKED)).unwrap();
+        assert!(packed.contains("iteration 1 ") && packed.contains("iteration 3 ") && !packed.contains("iteration 4 "));
+        assert!(folder.ralph().join(format!("iter_s_{}.log", RECENT + 3)).exists());
     }
 
     #[test]
@@ -194,7 +250,7 @@ mod tests {
         let victim = dir.path().join("victim");
         std::fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, folder.events("r")).unwrap();
-        assert!(Recorder::open(&folder, "r", "s", &env()).is_err());
+        assert!(Recorder::open(&folder, "r", "s", &env(), &TimeZone::UTC).is_err());
         assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
     }
 }

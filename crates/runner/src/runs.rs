@@ -33,6 +33,8 @@ pub struct RunInfo {
     pub start: Option<RunStarted>,
     pub memory: Memory,
     pub receipts: Vec<(u32, Receipt)>,
+    /// Receipts, checks and changes of strategy, in the order in which they happened.
+    pub steps: Vec<LoopEvent>,
     /// An iteration that never ended, as far as it was heard.
     pub(crate) torn: Option<Box<Report>>,
 }
@@ -72,8 +74,15 @@ pub(crate) fn load_priced(folder: &Folder, id: &str, price: Price) -> Result<Run
     let file = folder.events(id);
     let bytes = std::fs::read(&file).map_err(|source| RunsError::Io { file, source })?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut info =
-        RunInfo { id: id.into(), started: 0, start: None, memory: Memory::default(), receipts: Vec::new(), torn: None };
+    let mut info = RunInfo {
+        id: id.into(),
+        started: 0,
+        start: None,
+        memory: Memory::default(),
+        receipts: Vec::new(),
+        steps: Vec::new(),
+        torn: None,
+    };
     let mut open: Option<(IterationStarted, Vec<&str>)> = None;
     for line in text.lines() {
         if is_agent_line(line) {
@@ -96,6 +105,13 @@ pub(crate) fn load_priced(folder: &Folder, id: &str, price: Price) -> Result<Run
                 info.receipts.push((*iteration, (**receipt).clone()));
             }
             _ => {}
+        }
+        let is_step = matches!(
+            event.kind,
+            EventKind::IterationEnded { .. } | EventKind::CheckFinished(_) | EventKind::StrategyChanged { .. }
+        );
+        if is_step {
+            info.steps.push(event.clone());
         }
         info.memory.fold(&event);
     }
@@ -121,6 +137,7 @@ fn torn(start: &IterationStarted, lines: &[&str], price: Price) -> Report {
         end: AgentEnd::Exited(0),
         heard,
         changed: Changes::default(),
+        open_work: Vec::new(),
         tree: None,
         last_words: String::new(),
         duration_ms: 0,

@@ -1,6 +1,7 @@
 //! `.ralph/config.toml`: every key is also a flag, and flags win. An unknown key is an error, so that a
 //! misspelt limit does not silently become none.
 
+use crate::mistakes::{line_of, mistake_in_file, mistake_in_flags, unknown_key, unreadable};
 use crate::span::span;
 use cycle::{Allowance, Limits, OnFailure, Plan, SessionMode};
 use serde::{Deserialize, Deserializer};
@@ -58,6 +59,9 @@ pub struct Settings {
     pub live: bool,
     pub auth: AuthWish,
     pub max_failures: u32,
+    /// How long an unreachable API is waited for; unset, as long as the run may last, else a day.
+    #[serde(deserialize_with = "some_span")]
+    pub max_outage: Option<Duration>,
     #[serde(deserialize_with = "a_span")]
     pub failure_pause: Duration,
     pub on_failure: FailureWish,
@@ -68,6 +72,15 @@ pub struct Settings {
     pub watch: bool,
     pub json: bool,
     pub no_tui: bool,
+    /// The screen stays when the run is over.
+    pub stay: bool,
+    /// Plain lines and logs begin with the time.
+    pub timestamps: bool,
+    /// Recordings that are kept: so many, so old, so large together. Zero is no such limit.
+    pub keep_runs: u32,
+    pub keep_days: u32,
+    #[serde(deserialize_with = "a_size")]
+    pub keep_size: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -188,6 +201,7 @@ impl Default for Settings {
             live: false,
             auth: AuthWish::Auto,
             max_failures: plan.failures_max,
+            max_outage: None,
             failure_pause: Duration::from_millis(plan.failure_pause_ms),
             on_failure: FailureWish::Continue,
             on_question: QuestionWish::Stop,
@@ -196,6 +210,11 @@ impl Default for Settings {
             watch: false,
             json: false,
             no_tui: false,
+            stay: false,
+            timestamps: false,
+            keep_runs: 100,
+            keep_days: 90,
+            keep_size: 2_000_000_000,
         }
     }
 }
@@ -206,45 +225,33 @@ pub enum SettingsError {
     Read { file: PathBuf, source: std::io::Error },
     #[error("{}: {why}", file.display())]
     Wrong { file: PathBuf, why: String },
-    #[error("{}: unknown key '{key}'", file.display())]
-    UnknownKey { file: PathBuf, key: String, known: Vec<String> },
+    #[error("{}: line {line}: unknown key '{key}'", file.display())]
+    UnknownKey { file: PathBuf, line: usize, key: String, known: Vec<String> },
     #[error("{0}")]
     Flags(String),
-}
-
-/// What is wrong with a key, in one line; the key's name stands on one of its own.
-fn one_line(error: &toml::de::Error) -> String {
-    error.to_string().trim().replace('\n', ", ")
-}
-
-/// Where a file cannot be read, without the picture of it.
-fn unreadable(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, error.message().replace('\n', ", "))
-}
-
-/// The key that is none of ours, and those that are.
-fn unknown_key(message: &str) -> Option<(String, Vec<String>)> {
-    let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).map(str::to_owned);
-    Some((names.next()?, names.collect()))
 }
 
 impl Settings {
     /// The file where there is one, with `flags` laid over it.
     pub fn load(file: &Path, flags: toml::Table) -> Result<Self, SettingsError> {
         let wrong = |why: String| SettingsError::Wrong { file: file.into(), why };
-        let mut table = match std::fs::read_to_string(file) {
-            Ok(text) => text.parse::<toml::Table>().map_err(|error| wrong(unreadable(&text, &error)))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound || file.is_dir() => toml::Table::new(),
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound || file.is_dir() => String::new(),
             Err(source) => return Err(SettingsError::Read { file: file.into(), source }),
         };
-        // Judged on its own first: a message about the file must not be about a flag.
-        table.clone().try_into::<Self>().map_err(|error| match unknown_key(error.message()) {
-            Some((key, known)) => SettingsError::UnknownKey { file: file.into(), key, known },
-            None => wrong(one_line(&error)),
-        })?;
-        table.extend(flags);
-        let settings: Self = table.try_into().map_err(|error| SettingsError::Flags(one_line(&error)))?;
+        let mut table = text.parse::<toml::Table>().map_err(|error| wrong(unreadable(&text, &error)))?;
+        // The file is judged on its own first: a message about the file must not be about a flag.
+        if let Err(error) = toml::from_str::<Self>(&text) {
+            let line = line_of(&text, &error);
+            return Err(match unknown_key(error.message()) {
+                Some((key, known)) => SettingsError::UnknownKey { file: file.into(), line, key, known },
+                None => wrong(mistake_in_file(&text, line, &error)),
+            });
+        }
+        table.extend(flags.clone());
+        let settings: Self =
+            table.try_into().map_err(|error| SettingsError::Flags(mistake_in_flags(&flags, &error)))?;
         settings.sensible().map_err(SettingsError::Flags)
     }
 
@@ -265,7 +272,19 @@ impl Settings {
                 self.permissions
             ));
         }
+        self.measurable()?;
         Ok(self)
+    }
+
+    /// A limit that the agent's way of answering cannot hold: it would be silently none.
+    fn measurable(&self) -> Result<(), String> {
+        let limits = self.limits();
+        if self.output_format != OutputFormat::Text || !(limits.any_usd() || limits.any_tokens()) {
+            return Ok(());
+        }
+        Err("a limit in USD or tokens cannot hold with output_format = \"text\": the agent reports no usage. Use \
+             output_format = \"json\" or \"stream-json\", or limit iterations (max) or time (duration)"
+            .into())
     }
 
     /// Whether agents are to use their own login and no key.
@@ -315,6 +334,8 @@ impl Settings {
                 FailureWish::Stop => OnFailure::Stop,
             },
             failures_max: self.max_failures,
+            max_outage_ms: self.max_outage.or(self.duration).map_or(cycle::DAY_MS, ms),
+            wait_max_ms: None,
             summarise_every: self.summarise_every,
             watch_for_stuck: self.stuck,
             attended,
@@ -340,6 +361,25 @@ fn a_span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         Written::Text(text) => text,
     };
     span(&text).map_err(serde::de::Error::custom)
+}
+
+/// `500MB`, `2GB`; a number alone is bytes.
+fn a_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = match Written::deserialize(from)? {
+        Written::Whole(bytes) => return Ok(bytes.into()),
+        Written::Part(_) => String::new(),
+        Written::Text(text) => text,
+    };
+    let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let unit: u64 = match text[split..].trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => 0,
+    };
+    let size = text[..split].parse::<u64>().ok().filter(|_| unit > 0).and_then(|count| count.checked_mul(unit));
+    size.ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no size; write it like 500MB or 2GB")))
 }
 
 fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
@@ -381,16 +421,24 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, flags, words) in [
-            ("mx = 5", "", "config.toml: unknown key 'mx'"),
-            ("max = \"x\"", "", "config.toml: invalid type: string \"x\", expected u32, in `max`"),
+            ("max = 3\nmx = 5", "", "config.toml: line 2: unknown key 'mx'"),
+            ("# one\nmax = \"x\"", "", "config.toml: line 2: 'max' must be a whole number, not \"x\""),
             ("max = 3\n[check\n", "", "config.toml: line 2: unclosed table"),
-            ("check = 5", "", "config.toml: expected a text, or a list of them"),
+            ("check = 5", "", "config.toml: line 1: 'check' must be a text, or a list of texts, not 5"),
+            ("live = 1", "", "line 1: 'live' must be true or false, not 1"),
             ("max = -1", "", "config.toml"),
-            ("duration = \"soon\"", "", "is no span of time"),
-            ("", "reasoning = \"much\"", "unknown variant `much`"),
-            ("", "reasoning = \"much\"", ", in `reasoning`"),
+            (
+                "duration = \"soon\"",
+                "",
+                "'duration' must be a span of time, like 4h, 1h30m, 90s or 500ms, not \"soon\"",
+            ),
+            ("", "reasoning = \"much\"", "--reasoning must be none, low, med or high, not \"much\""),
+            ("", "pty_mode = 5", "--pty must be true or false, not 5"),
             ("", "max_cost = -1.0", "max_cost must be an amount"),
             ("permissions = \"all\"", "", "permissions must be"),
+            ("keep_size = \"2 tons\"", "", "'keep_size' must be a size, like 500MB or 2GB, not \"2 tons\""),
+            ("output_format = \"text\"", "max_cost = 1.0", "a limit in USD or tokens cannot hold"),
+            ("output_format = \"text\"", "day_tokens = 1", "Use output_format = \"json\""),
             ("= 5", "", "config.toml"),
         ] {
             let error = load(text, flags).unwrap_err();

@@ -91,7 +91,7 @@ impl Attempt<'_> {
         match self.end {
             _ if self.spoke() => false,
             AgentEnd::Exited(code) => on == Transport::Pipe && *code != 0 && names_a_terminal(self.words),
-            AgentEnd::Silent => self.words.trim().is_empty(),
+            AgentEnd::Silent(_) => self.words.trim().is_empty(),
             _ => false,
         }
     }
@@ -124,15 +124,15 @@ mod tests {
             (Pipe, AgentEnd::Exited(1), "", "claude: stdin is not a terminal", Second(Terminal)),
             (Pipe, AgentEnd::Exited(2), "", "Error: the input device is not a TTY", Second(Terminal)),
             (Pipe, AgentEnd::Exited(1), "", "Raw mode is not supported on the current process.stdin", Second(Terminal)),
-            (Pipe, AgentEnd::Silent, "", " \n", Second(Terminal)),
-            (Pipe, AgentEnd::Silent, "", "loading", First(Pipe)),
+            (Pipe, AgentEnd::Silent(1), "", " \n", Second(Terminal)),
+            (Pipe, AgentEnd::Silent(1), "", "loading", First(Pipe)),
             (Pipe, AgentEnd::Exited(1), "", "pretty determinate", First(Pipe)),
             (Pipe, AgentEnd::Exited(1), "", "", First(Pipe)),
             (Pipe, AgentEnd::Exited(1), RESULT, "not a tty", Settled(Pipe)),
             (Pipe, AgentEnd::Exited(0), "", "a plain answer about a tty", Settled(Pipe)),
             (Pipe, AgentEnd::Stopped, "", "", First(Pipe)),
             (Pipe, AgentEnd::Signalled(9), "", "tty", First(Pipe)),
-            (Terminal, AgentEnd::Silent, "", "", Second(Pipe)),
+            (Terminal, AgentEnd::Silent(1), "", "", Second(Pipe)),
             (Terminal, AgentEnd::Exited(1), "", "not a tty", First(Terminal)),
             (Terminal, AgentEnd::Exited(1), RESULT, "", Settled(Terminal)),
         ] {
@@ -148,7 +148,7 @@ mod tests {
         let result = heard(RESULT);
         let after = |end, heard, words| Second(Terminal).after(&Attempt { end, heard, words });
         assert_eq!(after(&AgentEnd::Exited(1), &refusal, "not a tty"), Settled(Pipe));
-        assert_eq!(after(&AgentEnd::Silent, &refusal, ""), Settled(Pipe));
+        assert_eq!(after(&AgentEnd::Silent(1), &refusal, ""), Settled(Pipe));
         assert_eq!(after(&AgentEnd::Exited(0), &refusal, "plain words"), Settled(Terminal));
         assert_eq!(after(&AgentEnd::Exited(1), &result, ""), Settled(Terminal));
         assert_eq!(after(&AgentEnd::Stopped, &refusal, ""), Second(Terminal));

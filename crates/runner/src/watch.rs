@@ -6,9 +6,10 @@
 
 use crate::command::{capture, get, on_path};
 use crate::{Folder, Settings};
+use cycle::Work;
 use proc::Env;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
@@ -24,13 +25,22 @@ const CALL: Duration = Duration::from_secs(5);
 /// What a daemon or a program may answer.
 const ANSWER_MAX: usize = 10 * 1024 * 1024;
 
-type Names = BTreeSet<String>;
-type Looking<'a> = Pin<Box<dyn Future<Output = Option<Names>> + 'a>>;
+/// Open work by its name: the id and the title, or the line of a todo list.
+type Open = BTreeMap<String, Work>;
+type Looking<'a> = Pin<Box<dyn Future<Output = Option<Open>> + 'a>>;
+type Reading<'a> = Pin<Box<dyn Future<Output = Option<Work>> + 'a>>;
+
+/// What a prompt shows of an issue. A longer one is cut; the agent can ask its tracker.
+const TEXT_MAX: usize = 16 * 1024;
 
 /// A place where work comes from.
 trait Source {
-    /// The names of open work; `None` where the place cannot be asked now.
+    /// Open work; `None` where the place cannot be asked now.
     fn look(&self) -> Looking<'_>;
+    /// All that the place knows of one piece of work; `None` where [`Source::look`] has told all.
+    fn read<'a>(&'a self, _id: &'a str) -> Reading<'a> {
+        Box::pin(async { None })
+    }
     fn every(&self) -> Duration {
         EVERY
     }
@@ -38,7 +48,7 @@ trait Source {
 
 /// Knows what was open when it began.
 pub struct Watch {
-    places: Vec<(Box<dyn Source>, Names)>,
+    places: Vec<(Box<dyn Source>, Open)>,
 }
 
 impl Watch {
@@ -52,20 +62,40 @@ impl Watch {
     }
 
     /// Waits for work that was not open before. Says what it is.
-    pub async fn next(&mut self) -> String {
+    pub async fn next(&mut self) -> Work {
         let every = self.places.iter().map(|(source, _)| source.every()).min().unwrap_or(EVERY);
         loop {
             tokio::time::sleep(every).await;
             for (source, known) in &mut self.places {
                 let Some(open) = source.look().await else { continue };
-                let new = open.difference(known).next().cloned();
+                let new = open.iter().find(|(name, _)| !known.contains_key(*name)).map(|(_, work)| work.clone());
                 // Closed and opened again is new.
                 *known = open;
                 if let Some(new) = new {
-                    return new;
+                    return whole(source.as_ref(), new).await;
                 }
             }
         }
+    }
+}
+
+/// Whether an issue is still open, as its tracker says now. One that cannot be asked says nothing.
+pub(crate) async fn is_open(folder: &Folder, settings: &Settings, env: &Env, id: &str) -> bool {
+    for source in sources(folder, settings, env) {
+        let open = source.look().await.unwrap_or_default();
+        if open.values().any(|work| work.id.as_deref() == Some(id)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Lists of open work leave out texts.
+async fn whole(source: &dyn Source, work: Work) -> Work {
+    let Some(id) = work.id.clone().filter(|_| work.text.is_empty()) else { return work };
+    match source.read(&id).await {
+        Some(read) => Work { text: read.text, ..work },
+        None => work,
     }
 }
 
@@ -96,7 +126,9 @@ impl Source for TodoFile {
         Box::pin(async {
             let text = std::fs::read_to_string(&self.0).ok()?;
             let open = cycle::todo_items(&text).into_iter().filter(|item| item.state != cycle::TodoState::Done);
-            Some(open.map(|item| item.text).collect())
+            let close = format!("Tick it off in {} when it is done.", self.0.display());
+            let work = |item: cycle::TodoItem| Work { title: item.text, close: Some(close.clone()), ..Work::default() };
+            Some(open.map(|item| (item.text.clone(), work(item))).collect())
         })
     }
 
@@ -112,7 +144,8 @@ impl Source for IssuesFile {
     fn look(&self) -> Looking<'_> {
         Box::pin(async {
             let text = std::fs::read_to_string(&self.0).ok()?;
-            Some(names(text.lines().filter_map(|line| serde_json::from_str(line).ok())))
+            let close = |_: &str| "Set its status to \"closed\" in .beads/issues.jsonl when it is done.".to_owned();
+            Some(listed(text.lines().filter_map(|line| serde_json::from_str(line).ok()), &close))
         })
     }
 }
@@ -129,11 +162,19 @@ impl Source for Daemon {
     fn look(&self) -> Looking<'_> {
         Box::pin(async { timeout(CALL, self.open()).await.ok().flatten() })
     }
+
+    fn read<'a>(&'a self, id: &'a str) -> Reading<'a> {
+        let ask = async move { self.data("show", &json!({"id": id})).await };
+        Box::pin(async move {
+            let issue = timeout(CALL, ask).await.ok().flatten()?;
+            Some(work(&issue, &close_with("bd"))?.1)
+        })
+    }
 }
 
 impl Daemon {
-    async fn open(&self) -> Option<Names> {
-        let mut open = names(self.ask("ready", &json!({})).await?);
+    async fn open(&self) -> Option<Open> {
+        let mut open = listed(self.ask("ready", &json!({})).await?, &close_with("bd"));
         // Not every version knows this question; ready work is an answer all the same.
         let happened = self.ask("get_mutations", &json!({"since": self.since})).await.unwrap_or_default();
         open.extend(happened.iter().filter_map(appeared));
@@ -141,22 +182,30 @@ impl Daemon {
     }
 
     async fn ask(&self, operation: &str, args: &Value) -> Option<Vec<Value>> {
+        // Nothing at all is a null there.
+        Some(self.data(operation, args).await?.as_array().cloned().unwrap_or_default())
+    }
+
+    async fn data(&self, operation: &str, args: &Value) -> Option<Value> {
         let mut stream = UnixStream::connect(&self.socket).await.ok()?;
         let request = json!({"operation": operation, "args": args});
         stream.write_all(format!("{request}\n").as_bytes()).await.ok()?;
         let mut line = String::new();
         BufReader::new(stream.take(ANSWER_MAX as u64)).read_line(&mut line).await.ok()?;
         let answer: Value = serde_json::from_str(&line).ok().filter(|answer: &Value| answer["success"] == true)?;
-        // Nothing at all is a null there.
-        Some(answer["data"].as_array().cloned().unwrap_or_default())
+        // Some versions send an object as text.
+        Some(match &answer["data"] {
+            Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
+            data => data.clone(),
+        })
     }
 }
 
 /// The work that an event of the daemon brought: made, or opened again.
-fn appeared(event: &Value) -> Option<String> {
+fn appeared(event: &Value) -> Option<(String, Work)> {
     let opens = event["Type"] == "create" || (event["Type"] == "status" && event["new_status"] == "open");
     let id = event["IssueID"].as_str().filter(|_| opens)?;
-    Some(format!("{id} {}", event["Title"].as_str().unwrap_or_default()))
+    work(&json!({"id": id, "title": event["Title"]}), &close_with("bd"))
 }
 
 /// `bd ready --json`, or `br`.
@@ -173,18 +222,47 @@ impl Source for Tracker {
             let args = ["ready", "--json"];
             let done = capture(self.program.as_os_str(), &args, &self.folder, env, CALL, ANSWER_MAX).await.ok()?;
             let list: Vec<Value> = serde_json::from_slice(&done.stdout).ok().filter(|_| done.exit.success())?;
-            Some(names(list))
+            Some(listed(list, &close_with(self.name())))
+        })
+    }
+
+    fn read<'a>(&'a self, id: &'a str) -> Reading<'a> {
+        Box::pin(async move {
+            let (env, args) = (self.env.clone(), ["show", id, "--json"]);
+            let done = capture(self.program.as_os_str(), &args, &self.folder, env, CALL, ANSWER_MAX).await.ok()?;
+            let shown: Value = serde_json::from_slice(&done.stdout).ok().filter(|_| done.exit.success())?;
+            let issue = shown.as_array().and_then(|list| list.first().cloned()).unwrap_or(shown);
+            Some(work(&issue, &close_with(self.name()))?.1)
         })
     }
 }
 
-fn names(issues: impl IntoIterator<Item = Value>) -> Names {
+impl Tracker {
+    fn name(&self) -> &str {
+        self.program.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or("bd")
+    }
+}
+
+/// How an agent closes an issue with a tracker's program.
+fn close_with(program: &str) -> impl Fn(&str) -> String {
+    let program = program.to_owned();
+    move |id: &str| format!("Close it when it is done: {program} close {id}")
+}
+
+/// The issues that are open, or that do not say.
+fn listed(issues: impl IntoIterator<Item = Value>, close: &dyn Fn(&str) -> String) -> Open {
     let open = issues.into_iter().filter(|issue| issue["status"].as_str().is_none_or(|status| status == "open"));
-    let name = |issue: &Value| {
-        let id = issue["id"].as_str().or(issue["ID"].as_str())?;
-        Some(format!("{id} {}", issue["title"].as_str().or(issue["Title"].as_str()).unwrap_or_default()))
-    };
-    open.filter_map(|issue| name(&issue)).collect()
+    open.filter_map(|issue| work(&issue, close)).collect()
+}
+
+fn work(issue: &Value, close: &dyn Fn(&str) -> String) -> Option<(String, Work)> {
+    let of = |name: &str| issue[name].as_str().filter(|text| !text.trim().is_empty());
+    let id = of("id").or(of("ID"))?;
+    let title = of("title").or(of("Title")).unwrap_or_default();
+    let parts = ["description", "design", "acceptance_criteria", "notes"].into_iter().filter_map(of);
+    let text = cycle::bounded(&parts.collect::<Vec<_>>().join("\n\n"), TEXT_MAX);
+    let work = Work { id: Some(id.to_owned()), title: title.to_owned(), text, close: Some(close(id)) };
+    Some((format!("{id} {title}"), work))
 }
 
 #[cfg(test)]

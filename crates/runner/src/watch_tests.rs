@@ -15,12 +15,16 @@ fn folder() -> (tempfile::TempDir, Folder) {
     (dir, folder)
 }
 
+fn names(open: Open) -> Vec<String> {
+    open.into_keys().collect()
+}
+
 fn env(path: &Path) -> Env {
     vec![("PATH".into(), format!("{}:/usr/bin:/bin", path.display()).into())]
 }
 
 /// Work that appears while somebody waits for it.
-async fn waited(folder: &Folder, settings: &Settings, env: &Env, appear: impl FnOnce()) -> String {
+async fn waited(folder: &Folder, settings: &Settings, env: &Env, appear: impl FnOnce()) -> Work {
     let mut watch = Watch::begin(folder, settings, env).await;
     let first = timeout(Duration::from_millis(1200), watch.next()).await;
     assert!(first.is_err(), "what is open already is not new: {first:?}");
@@ -36,14 +40,15 @@ fn a_new_line_in_the_todo_list_is_new_work() {
     let work = block(waited(&folder, &settings, &env(dir.path()), || {
         std::fs::write(folder.todo(), "- [ ] old\n- [x] finished\n- [ ] new\n").unwrap();
     }));
-    assert_eq!(work, "new");
+    assert_eq!((work.title.as_str(), work.id), ("new", None));
     let elsewhere = dir.path().join("TASKS.md");
     std::fs::write(&elsewhere, "").unwrap();
     let settings = Settings { todo: Some("TASKS.md".into()), ..settings };
     let work = block(waited(&folder, &settings, &env(dir.path()), || {
         std::fs::write(&elsewhere, "- [ ] of another list\n").unwrap();
     }));
-    assert_eq!(work, "of another list");
+    assert_eq!(work.title, "of another list");
+    assert!(work.close.unwrap().contains("TASKS.md"));
 }
 
 #[test]
@@ -57,9 +62,9 @@ fn issues_are_read_from_the_file_the_program_and_the_daemon() {
     let empty = env(&dir.path().join("none"));
     let look = |env: &Env| {
         let sources = sources(&folder, &Settings::default(), env);
-        block(async { sources[1].look().await })
+        block(async { sources[1].look().await }).map(names)
     };
-    assert_eq!(look(&empty), Some(Names::from(["bd-1 t".to_owned()])));
+    assert_eq!(look(&empty), Some(vec!["bd-1 t".to_owned()]));
 
     let program = dir.path().join("br");
     std::fs::write(
@@ -68,7 +73,7 @@ fn issues_are_read_from_the_file_the_program_and_the_daemon() {
     )
     .unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(look(&env(dir.path())), Some(Names::from(["bd-3 cli".to_owned()])));
+    assert_eq!(look(&env(dir.path())), Some(vec!["bd-3 cli".to_owned()]));
 
     block(async {
         let listener = tokio::net::UnixListener::bind(beads.join("bd.sock")).unwrap();
@@ -84,10 +89,9 @@ fn issues_are_read_from_the_file_the_program_and_the_daemon() {
             ],
         ));
         let sources = sources(&folder, &Settings::default(), &empty);
-        let looks =
-            [Names::new(), Names::from(["bd-4 daemon".into()]), Names::from(["bd-5 New".into(), "bd-7 Again".into()])];
+        let looks = [vec![], vec!["bd-4 daemon".to_owned()], vec!["bd-5 New".to_owned(), "bd-7 Again".to_owned()]];
         for expected in looks {
-            assert_eq!(sources[1].look().await, Some(expected));
+            assert_eq!(sources[1].look().await.map(names), Some(expected));
         }
         let since: Vec<i64> = serving.await.unwrap();
         assert!(since.iter().all(|at| *at > 1_600_000_000_000) && since[0] == since[2], "{since:?}");
@@ -111,4 +115,43 @@ async fn serve(listener: tokio::net::UnixListener, answers: Vec<(&'static str, &
         writing.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
     }
     since
+}
+
+#[test]
+fn new_work_comes_with_its_text_and_how_to_close_it() {
+    let (dir, folder) = folder();
+    let beads = dir.path().join(".beads");
+    std::fs::create_dir(&beads).unwrap();
+    let none = env(&dir.path().join("none"));
+    let settings = Settings::default();
+    let file = beads.join("issues.jsonl");
+    std::fs::write(&file, "").unwrap();
+    let issue = json!({"id": "bd-1", "title": "Door", "description": "It squeaks.", "status": "open"});
+    let found = block(async {
+        let mut watch = Watch::begin(&folder, &settings, &none).await;
+        std::fs::write(&file, issue.to_string()).unwrap();
+        timeout(Duration::from_secs(20), watch.next()).await.unwrap()
+    });
+    assert_eq!((found.id.as_deref(), found.text.as_str()), (Some("bd-1"), "It squeaks."));
+    assert!(found.close.unwrap().contains("issues.jsonl"));
+    assert!(block(is_open(&folder, &settings, &none, "bd-1")));
+    assert!(!block(is_open(&folder, &settings, &none, "bd-2")));
+
+    block(async {
+        let listener = tokio::net::UnixListener::bind(beads.join("bd.sock")).unwrap();
+        tokio::spawn(serve(
+            listener,
+            vec![
+                ("ready", r#"{"success":true,"data":null}"#),
+                ("get_mutations", r#"{"success":true,"data":null}"#),
+                ("ready", r#"{"success":true,"data":null}"#),
+                ("get_mutations", HAPPENED),
+                ("show", r#"{"success":true,"data":{"id":"bd-5","title":"New","description":"All of it."}}"#),
+            ],
+        ));
+        let mut watch = Watch::begin(&folder, &settings, &none).await;
+        let found = timeout(Duration::from_secs(20), watch.next()).await.unwrap();
+        assert_eq!((found.id.as_deref(), found.text.as_str()), (Some("bd-5"), "All of it."));
+        assert_eq!(found.close.as_deref(), Some("Close it when it is done: bd close bd-5"));
+    });
 }

@@ -36,7 +36,7 @@ const CONFIG: &str = "sandbox = \"off\"\n";
 pub fn with_model(turns: Value) -> World {
     let files = [
         (".ralph/prompt.md", "# Build it\n"),
-        (".ralph/todo.md", "- [ ] one\n- [x] two\n"),
+        (".ralph/todo.md", "- [x] one\n- [x] two\n"),
         (".ralph/config.toml", CONFIG),
     ];
     let world = World::new(files, Script::from_value(turns).expect("a script")).expect("a world");

@@ -14,9 +14,11 @@ const BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Pieces of speech come to entries near the end; looking further for each would cost a replay seconds.
 const RECENT: usize = 64;
 /// One text. What exceeds it loses its beginning, because the end is what is being read.
-pub const TEXT_MAX: usize = 64 * 1024;
+pub const TEXT_MAX: usize = 512 * 1024;
 /// A text over the bound is cut to this, so that not every further piece moves it.
-const TEXT_KEPT: usize = 48 * 1024;
+const TEXT_KEPT: usize = 384 * 1024;
+/// Of a text that still grows, what is laid out: it is laid out anew with every piece.
+pub const GROWING_SHOWN: usize = 48 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct Entry {

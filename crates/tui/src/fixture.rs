@@ -91,6 +91,7 @@ pub fn verdict(kind: VerdictKind, reason: &str) -> EventKind {
         verdict: kind,
         reason: reason.into(),
         exit_code: 0,
+        unchecked: false,
         question: None,
         iterations: 2,
         cost_usd: 0.5,

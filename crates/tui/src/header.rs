@@ -66,7 +66,9 @@ fn facts(state: &State, level: Without) -> Vec<Span<'static>> {
     let most = state.limits.iterations;
     if most > 0 && level < Without::Bar {
         let width = if level < Without::LongBar { BAR_WIDTH } else { SHORT_BAR_WIDTH };
-        let bar = amounts::bar(u64::from(state.iteration), u64::from(most), width);
+        // What is done is done, with however few iterations.
+        let done = state.is_done();
+        let bar = amounts::bar(u64::from(if done { most } else { state.iteration }), u64::from(most), width);
         facts.push(Span::styled(bar, theme::ACCENT));
     }
     facts.push(Span::raw(amounts::clock(state.elapsed_ms())));

@@ -11,9 +11,9 @@ const RUN: &[(&str, &str)] = &[
     ("p", "pause after this iteration, or go on"),
     ("s", "steer: write to the running agent"),
     ("a", "answer the question that waits"),
-    ("x x", "stop now"),
     ("Ctrl-C", "end after this iteration; twice: now"),
-    ("q", "leave, once the run has ended"),
+    ("x x", "stop now"),
+    ("[ ] Enter", "choose an iteration, unfold its receipt"),
 ];
 const PLAY: &[(&str, &str)] = &[
     ("space", "pause or play"),

@@ -1,7 +1,7 @@
 //! What a key means. Pure: a state and a key give a state and perhaps something to do.
 
 use crate::feed::{Body, Entry};
-use crate::reader::{Filter, Input, Mode, Purpose, Reader, Scroll};
+use crate::reader::{Filter, Hit, Input, Mode, Purpose, Reader, Scroll};
 use crate::replay::Control;
 use crate::scroll::Window;
 use crate::state::{Phase, State};
@@ -89,9 +89,12 @@ fn reading(state: &mut State, key: KeyEvent) -> Option<Action> {
         KeyCode::Tab => select(state, true),
         KeyCode::BackTab => select(state, false),
         KeyCode::Enter => unfold(state),
+        KeyCode::Char('[') => go_to_iteration(state, true),
+        KeyCode::Char(']') => go_to_iteration(state, false),
         KeyCode::Esc => {
             state.reader.selected = None;
             state.reader.search.clear();
+            state.reader.hit = None;
             state.reader.filter = Filter::All;
         }
         _ => return running(state, key),
@@ -169,6 +172,7 @@ fn typed(state: &mut State, purpose: Purpose, text: &str) -> Option<Action> {
             text.clone_into(&mut state.reader.search);
             // From the end again: what was chosen before belongs to another search.
             state.reader.selected = None;
+            state.reader.hit = None;
             find(state, true);
             None
         }
@@ -205,23 +209,78 @@ fn set_filter(state: &mut State) {
     state.reader.scroll = Scroll::Follow;
 }
 
-/// To the next entry with the words searched for, from the chosen one or else from the window's edge.
+/// To the next row with the words searched for, from the last one that was found, or from the end.
 fn find(state: &mut State, older: bool) {
     let wanted = state.reader.search.to_ascii_lowercase();
     if wanted.is_empty() {
         return;
     }
-    let found = jump(state, older, |entry| entry.plain().to_ascii_lowercase().contains(&wanted));
-    state.reader.missed = !found;
-    // What was found may be folded away.
-    let folded = state.reader.selected.filter(|id| found && !window(state).says(*id, &wanted));
-    if let Some(entry) = folded.and_then(|id| state.feed.get_mut(id)) {
-        entry.open = Some(true);
+    unfold_hits(state, &wanted);
+    let hits = all_hits(state, &wanted);
+    let before = state.reader.hit.map(|hit| (hit.entry, hit.row));
+    // Hits are newest first.
+    let next = match (older, before) {
+        (true, None) => hits.first().map(|_| 0),
+        (true, Some(before)) => hits.iter().position(|hit| *hit < before),
+        (false, None) => None,
+        (false, Some(before)) => hits.iter().rposition(|hit| *hit > before),
+    };
+    state.reader.missed = next.is_none();
+    let Some(at) = next else { return };
+    let (entry, row) = hits[at];
+    state.reader.hit = Some(Hit { entry, row, number: at + 1, of: hits.len() });
+    state.reader.selected = Some(entry);
+    scroll(state, |window| window.at_row(entry, row));
+}
+
+/// What is searched for may be folded away.
+fn unfold_hits(state: &mut State, wanted: &str) {
+    let folded: Vec<u64> = {
+        let window = window(state);
+        let says = |entry: &&Entry| entry.plain().to_ascii_lowercase().contains(wanted);
+        let entries = state.feed.entries().iter().filter(|entry| state.reader.filter.shows(entry)).filter(says);
+        entries.filter(|entry| window.hits(entry, wanted).is_empty()).map(|entry| entry.id).collect()
+    };
+    for id in folded {
+        if let Some(entry) = state.feed.get_mut(id) {
+            entry.open = Some(true);
+        }
     }
+}
+
+/// Every row with the words, newest first, as entry and row.
+fn all_hits(state: &State, wanted: &str) -> Vec<(u64, usize)> {
+    let window = window(state);
+    let mut hits = Vec::new();
+    for entry in state.feed.entries().iter().rev().filter(|entry| state.reader.filter.shows(entry)) {
+        // Laying out is slow; most entries do not have the words at all.
+        if entry.plain().to_ascii_lowercase().contains(wanted) {
+            hits.extend(window.hits(entry, wanted).into_iter().rev().map(|row| (entry.id, row)));
+        }
+    }
+    hits
 }
 
 fn select(state: &mut State, older: bool) {
     jump(state, older, |entry| matches!(&entry.body, Body::Tool(_) | Body::Check(_)) || is_thought(&entry.body));
+}
+
+/// Chooses the receipt of an iteration before or after the chosen one, and shows where that iteration begins.
+fn go_to_iteration(state: &mut State, older: bool) {
+    if !jump(state, older, |entry| matches!(entry.body, Body::Receipt(_))) {
+        return;
+    }
+    let chosen = state.reader.selected.and_then(|id| state.feed.entries().get(state.feed.position(id)));
+    let Some(iteration) = chosen.map(|entry| entry.iteration) else { return };
+    let begins = |entry: &&Entry| entry.iteration == iteration && matches!(entry.body, Body::Iteration { .. });
+    let first = state.feed.entries().iter().rev().find(begins).map(|entry| entry.id);
+    if let Some(first) = first {
+        scroll(state, |window| window.at_entry(first));
+    }
+    let chosen = state.reader.selected.unwrap_or_default();
+    if !window(state).shows(chosen) {
+        scroll(state, |window| window.at_entry(chosen));
+    }
 }
 
 fn is_thought(body: &Body) -> bool {

@@ -160,3 +160,119 @@ fn what_is_pasted_is_typed_only_where_typing_goes_on() {
     paste(&mut state, "two\nlines");
     assert_eq!(write(&mut state, "\n"), Some(Action::Tell(Command::Steer("two lines".into()))));
 }
+
+fn long_text(lines: usize) -> State {
+    let text: Vec<String> =
+        (0..lines).map(|at| if at % 10 == 0 { format!("needle {at}") } else { format!("hay {at}") }).collect();
+    let mut state = fold_kinds([run_started(), started(1), crate::fixture::says(1, &text.join("\n"))]);
+    state.reader.size = (80, 24);
+    state
+}
+
+#[test]
+fn issue_10_2_1_a_search_walks_the_hits_inside_a_block_and_counts_them() {
+    let mut state = long_text(100);
+    write(&mut state, "/needle\n");
+    let shown = screen(&mut state, 80, 24);
+    assert!(shown.contains("needle 90") && shown.contains("/needle: 1 of 10, n older, N newer"), "{shown}");
+    for (typed, row, place) in
+        [("n", "needle 80", "2 of 10"), ("nnnnnnnn", "needle 0", "10 of 10"), ("N", "needle 10", "9 of 10")]
+    {
+        write(&mut state, typed);
+        let shown = screen(&mut state, 80, 24);
+        assert!(shown.contains(row) && shown.contains(place), "{typed}: {shown}");
+    }
+    write(&mut state, "nn");
+    assert!(screen(&mut state, 80, 24).contains("10 of 10, no more"));
+}
+
+#[test]
+fn issue_10_2_2_a_long_text_is_searched_and_read_from_its_start() {
+    let mut state = long_text(12_000);
+    write(&mut state, "/hay 1\n");
+    key(&mut state, KeyCode::Home);
+    let shown = screen(&mut state, 80, 24);
+    assert!(shown.contains("needle 0") && shown.contains("hay 1"), "{shown}");
+    assert!(shown.contains(" of "), "{shown}");
+}
+
+#[test]
+fn issue_10_2_3_a_whole_command_and_its_whole_output_are_unfolded() {
+    let command = format!("first line\n{}\nlast line of it", "x".repeat(500));
+    let output: String = (0..3_000).map(|at| format!("row {at}\n")).collect();
+    let mut state = fold_kinds([
+        run_started(),
+        started(1),
+        crate::fixture::calls(1, "a", "Bash", serde_json::json!({"command": command})),
+        crate::fixture::returns(1, "a", false, &output),
+    ]);
+    state.reader.size = (80, 24);
+    write(&mut state, "e");
+    assert!(screen(&mut state, 80, 24).contains("row 2999"));
+    write(&mut state, "/last line of it\n");
+    assert!(screen(&mut state, 80, 24).contains("last line of it"));
+}
+
+#[test]
+fn issue_10_2_6_iterations_are_chosen_while_the_run_goes_on() {
+    let files = vec![cycle::FileChange { path: "src/door.rs".into(), added: 3, removed: 1 }];
+    let receipt = cycle::Receipt {
+        summary: "Mended the door.\nIt squeaked.".into(),
+        changed: cycle::Changes { known: true, files, ..cycle::Changes::default() },
+        evidence: vec!["passed: cargo test".into()],
+        ..cycle::Receipt::default()
+    };
+    let end = |iteration| EventKind::IterationEnded { iteration, receipt: Box::new(receipt.clone()) };
+    let hay: String = (0..60).map(|at| format!("hay {at}\n")).collect();
+    let mut state = fold_kinds([
+        run_started(),
+        started(1),
+        end(1),
+        started(2),
+        crate::fixture::says(2, &hay),
+        end(2),
+        started(3),
+        crate::fixture::says(3, &hay),
+    ]);
+    state.reader.size = (80, 24);
+    write(&mut state, "[");
+    write(&mut state, "[");
+    key(&mut state, KeyCode::Enter);
+    let shown = screen(&mut state, 80, 24);
+    for part in ["iteration 1", "It squeaked.", "src/door.rs  +3 −1", "passed: cargo test"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    write(&mut state, "]");
+    assert_eq!(
+        state.feed.entries().iter().find(|entry| Some(entry.id) == state.reader.selected).map(|entry| entry.iteration),
+        Some(2)
+    );
+}
+
+#[test]
+fn issue_10_2_7_a_done_run_has_a_full_bar_and_a_failure_its_failing_line() {
+    let mut state = fold_kinds([run_started(), started(1), verdict(VerdictKind::Done, "all")]);
+    assert!(screen(&mut state, 120, 24).lines().next().is_some_and(|line| line.contains("████████████")));
+    let output = "Exit code 101\n   Compiling a\n   Compiling b\n   Compiling c\nerror[E0308]: mismatched types\n  --> src/lib.rs:3";
+    let mut state = fold_kinds([
+        run_started(),
+        started(1),
+        crate::fixture::calls(1, "a", "Bash", serde_json::json!({"command": "cargo build"})),
+        crate::fixture::returns(1, "a", true, output),
+    ]);
+    let shown = screen(&mut state, 80, 24);
+    assert!(shown.contains("error[E0308]") && !shown.contains("Compiling a"), "{shown}");
+}
+
+#[test]
+fn issue_10_2_8_header_and_side_name_the_same_cost() {
+    let mut state = fold_kinds([
+        run_started(),
+        started(1),
+        crate::fixture::ended(1, 0.5),
+        started(2),
+        crate::fixture::ended(2, 0.25),
+    ]);
+    let shown = screen(&mut state, 120, 30);
+    assert_eq!(shown.matches("$0.75").count(), 2, "{shown}");
+}

@@ -1,10 +1,10 @@
 //! How an entry of the feed looks: rows of a given width.
 
-use crate::feed::{Body, Check, Entry, Speech};
+use crate::feed::{Body, Check, Entry, GROWING_SHOWN, Speech};
 use crate::state::State;
 use crate::tool::{Side, Status, Tool};
-use crate::{amounts, markdown, theme, wrap};
-use cycle::{Outcome, Question, Receipt, Verdict, VerdictKind};
+use crate::{amounts, clean, markdown, theme, wrap};
+use cycle::{Outcome, Question, Receipt, RefusedClaim, Verdict, VerdictKind};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -49,7 +49,7 @@ impl<'a> Look<'a> {
             Body::Warning(text) => self.marked("! ", text, theme::PLAIN),
             Body::Person(text) => self.marked("▸ ", text, theme::ACCENT),
             Body::Question { question, answered } => self.question(question, *answered),
-            Body::Receipt(receipt) => self.receipt(receipt),
+            Body::Receipt(receipt) => self.receipt(receipt, open),
             Body::Verdict(verdict) => self.verdict(verdict),
         };
         if entry.iteration < self.state.iteration {
@@ -74,7 +74,8 @@ impl<'a> Look<'a> {
 
     fn speech(&self, speech: &Speech) -> Vec<Line<'static>> {
         let indent = indent(speech.parent.as_deref());
-        let mut rows = markdown::render(&speech.text, speech.growing, self.inner(indent));
+        let text = if speech.growing { clean::tail(&speech.text, GROWING_SHOWN) } else { &speech.text };
+        let mut rows = markdown::render(text, speech.growing, self.inner(indent));
         if speech.growing {
             let cursor = Span::styled("▌", theme::ACCENT);
             match rows.last_mut() {
@@ -103,8 +104,8 @@ impl<'a> Look<'a> {
         let (glyph, style) = match tool.status {
             Status::Running => ("◐", theme::ACCENT),
             Status::Ok => ("●", theme::PLAIN),
-            Status::Failed => ("✗", theme::PLAIN),
-            Status::Denied => ("⊘", theme::PLAIN),
+            Status::Failed => ("✗", theme::FAILED),
+            Status::Denied => ("⊘", theme::FAILED),
             Status::Lost => ("○", theme::DIM),
         };
         let took = tool.ended.unwrap_or(self.state.now).saturating_sub(tool.started);
@@ -127,7 +128,12 @@ impl<'a> Look<'a> {
         } else {
             0
         };
-        rows.extend(self.output(&tool.output, shown, false));
+        if open {
+            rows.extend(self.output(&tool.input, usize::MAX, false));
+        }
+        // Folded, a failure shows the line that says what failed.
+        let from = if open || !failed { 0 } else { failing_offset(&tool.output) };
+        rows.extend(self.output(&tool.output[from..], shown, false));
         rows
     }
 
@@ -202,7 +208,7 @@ impl<'a> Look<'a> {
         let (glyph, style, after) = match &check.done {
             None => ("◐", theme::ACCENT, String::new()),
             Some(done) if done.passed => ("✓", theme::ACCENT, String::new()),
-            Some(done) => ("✗", theme::STRONG, format!("  exit {}", done.exit_code)),
+            Some(done) => ("✗", theme::FAILED, format!("  exit {}", done.exit_code)),
         };
         let since = self.state.now.saturating_sub(check.started);
         let took = check.done.as_ref().map_or(since, |done| done.duration_ms);
@@ -231,7 +237,7 @@ impl<'a> Look<'a> {
         rows
     }
 
-    fn receipt(&self, receipt: &Receipt) -> Vec<Line<'static>> {
+    fn receipt(&self, receipt: &Receipt, open: bool) -> Vec<Line<'static>> {
         let mut rows = self.marked("└ ", &receipt_words(receipt), theme::DIM);
         for span in rows.iter_mut().flat_map(|row| &mut row.spans) {
             span.content = span.content.replace(STICKY, " ").into();
@@ -241,13 +247,33 @@ impl<'a> Look<'a> {
         if let Some(blocking) = receipt.blocking.as_deref().filter(|_| new) {
             rows.extend(self.marked("  ", blocking, theme::PLAIN));
         }
+        if open {
+            rows.extend(self.receipt_details(receipt));
+        }
+        rows
+    }
+
+    /// What an unfolded receipt shows: the agent's summary, every file, what supports the outcome.
+    fn receipt_details(&self, receipt: &Receipt) -> Vec<Line<'static>> {
+        let mut rows = self.marked("  ", &receipt.summary, theme::PLAIN);
+        for file in &receipt.changed.files {
+            let text = format!("{}  +{} −{}", file.path, file.added, file.removed);
+            rows.extend(self.marked("  ", &text, theme::DIM));
+        }
+        if receipt.changed.more_files > 0 {
+            rows.extend(self.marked("  ", &format!("and {} more files", receipt.changed.more_files), theme::DIM));
+        }
+        for words in &receipt.evidence {
+            rows.extend(self.marked("  ", words, theme::DIM));
+        }
         rows
     }
 
     fn verdict(&self, verdict: &Verdict) -> Vec<Line<'static>> {
         let style = verdict_style(verdict.verdict);
         let mut rows = vec![Line::default()];
-        rows.extend(self.marked("■ ", &format!("{}: {}", verdict.verdict.word(), verdict.reason), style));
+        let unchecked = if verdict.unchecked { " (unchecked)" } else { "" };
+        rows.extend(self.marked("■ ", &format!("{}{unchecked}: {}", verdict.verdict.word(), verdict.reason), style));
         let sums = [
             plural(u64::from(verdict.iterations), "iteration"),
             format!("{} tokens", amounts::count(verdict.tokens.total())),
@@ -255,9 +281,7 @@ impl<'a> Look<'a> {
             amounts::clock(verdict.elapsed_ms),
         ];
         rows.extend(self.marked("  ", &sums.join(" · "), theme::DIM));
-        if verdict.verdict == VerdictKind::Blocked {
-            rows.extend(self.marked("  ", "ralph answer TEXT, then ralph resume", theme::PLAIN));
-        }
+        rows.extend(self.marked("  ", verdict.next_step(), theme::PLAIN));
         rows
     }
 
@@ -274,6 +298,12 @@ impl<'a> Look<'a> {
     fn inner(&self, indent: usize) -> usize {
         self.width.saturating_sub(indent).max(1)
     }
+}
+
+/// Where the line begins that says what failed.
+fn failing_offset(output: &str) -> usize {
+    let line = cycle::failing_line(output);
+    line.as_ptr() as usize - output.as_ptr() as usize
 }
 
 /// One line of a call or a check.
@@ -355,6 +385,10 @@ fn receipt_words(receipt: &Receipt) -> String {
         Outcome::NoProgress => "no change",
         Outcome::Done if receipt.is_checked() => "done and checked",
         Outcome::Done => "done, with no checks",
+        Outcome::NotDone if matches!(receipt.refused, Some(RefusedClaim::OpenItems { .. })) => {
+            "claimed done, but work is open"
+        }
+        Outcome::NotDone if receipt.refused.is_some() => "claimed done, but nothing has changed",
         Outcome::NotDone => "claimed done, a check disagreed",
         Outcome::Blocked => "waits for a person",
         Outcome::Failed { failure } => failure.words(),

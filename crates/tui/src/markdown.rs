@@ -8,6 +8,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Deeper nesting is shown at this depth: indentation must not eat the line.
 const DEPTH_MAX: usize = 6;
@@ -17,11 +18,27 @@ pub fn render(text: &str, growing: bool, width: usize) -> Vec<Line<'static>> {
     let text = if growing { settle(text) } else { Cow::Borrowed(text) };
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(width);
-    for event in Parser::new_ext(&text, options) {
+    for (event, place) in Parser::new_ext(&text, options).into_offset_iter() {
+        let event = if inside_a_word(&text, &event, &place) { literal(&event) } else { event };
         writer.event(event);
     }
     writer.end_row();
     writer.rows
+}
+
+/// Stars between letters or digits are multiplication, globs, names: `2*3*4` is no emphasis.
+fn inside_a_word(text: &str, event: &Event<'_>, place: &Range<usize>) -> bool {
+    let emphasis =
+        matches!(event, Event::Start(Tag::Emphasis | Tag::Strong) | Event::End(TagEnd::Emphasis | TagEnd::Strong));
+    let before = text[..place.start].chars().next_back();
+    let after = text[place.end..].chars().next();
+    let in_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
+    emphasis && text[place.start..].starts_with('*') && (in_word(before) || in_word(after))
+}
+
+fn literal(event: &Event<'_>) -> Event<'static> {
+    let strong = matches!(event, Event::Start(Tag::Strong) | Event::End(TagEnd::Strong));
+    Event::Text(if strong { "**" } else { "*" }.into())
 }
 
 /// Makes the end of a growing text safe to show: open marks are closed, and a last line that may become
@@ -102,8 +119,8 @@ impl Writer {
             Event::Code(code) | Event::InlineMath(code) | Event::DisplayMath(code) => self.push(&code, theme::CODE),
             Event::Html(html) | Event::InlineHtml(html) => self.lines(&html, theme::DIM),
             Event::FootnoteReference(name) => self.push(&format!("[{name}]"), theme::DIM),
-            Event::SoftBreak => self.push(" ", theme::PLAIN),
-            Event::HardBreak => self.end_row(),
+            // Agents write lists of files and steps line by line; a line end is meant.
+            Event::SoftBreak | Event::HardBreak => self.line_break(),
             Event::Rule => {
                 self.gap();
                 self.push("───", theme::DIM);
@@ -216,6 +233,10 @@ impl Writer {
             self.end_row();
             self.push(piece, style);
         }
+    }
+
+    fn line_break(&mut self) {
+        if self.in_table { self.push(" ", theme::PLAIN) } else { self.end_row() }
     }
 
     /// Markdown spells characters out (`&#x202e;`), so what it yields is cleaned once more.

@@ -9,7 +9,11 @@ fn plain(text: &str, growing: bool, width: usize) -> Vec<String> {
 fn blocks_become_rows() {
     for (text, rows) in [
         ("", vec![]),
-        ("one\ntwo", vec!["one two"]),
+        ("one\ntwo", vec!["one", "two"]),
+        ("src/a.rs\nsrc/b.rs\n", vec!["src/a.rs", "src/b.rs"]),
+        ("2*3*4 and a**b**c", vec!["2*3*4 and a**b**c"]),
+        ("*.rs and *.md", vec!["*.rs and *.md"]),
+        ("- one\n  more of it", vec!["• one", "  more of it"]),
         ("# Title\n\ntext", vec!["Title", "", "text"]),
         ("- a\n- b\n  - c", vec!["• a", "• b", "  • c"]),
         ("3. x\n4. y", vec!["3. x", "4. y"]),

@@ -15,6 +15,8 @@ pub struct Reader {
     pub search: String,
     /// The last step of the search found nothing more.
     pub missed: bool,
+    /// The row that was found.
+    pub hit: Option<Hit>,
     pub selected: Option<u64>,
     /// Everything that can be unfolded is.
     pub open_all: bool,
@@ -22,6 +24,16 @@ pub struct Reader {
     pub finish_wanted: bool,
     /// Columns and rows of the screen.
     pub size: (u16, u16),
+}
+
+/// A row of the feed with the words searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit {
+    pub entry: u64,
+    pub row: usize,
+    /// From 1, the newest first.
+    pub number: usize,
+    pub of: usize,
 }
 
 /// Where the feed's first visible row is. An entry holds its place while others come and go.

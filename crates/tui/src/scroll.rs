@@ -74,11 +74,24 @@ impl<'a> Window<'a> {
         index >= top.index && rows_before < self.height + top.row
     }
 
-    /// Whether the entry's rows, as they are folded now, have these words (in small letters) in them.
-    pub fn says(&self, id: u64, wanted: &str) -> bool {
-        let entry = self.state.feed.entries().get(self.state.feed.position(id));
+    /// Shows this row of the entry, near the top of the window, unless it is visible already.
+    pub fn at_row(&self, id: u64, row: usize) -> Scroll {
+        let index = self.state.feed.position(id);
+        let place = Place { index, row };
+        let top = self.top();
+        let visible = place >= top && place < self.down(top, self.height);
+        if visible {
+            return self.state.reader.scroll;
+        }
+        // With its beginning, where both fit into the window.
+        let from = if row + 1 < self.height { Place { index, row: 0 } } else { self.up(place, self.height / 3) };
+        self.scroll_to(from)
+    }
+
+    /// The rows of an entry, as it is folded now, that have these words (in small letters) in them.
+    pub fn hits(&self, entry: &Entry, wanted: &str) -> Vec<usize> {
         let has = |row: &Line<'static>| row.to_string().to_ascii_lowercase().contains(wanted);
-        entry.is_some_and(|entry| entry.id == id && self.lay(entry).iter().any(has))
+        self.lay(entry).iter().enumerate().filter(|(_, row)| has(row)).map(|(at, _)| at).collect()
     }
 
     fn top(&self) -> Place {

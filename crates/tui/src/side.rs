@@ -124,7 +124,8 @@ fn cost(state: &State, width: usize) -> Line<'static> {
     let label = " cost ";
     let running = state.running_usd();
     let costs: Vec<f64> = state.past.iter().map(|past| past.usd).chain(running).collect();
-    let last = amounts::usd(costs.last().copied().unwrap_or_default());
+    // The same sum as in the first line.
+    let last = amounts::usd(state.spending().usd);
     let room = width.saturating_sub(wrap::columns(label) + wrap::columns(&last) + 2);
     let bars = amounts::sparkline(costs.iter(), room);
     let gap = " ".repeat(room - bars.chars().count() + 1);

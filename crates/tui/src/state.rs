@@ -109,6 +109,7 @@ impl State {
     pub fn apply(&mut self, event: &LoopEvent) {
         self.tick(event.at);
         self.heard = self.now;
+        self.end_retry(&event.kind);
         match &event.kind {
             EventKind::RunStarted(run) => self.run_started(run, event.at),
             EventKind::IterationStarted(start) => self.iteration_started(start),
@@ -126,6 +127,18 @@ impl State {
                 if !self.finish_tool(id, Status::Denied, message, event.at) {
                     self.feed.push(*iteration, Body::Note(note(&format!("{tool} was refused: {message}"))));
                 }
+            }
+            EventKind::ApiRetry(retry) => {
+                let until = event.at.saturating_add(retry.delay_ms);
+                self.phase = Phase::Waiting { until, reason: line(&retry_words(retry)) };
+            }
+            EventKind::Work(work) => {
+                let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
+                self.feed.push(self.iteration, Body::Note(note(&format!("new work: {id}{}", work.title))));
+            }
+            EventKind::SummaryFailed { reason, cost_usd, tokens, .. } => {
+                self.spent = self.spent.plus(*cost_usd, *tokens);
+                self.feed.push(self.iteration, Body::Warning(note(reason)));
             }
             EventKind::Usage(usage) => {
                 self.current = Spending::default().plus(usage.cost_usd.unwrap_or(self.current.usd), usage.tokens);
@@ -168,6 +181,15 @@ impl State {
                 self.feed.push(iteration.unwrap_or(self.iteration), Body::Warning(note(text)));
             }
             EventKind::Verdict(verdict) => self.ended(verdict),
+        }
+    }
+
+    /// An agent that waited for the API and now says something does not wait any more.
+    fn end_retry(&mut self, kind: &EventKind) {
+        use EventKind::{AgentText, AgentThinking, ToolCall, ToolResult, Usage};
+        let speaks = matches!(kind, AgentText(_) | AgentThinking(_) | ToolCall(_) | ToolResult(_) | Usage(_));
+        if speaks && matches!(self.phase, Phase::Waiting { .. }) {
+            self.phase = Phase::Working;
         }
     }
 
@@ -388,6 +410,10 @@ impl State {
         silent.then(|| self.now.saturating_sub(self.heard))
     }
 
+    pub(crate) fn is_done(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|verdict| verdict.verdict == VerdictKind::Done)
+    }
+
     pub(crate) fn ended_run(&self) -> bool {
         self.phase == Phase::Ended
     }
@@ -422,6 +448,12 @@ fn tidy_receipt(receipt: &Receipt) -> Receipt {
     }
     receipt.changed.commits = receipt.changed.commits.iter().take(PAST_MAX).map(|text| line(text)).collect();
     receipt
+}
+
+/// The agent itself waits for the API.
+fn retry_words(retry: &cycle::ApiRetry) -> String {
+    let of = if retry.most > 0 { format!(" of {}", retry.most) } else { String::new() };
+    format!("{}; the agent tries again ({}{of})", retry.words(), retry.attempt)
 }
 
 #[cfg(test)]

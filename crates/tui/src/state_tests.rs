@@ -162,3 +162,20 @@ fn words_from_outside_are_harmless_everywhere() {
         state.feed.entries().iter().map(Entry::plain).chain(state.todo.iter().map(|i| i.text.clone())).collect();
     assert!(!shown.chars().any(|c| c.is_control() || c == '\u{202e}'), "{shown:?}");
 }
+
+#[test]
+fn issue_10_1_1_an_agent_that_waits_for_the_api_is_shown_with_a_countdown() {
+    let retry = cycle::ApiRetry {
+        iteration: 1,
+        attempt: 3,
+        most: 10,
+        delay_ms: 30_000,
+        status: Some(529),
+        error: "overloaded".into(),
+    };
+    let mut state = fold_kinds([run_started(), started(1), EventKind::ApiRetry(retry.clone())]);
+    let shown = crate::fixture::screen(&mut state, 100, 24);
+    assert!(shown.contains("waits 30s: the API is overloaded (HTTP 529); the agent tries again (3 of 10)"), "{shown}");
+    let mut state = fold_kinds([run_started(), started(1), EventKind::ApiRetry(retry), says(1, "there it is")]);
+    assert!(!crate::fixture::screen(&mut state, 100, 24).contains("waits"));
+}

@@ -1,4 +1,4 @@
-//! The few colours: terminal defaults, one accent, dim for the past, red for what needs a person.
+//! The few colours: terminal defaults, one accent, dim for the past, red for what failed, bold red for what needs a person.
 //!
 //! Named colours only, so that every terminal theme keeps its contrast.
 
@@ -9,6 +9,8 @@ pub const ACCENT: Style = Style::new().fg(Color::Cyan);
 pub const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 pub const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 pub const TITLE: Style = Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD);
+/// What failed: a call, a check.
+pub const FAILED: Style = Style::new().fg(Color::Red);
 /// Only for what needs a person.
 pub const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
 pub const CODE: Style = Style::new().fg(Color::Cyan);

@@ -6,10 +6,14 @@ use crate::clean;
 use cycle::ToolCall;
 use serde_json::Value;
 
-/// What a person unfolds on a screen; the whole is in the recording.
-const OUTPUT_MAX: usize = 8 * 1024;
+/// What a person unfolds on a screen: all that agents pass on of an output.
+const OUTPUT_MAX: usize = 128 * 1024;
+/// Of a command that is longer than its line.
+const INPUT_MAX: usize = 32 * 1024;
 /// A subject is one line, cut to the screen later.
 const SUBJECT_MAX: usize = 400;
+/// A longer command does not fit the line of its call on most screens.
+const LINE_SHOWN: usize = 60;
 /// Rows of a diff that are kept. A written file of 10,000 lines is not read here.
 const DIFF_ROWS_MAX: usize = 200;
 /// Around what a tool says of a call that was never made.
@@ -22,6 +26,8 @@ pub struct Tool {
     pub call: String,
     pub name: String,
     pub subject: String,
+    /// The whole command, where its line does not show all of it.
+    pub input: String,
     pub diff: Option<Diff>,
     pub status: Status,
     pub started: u64,
@@ -59,7 +65,10 @@ impl Tool {
     /// `folder` is the run's; paths inside it are shown relative to it.
     pub fn new(call: &ToolCall, at: u64, folder: &str) -> Self {
         let subject = subject(&call.name, &call.input, folder);
+        let long = subject.contains('\n') || subject.len() > LINE_SHOWN;
+        let input = if long { clean::block(clean::head(&subject, INPUT_MAX)).into_owned() } else { String::new() };
         Self {
+            input,
             call: call.id.clone(),
             name: short_name(&call.name),
             subject: clean::line(clean::head(&subject, SUBJECT_MAX)).into_owned(),
@@ -84,12 +93,13 @@ impl Tool {
 
     pub fn bytes(&self) -> usize {
         let rows = self.diff.as_ref().map_or(0, |diff| diff.rows.iter().map(|(_, row)| row.len() + 32).sum());
-        self.call.len() + self.name.len() + self.subject.len() + self.output.len() + rows
+        self.call.len() + self.name.len() + self.subject.len() + self.input.len() + self.output.len() + rows
     }
 
     pub fn plain(&self) -> String {
         let rows = self.diff.iter().flat_map(|diff| &diff.rows).map(|(_, row)| row.as_str());
-        let parts = [self.name.as_str(), self.subject.as_str(), self.output.as_str()];
+        let subject = if self.input.is_empty() { &self.subject } else { &self.input };
+        let parts = [self.name.as_str(), subject.as_str(), self.output.as_str()];
         parts.into_iter().chain(rows).collect::<Vec<_>>().join(" ")
     }
 }

@@ -150,8 +150,12 @@ fn reading(state: &State, window: &Window<'_>) -> Vec<String> {
         words.push(format!("only {}", state.reader.filter.word()));
     }
     if !state.reader.search.is_empty() {
-        let next = if state.reader.missed { "no more found" } else { "n older, N newer" };
-        words.push(format!("/{}: {next}", state.reader.search));
+        let found = match (state.reader.hit, state.reader.missed) {
+            (None, _) => "no more found".to_owned(),
+            (Some(hit), true) => format!("{} of {}, no more", hit.number, hit.of),
+            (Some(hit), false) => format!("{} of {}, n older, N newer", hit.number, hit.of),
+        };
+        words.push(format!("/{}: {found}", state.reader.search));
     }
     if window.more_below() {
         words.push("more below: End".to_owned());

@@ -17,10 +17,12 @@ pub(super) fn end_with(
 ) {
     state.phase = Phase::Over;
     let spent = state.memory.spent;
+    let unchecked = verdict == VerdictKind::Done && !state.plan.has_checks;
     let verdict = Verdict {
         verdict,
         reason: reason.to_owned(),
         exit_code: verdict.exit().code(),
+        unchecked,
         question,
         iterations: state.memory.iterations,
         cost_usd: spent.usd,
@@ -32,9 +34,9 @@ pub(super) fn end_with(
     effects.push(Effect::End(kind));
 }
 
-/// Before the next iteration; at once where there is nothing to wait for.
+/// Before the next iteration; at once where there is nothing to wait for, or no iteration follows.
 pub(super) fn wait(state: &mut State, ms: u64, reason: &str, effects: &mut Vec<Effect>) {
-    if ms == 0 || state.stopping {
+    if ms == 0 || state.stopping || state.is_used_up() {
         return next(state, effects);
     }
     wait_until(state, state.now.saturating_add(ms), reason, effects);

@@ -1,24 +1,17 @@
 //! An iteration is over: what was it, and what follows?
 
-use super::ending::{end, end_with, wait, wait_until};
-use super::{Effect, emit, is_formless, next, wake_at_the_end};
+use super::ending::{end, end_with, wait};
+use super::{Effect, claim, emit, is_formless, next, waits, wake_at_the_end};
 use crate::receipt::PASSED;
 use crate::state::{Cut, Phase, State, Working};
 use crate::stuck::{Sign, Standing};
 use crate::text::{bounded, ending, fingerprint};
 use crate::{
-    CheckFinished, Claim, EventKind, Failure, LimitHit, OnFailure, Outcome, Question, Receipt, Report, VerdictKind,
+    CheckFinished, Claim, EventKind, Failure, OnFailure, Outcome, Question, Receipt, RefusedClaim, Report, VerdictKind,
     questions,
 };
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Waits for a limit that names no end: a minute, then twice as long each time, at most this.
-const BLIND_WAIT_MS: u64 = 60_000;
-const BLIND_WAIT_MAX_MS: u64 = 60 * 60 * 1000;
-/// Waits in a row for one iteration: blind ones last about three days.
-const WAITS_MAX: u32 = 75;
-/// A reset a moment ago, or clocks that differ a little, must not make us knock without pause.
-const RESET_MARGIN_MS: u64 = 1_000;
 const FAILURE_PAUSE_MAX_MS: u64 = 5 * 60 * 1000;
 /// Of a failed check, in the next prompt.
 const CHECK_OUTPUT_MAX: usize = 4_000;
@@ -32,21 +25,26 @@ pub(super) fn ended(state: &mut State, report: Report, effects: &mut Vec<Effect>
     let Phase::Working(working) = std::mem::replace(&mut state.phase, Phase::New) else { return };
     match working.cut {
         Some(Cut::Person(verdict)) => {
-            finish(state, &report, Outcome::Interrupted, None, Vec::new(), effects);
+            finish(state, &report, Outcome::Interrupted, None, Vec::new(), None, effects);
             return end(state, verdict, "stopped during an iteration, as asked", effects);
         }
         Some(Cut::Run(reason)) => {
-            finish(state, &report, Outcome::Cut, Some(reason.clone()), Vec::new(), effects);
+            finish(state, &report, Outcome::Cut, Some(reason.clone()), Vec::new(), None, effects);
             return end(state, VerdictKind::Limit, &reason, effects);
         }
         Some(Cut::Iteration(reason)) => return failed(state, &report, Failure::Overrun, Some(reason), effects),
         None => {}
     }
     match report.failure(&state.plan) {
-        Some(failure) => match report.limit().filter(|_| may_be_limit(failure)) {
-            Some(limit) => defer(state, &report, &limit, effects),
-            None => failed(state, &report, failure, None, effects),
-        },
+        Some(failure) => {
+            let limit = report.limit().filter(|_| may_pass(failure));
+            let outage = report.outage().filter(|_| may_pass(failure));
+            match (limit, outage) {
+                (Some(limit), _) => waits::for_limit(state, &report, &limit, effects),
+                (None, Some(outage)) => waits::for_outage(state, &report, &outage, effects),
+                (None, None) => failed(state, &report, failure, None, effects),
+            }
+        }
         None => worked(state, report, effects),
     }
 }
@@ -59,44 +57,21 @@ pub(super) fn recovered(state: &mut State, report: Report, effects: &mut Vec<Eff
         return ended(state, report, effects);
     }
     let why = "ralph itself was stopped during this iteration".to_owned();
-    finish(state, &report, Outcome::Interrupted, Some(why), Vec::new(), effects);
+    finish(state, &report, Outcome::Interrupted, Some(why), Vec::new(), None, effects);
     next(state, effects);
 }
 
-fn may_be_limit(failure: Failure) -> bool {
-    matches!(failure, Failure::ErrorResult | Failure::NoResult | Failure::ExitCode | Failure::Signal)
-}
-
-/// Not the agent's fault and no progress either: the same iteration starts again later.
-fn defer(state: &mut State, report: &Report, limit: &LimitHit, effects: &mut Vec<Effect>) {
-    finish(state, report, Outcome::Deferred, Some(limit.words.clone()), Vec::new(), effects);
-    state.attempt += 1;
-    if state.stopping {
-        return next(state, effects);
-    }
-    state.waits += 1;
-    if state.waits > WAITS_MAX {
-        let reason = format!("still limited after {WAITS_MAX} waits: {}", limit.words);
-        return end(state, VerdictKind::Failed, &reason, effects);
-    }
-    let doubled = BLIND_WAIT_MS.saturating_mul(1 << (state.waits - 1).min(16)).min(BLIND_WAIT_MAX_MS);
-    let known = report.limit_until.map(|until| until.max(state.now).saturating_add(RESET_MARGIN_MS));
-    let until = known.unwrap_or_else(|| state.now.saturating_add(doubled));
-    let ends = state.plan.limits.run.time_ms.map(|limit| {
-        let left = limit.saturating_sub(state.memory.time_at(state.now));
-        state.now.saturating_add(left)
-    });
-    if ends.is_some_and(|ends| until >= ends) {
-        let reason = format!("limit of the run: its time ends before the wait does ({})", limit.words);
-        return end(state, VerdictKind::Limit, &reason, effects);
-    }
-    wait_until(state, until, &limit.words, effects);
+/// Whether waiting can repair it: a limit or an outage of the API may be the reason.
+fn may_pass(failure: Failure) -> bool {
+    use Failure::{ErrorResult, ExitCode, NoResult, Signal, Silence};
+    matches!(failure, ErrorResult | NoResult | ExitCode | Signal | Silence)
 }
 
 fn failed(state: &mut State, report: &Report, failure: Failure, why: Option<String>, effects: &mut Vec<Effect>) {
     let blocking = why.unwrap_or_else(|| report.blocking(failure));
-    finish(state, report, Outcome::Failed { failure }, Some(blocking.clone()), Vec::new(), effects);
+    finish(state, report, Outcome::Failed { failure }, Some(blocking.clone()), Vec::new(), None, effects);
     state.attempt = 1;
+    state.outage = None;
     // An agent that was cut while it got somewhere is not a broken one.
     state.failures = if failure == Failure::Overrun && report.changed.any() { 0 } else { state.failures + 1 };
     let hopeless = matches!(failure, Failure::Start | Failure::Credentials);
@@ -117,10 +92,11 @@ fn failed(state: &mut State, report: &Report, failure: Failure, why: Option<Stri
 fn worked(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
     state.failures = 0;
     state.waits = 0;
+    state.outage = None;
     state.attempt = 1;
     let iteration = state.iteration();
     if let Some(question) = asked(iteration, &report) {
-        return blocked(state, &report, question, effects);
+        return block_on(state, &report, question, effects);
     }
     match report.claim(&state.plan) {
         Claim::Made if state.plan.has_checks => {
@@ -128,19 +104,16 @@ fn worked(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
             effects.push(Effect::RunChecks { iteration });
             wake_at_the_end(state, effects);
         }
-        Claim::Made => {
-            finish(state, &report, Outcome::Done, None, vec!["claimed by the agent; no checks".into()], effects);
-            end(state, VerdictKind::Done, "the agent says that all is done", effects);
-        }
+        Claim::Made => claim::made(state, &report, effects),
         Claim::Mentioned => {
             let hint = format!(
                 "Your last message had {:?} in it, but not as a promise. It counts only as the very last line, on its \
                  own and not quoted, once everything is done.",
                 state.plan.promise
             );
-            go_on(state, &report, Some(hint), None, effects);
+            go_on(state, &report, Some(hint), Verdicts::default(), effects);
         }
-        Claim::None => go_on(state, &report, None, None, effects),
+        Claim::None => go_on(state, &report, None, Verdicts::default(), effects),
     }
 }
 
@@ -149,9 +122,9 @@ fn asked(iteration: u32, report: &Report) -> Option<Question> {
     report.heard.question.clone().or_else(|| questions::in_words(iteration, report.heard.final_words()))
 }
 
-fn blocked(state: &mut State, report: &Report, question: Question, effects: &mut Vec<Effect>) {
+pub(super) fn block_on(state: &mut State, report: &Report, question: Question, effects: &mut Vec<Effect>) {
     emit(state, EventKind::Question(question.clone()), effects);
-    finish(state, report, Outcome::Blocked, Some(question.text.clone()), Vec::new(), effects);
+    finish(state, report, Outcome::Blocked, Some(question.text.clone()), Vec::new(), None, effects);
     if state.plan.attended && !state.stopping {
         state.phase = Phase::Asking;
         return wake_at_the_end(state, effects);
@@ -163,7 +136,7 @@ fn blocked(state: &mut State, report: &Report, question: Question, effects: &mut
 pub(super) fn out_of_time(state: &mut State, reason: &str, effects: &mut Vec<Effect>) {
     match std::mem::replace(&mut state.phase, Phase::New) {
         Phase::Checking(report) => {
-            finish(state, &report, Outcome::Cut, Some(reason.to_owned()), Vec::new(), effects);
+            finish(state, &report, Outcome::Cut, Some(reason.to_owned()), Vec::new(), None, effects);
             end(state, VerdictKind::Limit, reason, effects);
         }
         // What is missing is the answer, not the time.
@@ -185,7 +158,7 @@ pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut
     let broken: Vec<&CheckFinished> = checks.iter().filter(|check| !check.passed).collect();
     // Empty is never "all passed".
     if broken.is_empty() && !checks.is_empty() {
-        finish(state, &report, Outcome::Done, None, evidence, effects);
+        finish(state, &report, Outcome::Done, None, evidence, None, effects);
         let reason = format!("the agent says so, and {} of {} checks agree", checks.len(), checks.len());
         return end(state, VerdictKind::Done, &reason, effects);
     }
@@ -198,27 +171,43 @@ pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut
         .collect();
     let failure = fingerprint(&words.join("\n"));
     let blocking = format!("You said that all is done, but a check disagrees. {}", words.join("\n"));
-    go_on(state, &report, Some(blocking), Some((failure, evidence)), effects);
+    let verdicts = Verdicts { failed_check: Some(failure), evidence, refused: None };
+    go_on(state, &report, Some(blocking), verdicts, effects);
 }
 
+/// Why a claim to be done does not end the run.
+#[derive(Debug, Default)]
+pub(super) struct Verdicts {
+    /// A fingerprint of the checks that failed.
+    pub failed_check: Option<u64>,
+    pub evidence: Vec<String>,
+    pub refused: Option<RefusedClaim>,
+}
+
+const UNMEASURED: &str = "the agent reports no usage, so a limit in USD or tokens cannot hold. Limit iterations (--max) or \
+    time (--duration) instead";
+
 /// No end yet: is there progress, and what comes next?
-fn go_on(
+pub(super) fn go_on(
     state: &mut State,
     report: &Report,
     blocking: Option<String>,
-    check: Option<(u64, Vec<String>)>,
+    verdicts: Verdicts,
     effects: &mut Vec<Effect>,
 ) {
-    let (failed_check, evidence) = check.map_or((None, Vec::new()), |(print, evidence)| (Some(print), evidence));
+    let Verdicts { failed_check, evidence, refused } = verdicts;
     let sign = Sign { tree: report.tree, words: exact(&report.summary()), failed_check };
     let standing = if state.plan.watch_for_stuck { state.stuck.observe(sign) } else { Standing::Progress };
-    let outcome = match (failed_check.is_some(), standing) {
+    let outcome = match (failed_check.is_some() || refused.is_some(), standing) {
         (true, _) => Outcome::NotDone,
         (false, Standing::Progress) => Outcome::Progress,
         (false, _) => Outcome::NoProgress,
     };
     let iteration = state.iteration();
-    finish(state, report, outcome, blocking, evidence, effects);
+    finish(state, report, outcome, blocking, evidence, refused, effects);
+    if !report.measures(&state.plan.limits) {
+        return end(state, VerdictKind::Limit, UNMEASURED, effects);
+    }
     match standing {
         Standing::Progress => state.strategy = None,
         Standing::NoProgress => {}
@@ -249,12 +238,13 @@ fn exact(words: &str) -> u64 {
 }
 
 /// Writes the receipt.
-fn finish(
+pub(super) fn finish(
     state: &mut State,
     report: &Report,
     outcome: Outcome,
     blocking: Option<String>,
     mut evidence: Vec<String>,
+    refused: Option<RefusedClaim>,
     effects: &mut Vec<Effect>,
 ) {
     let iteration = state.iteration();
@@ -270,6 +260,7 @@ fn finish(
         summary: if deferred { String::new() } else { bounded(&report.summary(), SUMMARY_MAX) },
         changed: report.changed.clone(),
         blocking,
+        refused,
         evidence,
         cost_usd: report.heard.cost_usd,
         tokens: report.heard.tokens,

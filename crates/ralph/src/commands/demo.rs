@@ -76,7 +76,7 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
     let sandbox = if proc::sandbox::is_available() { SandboxWish::Workspace } else { SandboxWish::Off };
     Ok(Job {
         folder: Folder::new(folder),
-        settings: Settings { max: ITERATIONS, check: vec![CHECK.into()], sandbox, ..Settings::default() },
+        settings: Settings { max: ITERATIONS, check: vec![CHECK.into()], sandbox, stay: true, ..Settings::default() },
         backend: runner::choose("builtin", &environment.exe, folder, "".as_ref())?,
         auth: Auth::Ambient,
         rules: None,
@@ -84,6 +84,8 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         warnings: Vec::new(),
         env,
         zone: jiff::tz::TimeZone::system(),
+        account: None,
+        work: None,
         resume: None,
         attended: false,
         flags: serde_json::Map::new(),

@@ -125,8 +125,10 @@ fn credentials(report: &mut Report, environment: &Environment) {
     match found {
         Ok(resolution) => match resolution.chosen {
             Some(chosen) => report.line("credentials", &chosen.label),
-            None => report
-                .problem("credentials", "none found; set ANTHROPIC_API_KEY ('auth status' shows what was looked at)"),
+            None => report.problem(
+                "credentials",
+                "none found; set ANTHROPIC_API_KEY ('ralph auth status' shows what was looked at)",
+            ),
         },
         Err(refusal) => report.problem("credentials", &refusal.text),
     }
@@ -156,10 +158,37 @@ fn sandbox(report: &mut Report, found: &Found) {
     }
 }
 
+/// What a loop here would start from.
+fn loop_files(report: &mut Report, folder: &runner::Folder, settings: &runner::Settings) {
+    let name = |file: &std::path::Path| file.strip_prefix(folder.root()).unwrap_or(file).display().to_string();
+    match (folder.find_prompt(settings.prompt.as_deref()), runner::unedited(folder, settings)) {
+        (None, _) if folder.ralph().exists() => report.problem("loop prompt", "missing; 'ralph init' makes one"),
+        (None, _) => report.line("loop prompt", "none here; 'ralph init' sets up a loop"),
+        (Some(_), Some(what)) => report.problem("loop prompt", &what),
+        (Some(prompt), None) => report.line("loop prompt", &name(&prompt)),
+    }
+    if folder.config().is_file() {
+        report.line("loop config", &name(&folder.config()));
+    }
+    let repository = folder.root().ancestors().any(|above| above.join(".git").exists());
+    report.line(
+        "git",
+        if repository { "yes" } else { "no repository here: a loop cannot tell what its iterations changed" },
+    );
+}
+
 /// Which agent a loop here would run, and what would hold it.
 fn looped(report: &mut Report, environment: &Environment, found: &Found) {
     let folder = runner::Folder::new(&environment.cwd);
-    let wish = runner::Settings::load(&folder.config(), toml::Table::new()).map_or("auto".to_owned(), |it| it.backend);
+    let settings = match runner::Settings::load(&folder.config(), toml::Table::new()) {
+        Ok(settings) => settings,
+        Err(error) => {
+            report.problem("loop config", &error.to_string());
+            runner::Settings::default()
+        }
+    };
+    loop_files(report, &folder, &settings);
+    let wish = settings.backend;
     let path = environment.raw("PATH").unwrap_or_default();
     let backend = match runner::choose(&wish, &environment.exe, &environment.cwd, path.as_ref()) {
         Ok(backend) => backend,

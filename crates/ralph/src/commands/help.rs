@@ -9,8 +9,9 @@ pub fn ralph() -> String {
   ralph init             set up a loop here: .ralph/prompt.md, todo.md, config.toml
   ralph resume [RUN]     go on with a run that was stopped
   ralph answer TEXT      answer what a run asks, then resume it
-  ralph runs             what ran here, and what is at work
-  ralph show [RUN]       what a run did, iteration by iteration
+  ralph runs [--json]    what ran here, and what is at work
+  ralph show [RUN]       what a run did, iteration by iteration (--json for programs)
+  ralph --replay [RUN]   a run again, on the screen
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
   ralph demo             see a loop mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests

@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 44] = [
+const FLAGS: [(&str, &str, Kind, &str); 50] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -26,9 +26,9 @@ const FLAGS: [(&str, &str, Kind, &str); 44] = [
     ("iteration-time", "iteration_time", Text, "wall time of one iteration"),
     ("iteration-cost", "iteration_cost", Amount, "USD of one iteration"),
     ("iteration-tokens", "iteration_tokens", Whole, "tokens of one iteration"),
-    ("day-time", "day_time", Text, "wall time of all runs of a day"),
-    ("day-cost", "day_cost", Amount, "USD of all runs of a day"),
-    ("day-tokens", "day_tokens", Whole, "tokens of all runs of a day"),
+    ("day-time", "day_time", Text, "wall time of all your runs of a day, in all folders"),
+    ("day-cost", "day_cost", Amount, "USD of all your runs of a day, in all folders"),
+    ("day-tokens", "day_tokens", Whole, "tokens of all your runs of a day, in all folders"),
     ("idle", "idle", Text, "an agent that is silent this long is stopped (5m)"),
     ("prompt", "prompt", Text, "the prompt file (.ralph/prompt.md, docs/PROMPT.md)"),
     ("todo", "todo", Text, "the todo list (.ralph/todo.md)"),
@@ -54,6 +54,7 @@ const FLAGS: [(&str, &str, Kind, &str); 44] = [
     ("structured", "structured", Switch, "require results of the form {\"summary\": …}"),
     ("live", "live", Switch, "show the agent's words as they come"),
     ("max-failures", "max_failures", Whole, "failed iterations in a row that end the run (3)"),
+    ("max-outage", "max_outage", Text, "how long an unreachable API is waited for (--duration, else 24h)"),
     ("failure-pause", "failure_pause", Text, "seconds after a failed iteration (2)"),
     ("on-failure", "on_failure", Text, "continue, or stop at the first"),
     ("on-question", "on_question", Text, "stop, or wait for 'ralph answer'"),
@@ -62,6 +63,11 @@ const FLAGS: [(&str, &str, Kind, &str); 44] = [
     ("watch", "watch", Switch, "when done, wait for new work and start again"),
     ("json", "json", Switch, "print every event as a line of JSON"),
     ("no-tui", "no_tui", Switch, "plain lines, no screen"),
+    ("stay", "stay", Switch, "keep the screen when the run is over, until q"),
+    ("timestamps", "timestamps", Switch, "plain lines begin with the time"),
+    ("keep-runs", "keep_runs", Whole, "recordings to keep (100); 0 is all"),
+    ("keep-days", "keep_days", Whole, "days that a recording is kept (90); 0 is for ever"),
+    ("keep-size", "keep_size", Text, "size of all recordings together (2GB); 0 is no such limit"),
 ];
 
 /// Flags about this run alone.
@@ -69,7 +75,7 @@ const OWN: [(&str, &str); 6] = [
     ("rehearse", "run against a script or a recording (--rehearse FILE), without a token"),
     ("fault", "what goes wrong in a rehearsal: limit, crash, malformed, slow; --fault crash@2, slow@3=30s"),
     ("continue", "go on with the last run where it is not done"),
-    ("replay", "play a recording instead of running (--replay [FILE])"),
+    ("replay", "play a recording instead of running (--replay [FILE or RUN])"),
     ("help", "this text"),
     ("h", "the same"),
 ];
@@ -78,6 +84,7 @@ const OWN: [(&str, &str); 6] = [
 #[derive(Debug, PartialEq)]
 pub enum Recording {
     Newest,
+    /// A file, or the id of a run.
     File(PathBuf),
 }
 
@@ -223,7 +230,7 @@ pub fn help() -> String {
     for (flag, help) in OWN.iter().filter(|(flag, _)| flag.len() > 1) {
         text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}")));
     }
-    text.push_str("\nEvery option but the last ones is also a key of .ralph/config.toml.\n\nExit codes:\n");
+    text.push_str("\nEvery option but --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
     text + &wire::exit_table()
 }
 

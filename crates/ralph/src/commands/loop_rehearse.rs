@@ -4,9 +4,9 @@
 use crate::environment::Environment;
 use cycle::{EventKind, LoopEvent};
 use mock::{Mock, Script, Turn};
-use runner::{Auth, Job, Rehearsal, Sink};
+use runner::{Auth, Folder, Job, Rehearsal, Sink};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Opens nothing anywhere.
@@ -94,17 +94,42 @@ pub fn prepare(
     job.auth = Auth::Ambient;
     let of = |kind: FaultKind| faults.iter().filter(|fault| fault.kind == kind).map(|fault| fault.iteration).collect();
     job.rehearsal = Some(Rehearsal { crash: of(FaultKind::Crash), malformed: of(FaultKind::Malformed) });
-    Ok(Box::new(Director { mock, faults: faults.to_vec() }))
+    // Nothing is spent, so nothing is on the person's account.
+    job.account = None;
+    let places = job.folder.clone();
+    if let Some(position) = job.resume.as_ref().and_then(|run| read_position(&places, run)) {
+        mock.seek(position);
+    }
+    Ok(Box::new(Director { mock, faults: faults.to_vec(), folder: places, run: None }))
 }
 
 /// Tells the model when to misbehave: an iteration is announced before its agent starts.
 struct Director {
     mock: Mock,
     faults: Vec<Fault>,
+    folder: Folder,
+    run: Option<String>,
+}
+
+/// How far the script was played when the last iteration ended: a resumed rehearsal goes on there.
+fn position_file(folder: &Folder, run: &str) -> PathBuf {
+    folder.run(run).join("script_position.json")
+}
+
+fn read_position(folder: &Folder, run: &str) -> Option<(usize, usize)> {
+    serde_json::from_str(&std::fs::read_to_string(position_file(folder, run)).ok()?).ok()
 }
 
 impl Sink for Director {
     fn event(&mut self, event: &LoopEvent) {
+        if let EventKind::RunStarted(start) = &event.kind {
+            self.run = Some(start.run.clone());
+        }
+        if let (EventKind::IterationEnded { .. }, Some(run)) = (&event.kind, &self.run) {
+            let text = serde_json::to_string(&self.mock.position()).unwrap_or_default();
+            // Where it cannot be kept, a resumed rehearsal begins its script anew.
+            let _ = std::fs::write(position_file(&self.folder, run), text);
+        }
         let EventKind::IterationStarted(start) = &event.kind else { return };
         if start.attempt > 1 {
             return;

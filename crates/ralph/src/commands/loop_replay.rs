@@ -13,7 +13,11 @@ use wire::ExitCode;
 pub fn run(recording: &Recording, show: Show, environment: &Environment) -> ExitCode {
     let folder = Folder::new(&environment.cwd);
     let file = match recording {
-        Recording::File(file) => environment.cwd.join(file),
+        Recording::File(file) => {
+            let here = environment.cwd.join(file);
+            let run = file.to_str().filter(|_| !here.exists()).and_then(|id| runner::find(&folder, Some(id)).ok());
+            run.map_or(here, |id| folder.events(&id))
+        }
         Recording::Newest => match runner::find(&folder, None) {
             Ok(id) => folder.events(&id),
             // Where another loop left its log.
@@ -46,7 +50,7 @@ fn on_screen(file: &Path, folder: &Path) -> Result<(), String> {
 
 fn as_lines(file: &Path, folder: &Path, show: Show) -> Result<(), String> {
     let mut sink: Box<dyn Sink> = match show {
-        Show::Json => show.sink(),
+        Show::Json => show.sink(None),
         _ => Box::new(PlainSink::within(Stdout, folder)),
     };
     runner::replay(file, loop_prices::usd, |event| sink.event(event)).map_err(|error| error.to_string())

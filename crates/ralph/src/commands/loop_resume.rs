@@ -42,7 +42,7 @@ fn inherited(start: Option<cycle::RunStarted>) -> toml::Table {
 /// For whoever goes on with the run.
 pub fn recorded(mut flags: toml::Table, script: Option<&Path>) -> serde_json::Map<String, serde_json::Value> {
     // How a run is shown is up to whoever looks.
-    flags.retain(|key, _| !["json", "no_tui"].contains(&key));
+    flags.retain(|key, _| !["json", "no_tui", "stay", "timestamps"].contains(&key));
     flags.extend(script.map(|script| (REHEARSED.to_owned(), script.display().to_string().into())));
     match serde_json::to_value(flags) {
         Ok(serde_json::Value::Object(flags)) => flags,

@@ -9,6 +9,7 @@ use crate::{meaning, say};
 use agent::StdinKind;
 use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
+use jiff::tz::TimeZone;
 use proc::sandbox::{Level, Rules};
 use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use std::cell::RefCell;
@@ -25,6 +26,9 @@ const COMMANDS_MAX: usize = 16;
 const GRACE: Duration = Duration::from_secs(2);
 /// For a screen that closes by itself; a terminal that takes no bytes never lets it.
 const SCREEN_CLOSES: Duration = Duration::from_secs(1);
+
+/// What the lock says of a loop that watches.
+pub const WATCHING: &str = "watching for new work";
 
 /// A reason not to start.
 struct Refusal(String);
@@ -108,6 +112,9 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
         found_nothing(&settings, environment)?;
     }
+    if let Some(what) = runner::unedited(&folder, &settings).filter(|_| resume.is_none()) {
+        return Err(Refusal(format!("error: {what}.")));
+    }
     vouched(environment)?;
     let path = environment.raw("PATH").unwrap_or_default();
     // A rehearsal is with our own agent, unless another one is named.
@@ -125,7 +132,9 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         rules,
         held: None,
         warnings,
-        zone: jiff::tz::TimeZone::system(),
+        zone: TimeZone::system(),
+        account: Some(meaning::places(environment).config_dir.join("ralph").join("day.json")),
+        work: None,
         resume,
         attended: false,
         flags: loop_resume::recorded(flags, wanted.rehearse.as_deref()),
@@ -243,8 +252,12 @@ impl Show {
         }
     }
 
-    pub fn sink(self) -> Box<dyn Sink> {
-        if self == Self::Json { Box::new(JsonSink::new(Stdout)) } else { Box::new(PlainSink::new(Stdout)) }
+    /// With `zone`, plain lines begin with the time there.
+    pub fn sink(self, zone: Option<TimeZone>) -> Box<dyn Sink> {
+        match self {
+            Self::Json => Box::new(JsonSink::new(Stdout)),
+            _ => Box::new(PlainSink::new(Stdout).with_times(zone)),
+        }
     }
 }
 
@@ -258,10 +271,10 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
         Show::Screen => {
-            let screen = loop_screen::open(sender.clone());
+            let screen = loop_screen::open(sender.clone(), job.settings.stay);
             (screen.sink, Some(screen.left))
         }
-        other => (other.sink(), None),
+        other => (other.sink(job.settings.timestamps.then(|| job.zone.clone())), None),
     };
     loop_signals::listen(sender);
     let suspending = tokio::spawn(proc::follow_suspensions());
@@ -272,10 +285,19 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
             kept.replace(Some(event.clone()));
         }
     };
+    let mut sink = sink;
+    if let Some(id) = job.resume.as_ref().filter(|_| show == Show::Screen) {
+        // The screen shows what the run did before. What cannot be read is only not shown.
+        let _ = runner::replay(&job.folder.events(id), job.price, |event| sink.event(event));
+    }
     let mut sinks: Vec<Box<dyn Sink>> = more.into_iter().chain([sink, Box::new(keep) as Box<dyn Sink>]).collect();
     let verdict = loop {
         let verdict = runner::run(job.clone(), &mut sinks, &mut receiver).await;
-        if !(watch && matches!(verdict, Ok(VerdictKind::Done)) && new_work(&job, &mut sinks, &mut receiver).await) {
+        if !(watch && matches!(verdict, Ok(VerdictKind::Done))) {
+            break verdict;
+        }
+        job.work = new_work(&job, &mut sinks, &mut receiver).await;
+        if job.work.is_none() {
             break verdict;
         }
         job.resume = None;
@@ -284,14 +306,15 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
     suspending.abort();
     proc::end_all(GRACE).await;
     if let Some(left) = left {
-        let leaves = matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
+        let leaves =
+            !job.settings.stay || matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
         if !looked_at(left, leaves).await {
             // Whatever is said now would wait for ever in a terminal that takes no bytes.
             return verdict.map_or(ExitCode::Failure, VerdictKind::exit);
         }
         // The screen is gone with all it showed; its last line stays.
         if let Some(event) = last.take() {
-            Show::Plain.sink().event(&event);
+            Show::Plain.sink(None).event(&event);
         }
     }
     match verdict {
@@ -300,8 +323,12 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
     }
 }
 
-/// Waits for new work; `false` where somebody wants an end instead.
-async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::Receiver<Command>) -> bool {
+/// Waits for new work; `None` where somebody wants an end instead.
+async fn new_work(
+    job: &Job,
+    sinks: &mut [Box<dyn Sink>],
+    commands: &mut mpsc::Receiver<Command>,
+) -> Option<cycle::Work> {
     let mut say = |text: String| {
         let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
         let event = EventKind::Warning { iteration: None, text }.at(now);
@@ -309,13 +336,14 @@ async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::R
             sink.event(&event);
         }
     };
-    // Whoever waits for work here is still the one loop of this folder.
-    let owner = format!("process {}, watching for new work", std::process::id());
+    // A loop that waits for work is still the one loop of this folder.
+    let last = runner::find(&job.folder, None).unwrap_or_default();
+    let owner = format!("process {}, {WATCHING} after run {last}", std::process::id());
     let _lock = match Lock::take(&job.folder, &owner) {
         Ok(lock) => lock,
         Err(error) => {
             say(error.to_string());
-            return false;
+            return None;
         }
     };
     let mut watch = runner::Watch::begin(&job.folder, &job.settings, &job.env).await;
@@ -326,19 +354,20 @@ async fn new_work(job: &Job, sinks: &mut [Box<dyn Sink>], commands: &mut mpsc::R
     loop {
         tokio::select! {
             work = &mut work => {
-                say(format!("new work: {work}"));
-                return true;
+                let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
+                say(format!("new work: {id}{}", work.title));
+                return Some(work);
             }
             command = commands.recv() => match command {
-                Some(Command::Stop | Command::StopNow | Command::Terminate) | None => return false,
+                Some(Command::Stop | Command::StopNow | Command::Terminate) | None => return None,
                 Some(_) => {}
             }
         }
     }
 }
 
-/// Until somebody leaves the screen, or the process is told to end. After a run that somebody ended, or that
-/// could not begin, the screen leaves by itself. Says whether the terminal was given back.
+/// Until the screen is left, or the process is told to end. Without `--stay`, and after a run that somebody ended
+/// or that could not begin, the screen leaves by itself. Says whether the terminal was given back.
 async fn looked_at(left: oneshot::Receiver<()>, leaves: bool) -> bool {
     let told = async {
         let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))

@@ -25,14 +25,15 @@ pub struct Screen {
     pub left: oneshot::Receiver<()>,
 }
 
-pub fn open(commands: mpsc::Sender<Command>) -> Screen {
+/// With `stay`, the screen stays when the run is over, until somebody leaves.
+pub fn open(commands: mpsc::Sender<Command>, stay: bool) -> Screen {
     let (sender, receiver) = events::channel::<LoopEvent>();
     let (gone, left) = oneshot::channel();
     tokio::spawn(count_continuations());
     std::thread::spawn(move || {
         // A full queue means that the loop is ending anyway.
         let tell = move |command| drop(commands.try_send(meant(command)));
-        if let Err(error) = tui::run(receiver, tell, tui::Options { clock, suspend, hold: true }) {
+        if let Err(error) = tui::run(receiver, tell, tui::Options { clock, suspend, hold: stay }) {
             say::err(&format!("error: the screen cannot be shown: {error}. Try --no-tui."));
         }
         let _ = gone.send(());

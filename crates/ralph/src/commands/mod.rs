@@ -63,7 +63,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "demo" => demo::run(environment),
         "init" => loop_init::run(environment),
         "resume" => loop_run::resume(rest, environment),
-        "runs" => loop_runs::list(environment),
+        "runs" => loop_runs::list(rest, environment),
         "show" => loop_runs::show(rest, environment),
         "answer" => loop_runs::answer(rest, environment),
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
@@ -82,11 +82,11 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
 }
 
 /// Commands that are the whole line: a word that would be ignored is a mistake.
-const ALONE: [&str; 4] = ["init", "demo", "trust", "runs"];
+const ALONE: [&str; 3] = ["init", "demo", "trust"];
 
 /// `ralph init --help` must not set up anything.
 fn asks_for_help(command: &str, rest: &[String]) -> bool {
-    let simple = ALONE.contains(&command) || matches!(command, "show" | "answer");
+    let simple = ALONE.contains(&command) || matches!(command, "runs" | "show" | "answer");
     simple && matches!(rest.first().map(String::as_str), Some("-h" | "--help"))
 }
 

@@ -1,8 +1,12 @@
-//! What all runs of a day used, so that limits of the day hold over runs.
+//! The day's account of a person: what all runs of the day used, in all folders, so that limits of the day hold
+//! over runs, also over those that run at the same time.
 
-use crate::Folder;
 use cycle::Spent;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 #[derive(Serialize, Deserialize)]
 struct Day {
@@ -10,22 +14,33 @@ struct Day {
     spent: Spent,
 }
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Another run holds the account only while it adds a number.
+const PATIENCE: Duration = Duration::from_secs(2);
+const ASK_AGAIN: Duration = Duration::from_millis(10);
 
-fn day_of(now: u64, offset_ms: i64) -> i64 {
-    i64::try_from(now).unwrap_or(i64::MAX).saturating_add(offset_ms).div_euclid(DAY_MS)
+/// What was used that day; nothing where no file says so.
+pub(super) fn read(file: &Path, day: i64) -> Spent {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let today = serde_json::from_str::<Day>(&text).ok().filter(|known| known.day == day);
+    today.map(|known| known.spent).unwrap_or_default()
 }
 
-/// What was used today; nothing where no file says so.
-pub(super) fn read(folder: &Folder, now: u64, offset_ms: i64) -> Spent {
-    let text = std::fs::read_to_string(folder.day()).unwrap_or_default();
-    let today = serde_json::from_str::<Day>(&text).ok().filter(|day| day.day == day_of(now, offset_ms));
-    today.map(|day| day.spent).unwrap_or_default()
-}
-
-pub(super) fn write(folder: &Folder, now: u64, offset_ms: i64, spent: Spent) -> std::io::Result<()> {
-    let text = serde_json::to_string(&Day { day: day_of(now, offset_ms), spent })?;
-    crate::files::replace(&folder.day(), text.as_bytes())
+/// Adds what a run used. The sum of all runs comes back.
+pub(super) fn add(file: &Path, day: i64, more: Spent) -> io::Result<Spent> {
+    let folder = file.parent().ok_or_else(|| io::Error::other("no folder"))?;
+    crate::files::private_dir(folder)?;
+    let lock = crate::files::shared(&file.with_extension("lock"))?;
+    let until = Instant::now() + PATIENCE;
+    while let Err(error) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        if error != rustix::io::Errno::WOULDBLOCK || Instant::now() > until {
+            return Err(error.into());
+        }
+        std::thread::sleep(ASK_AGAIN);
+    }
+    let spent = read(file, day).plus(more);
+    let text = serde_json::to_string(&Day { day, spent })?;
+    crate::files::replace(file, text.as_bytes())?;
+    Ok(spent)
 }
 
 #[cfg(test)]
@@ -33,16 +48,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yesterday_does_not_count() {
+    fn runs_add_up_and_yesterday_does_not_count() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Folder::new(dir.path());
-        std::fs::create_dir(folder.ralph()).unwrap();
-        let spent = Spent { usd: 2.0, ..Spent::default() };
-        let noon = 43_200_000;
-        write(&folder, noon, 0, spent).unwrap();
-        assert_eq!(read(&folder, noon + 1, 0), spent);
-        assert_eq!(read(&folder, noon + 86_400_000, 0), Spent::default());
-        std::fs::write(folder.day(), "broken").unwrap();
-        assert_eq!(read(&folder, noon, 0), Spent::default());
+        let file = dir.path().join("ralph/day.json");
+        let spent = |usd| Spent { usd, ..Spent::default() };
+        assert_eq!(read(&file, 5), Spent::default());
+        assert_eq!(add(&file, 5, spent(2.0)).unwrap(), spent(2.0));
+        assert_eq!(add(&file, 5, spent(0.5)).unwrap(), spent(2.5), "another run");
+        assert_eq!(read(&file, 5), spent(2.5));
+        assert_eq!(read(&file, 6), Spent::default());
+        std::fs::write(&file, "broken").unwrap();
+        assert_eq!(add(&file, 5, spent(1.0)).unwrap(), spent(1.0));
     }
 }

@@ -3,15 +3,26 @@
 
 use super::work::{Doing, Work, not_started};
 use super::{AgentEnd, Body, EventKind, Input, Running, Start, prompt};
-use crate::OutputFormat;
 use crate::agent::Bounds;
 use crate::backend::Call;
+use crate::command::{get, set};
 use crate::transport::{Attempt, Footing, Transport};
+use crate::{OutputFormat, SandboxWish};
+use proc::Env;
 use proc::sandbox::Sandbox;
+use std::ffi::OsStr;
 use std::time::Duration;
 
 /// Agents that answer in events say which session they are in long before this.
 const FIRST_WORD: Duration = Duration::from_secs(10);
+
+/// The sandbox opens no sockets, so an issue tracker inside works on its files and not through its daemon.
+fn work_without_daemon(env: &mut Env) {
+    const VARIABLE: &str = "BEADS_NO_DAEMON";
+    if get(env, VARIABLE).is_none() {
+        set(env, VARIABLE, Some(OsStr::new("1")));
+    }
+}
 
 /// A prompt in a file: what is said instead of it.
 fn by_file(path: &std::path::Path) -> String {
@@ -90,6 +101,9 @@ impl Body<'_> {
         if let (Some(held), Some(sandbox)) = (&self.job.held, sandbox) {
             held.bring_state()?;
             held.dress(sandbox, &mut call.env);
+        }
+        if self.job.settings.sandbox != SandboxWish::Off {
+            work_without_daemon(&mut call.env);
         }
         let (program, folder) = (&self.job.backend.program, self.job.folder.root());
         let mut running = Running::start(program, call, folder, text, bounds, sandbox)?;

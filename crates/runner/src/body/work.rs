@@ -5,6 +5,8 @@ use super::{
     Running, Said, Spent, Start, Verbatim, checks, now, rehearsal, replay, resets,
 };
 use crate::backend::SUMMARY_MODEL;
+use std::collections::HashSet;
+
 /// The check that runs, and those that ran before it.
 pub(super) struct Checking {
     iteration: u32,
@@ -23,10 +25,15 @@ pub(super) struct Work {
     pub start: Option<Start>,
     /// Whether it has said its first line.
     spoke: bool,
+    /// Tool calls without a result yet.
+    open_calls: HashSet<String>,
 }
 
 /// Of the names in a warning.
 const NESTED_MAX: usize = 200;
+
+/// Calls at once; further ones do not keep silence from counting.
+const OPEN_CALLS_MAX: usize = 1000;
 
 /// Of an agent's first words: enough to find a complaint in.
 const OPENING_MAX: usize = 4 * 1024;
@@ -36,7 +43,32 @@ impl Work {
     pub(super) fn new(running: Running, start: Option<Start>, model: &str, price: Price) -> Self {
         let iteration = start.as_ref().map_or(0, |start| start.iteration);
         let listener = Listener::priced(iteration, model, price);
-        Self { running, listener, iteration, since: Instant::now(), opening: String::new(), start, spoke: false }
+        Self {
+            running,
+            listener,
+            iteration,
+            since: Instant::now(),
+            opening: String::new(),
+            start,
+            spoke: false,
+            open_calls: HashSet::new(),
+        }
+    }
+
+    /// Follows which tool calls are open. Whether any is.
+    fn follow_calls(&mut self, events: &[EventKind]) -> bool {
+        for event in events {
+            match event {
+                EventKind::ToolCall(call) if self.open_calls.len() < OPEN_CALLS_MAX => {
+                    self.open_calls.insert(call.id.clone());
+                }
+                EventKind::ToolResult(result) => {
+                    self.open_calls.remove(&result.id);
+                }
+                _ => {}
+            }
+        }
+        !self.open_calls.is_empty()
     }
 
     fn note_opening(&mut self, line: &str) {
@@ -75,7 +107,12 @@ impl Doing {
 impl Body<'_> {
     pub(super) async fn react(&mut self, happened: Happened) -> Vec<Input> {
         match happened {
-            Happened::Command(command) => command.map(wish).into_iter().collect(),
+            Happened::Command(command) => {
+                if command == Some(Command::Stop) {
+                    self.say_what_stop_does();
+                }
+                command.map(wish).into_iter().collect()
+            }
             Happened::Tick => {
                 let now = now();
                 self.wake = self.wake.filter(|at| *at > now);
@@ -91,6 +128,15 @@ impl Body<'_> {
                     Vec::new()
                 }
             },
+        }
+    }
+
+    /// The first Ctrl-C changes nothing at once, so it is said what it does.
+    fn say_what_stop_does(&mut self) {
+        let at_work = matches!(self.doing, Doing::Agent(_) | Doing::Check(_));
+        if at_work && !std::mem::replace(&mut self.stop_was_asked, true) {
+            let text = "the run ends after this iteration; Ctrl-C again ends it now".to_owned();
+            self.tell(EventKind::Warning { iteration: None, text });
         }
     }
 
@@ -134,6 +180,11 @@ impl Body<'_> {
         self.publish(&EventKind::Agent { iteration: work.iteration, line: verbatim.clone() }.at(now()), false);
         let (turns, tokens) = (work.listener.heard().turns, work.listener.heard().tokens);
         let events = work.listener.hear(&replay::spoken(&verbatim));
+        let in_call = work.follow_calls(&events);
+        // Our own agent ends its calls by itself; how long another's take, only the other knows.
+        if !self.job.backend.is_ours() {
+            work.running.set_in_call(in_call);
+        }
         self.derived(events);
         let heard = work.listener.heard();
         let mut inputs = Vec::new();
@@ -141,6 +192,8 @@ impl Body<'_> {
             inputs.push(Input::Spending { tokens: heard.tokens, usd: heard.cost_usd });
         }
         if heard.turns > turns {
+            work.open_calls.clear();
+            work.running.set_in_call(false);
             inputs.extend(heard.answer.clone().map(Input::TurnEnded));
             // Nothing more can be asked of it.
             if !work.running.talks() {
@@ -156,10 +209,12 @@ impl Body<'_> {
         let (changed, tree) = self.changes().await;
         self.warn_of_nested(work.iteration, &changed);
         let heard = work.listener.into_heard();
+        let open_work = self.open_work(&heard).await;
         let mut report = Report {
             end,
             heard,
             changed,
+            open_work,
             tree,
             last_words: work.running.last_words(),
             duration_ms: work.since.elapsed().as_millis() as u64,
@@ -280,6 +335,7 @@ pub(super) fn not_started(why: String) -> Input {
         end: AgentEnd::NotStarted(why),
         heard: Listener::new(0).into_heard(),
         changed: Changes::default(),
+        open_work: Vec::new(),
         tree: None,
         last_words: String::new(),
         duration_ms: 0,

@@ -1,0 +1,81 @@
+//! An agent says that all is done, and there is no check that could tell. Is it believed?
+
+use super::Effect;
+use super::ending::end;
+use super::iteration::{block_on, finish, go_on};
+use crate::memory::is_change;
+use crate::state::State;
+use crate::{Outcome, Question, QuestionAbout, Receipt, RefusedClaim, Report, VerdictKind};
+
+/// Open items that a message names; more are counted.
+const ITEMS_SHOWN: usize = 10;
+
+/// A claim without a check. Open work speaks against it, and so does a run that has changed nothing.
+pub(super) fn made(state: &mut State, report: &Report, effects: &mut Vec<Effect>) {
+    let before = state.memory.refused.clone();
+    match objection(state, report) {
+        None => believed(state, report, effects),
+        // Asked for a second time, the agent stays with it: only a person can say more.
+        Some(RefusedClaim::OpenItems { items }) if before == Some(RefusedClaim::OpenItems { items: items.clone() }) => {
+            block_on(state, report, question(state.iteration(), &items), effects);
+        }
+        Some(refused) => {
+            let note = note(&refused);
+            go_on(
+                state,
+                report,
+                Some(note),
+                super::iteration::Verdicts { refused: Some(refused), ..Default::default() },
+                effects,
+            );
+        }
+    }
+}
+
+fn objection(state: &State, report: &Report) -> Option<RefusedClaim> {
+    if !report.open_work.is_empty() {
+        return Some(RefusedClaim::OpenItems { items: report.open_work.clone() });
+    }
+    let this = Receipt { changed: report.changed.clone(), tool_calls: report.heard.tool_calls, ..Receipt::default() };
+    let changed = state.memory.changed || is_change(&this);
+    let asked = state.memory.refused == Some(RefusedClaim::NothingChanged);
+    (!changed && !asked && state.has_another() && !state.stopping).then_some(RefusedClaim::NothingChanged)
+}
+
+fn believed(state: &mut State, report: &Report, effects: &mut Vec<Effect>) {
+    let evidence = vec!["claimed by the agent; no checks".to_owned()];
+    finish(state, report, Outcome::Done, None, evidence, None, effects);
+    end(state, VerdictKind::Done, "the agent says that all is done, and no check was run", effects);
+}
+
+/// What the next prompt says.
+fn note(refused: &RefusedClaim) -> String {
+    match refused {
+        RefusedClaim::OpenItems { items } => format!(
+            "You said that all is done, but this is open:\n{}\nDo it, or tick it off (close it) where it is done. \
+             Then say again that all is done.",
+            list(items)
+        ),
+        RefusedClaim::NothingChanged => {
+            "You said that all is done, but nothing has changed in this run. Look again: do \
+             what is missing. If really nothing is left to do, say again that all is done."
+                .to_owned()
+        }
+    }
+}
+
+fn question(iteration: u32, items: &[String]) -> Question {
+    let text = format!(
+        "The agent says twice that all is done, but this is open:\n{}\nTick off what is done, or say what to do.",
+        list(items)
+    );
+    Question { iteration, id: format!("open-{iteration}"), about: QuestionAbout::Words, text, options: Vec::new() }
+}
+
+fn list(items: &[String]) -> String {
+    let mut lines: Vec<String> = items.iter().take(ITEMS_SHOWN).map(|item| format!("- {item}")).collect();
+    if items.len() > ITEMS_SHOWN {
+        lines.push(format!("and {} more", items.len() - ITEMS_SHOWN));
+    }
+    lines.join("\n")
+}
