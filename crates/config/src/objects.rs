@@ -60,8 +60,8 @@ pub(crate) fn is_id(text: &str) -> bool {
 }
 
 fn parent(commit: &[u8]) -> Option<String> {
-    let header = commit.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
-    let id = header.filter_map(|line| line.strip_prefix(b"parent ")).next()?;
+    let mut header = commit.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    let id = header.find_map(|line| line.strip_prefix(b"parent "))?;
     std::str::from_utf8(id).ok().filter(|id| is_id(id)).map(str::to_owned)
 }
 
@@ -132,21 +132,21 @@ impl Store {
 /// One pack and its index, of the second version (since 2007 the only one that is written).
 struct Pack {
     index: File,
-    pack: File,
+    data: File,
     count: u32,
     length: u64,
 }
 
 impl Pack {
-    fn open(path: PathBuf) -> Option<Self> {
+    fn open(path: &Path) -> Option<Self> {
         if path.extension()? != "idx" {
             return None;
         }
-        let (index, pack) = (File::open(&path).ok()?, File::open(path.with_extension("pack")).ok()?);
+        let (index, data) = (File::open(path).ok()?, File::open(path.with_extension("pack")).ok()?);
         let mut head = [0; 8];
         index.read_exact_at(&mut head, 0).ok()?;
         let length = index.metadata().ok()?.len();
-        let read = Self { index, pack, count: 0, length };
+        let read = Self { index, data, count: 0, length };
         let count = read.word(8 + 255 * 4)?;
         (head == *b"\xfftOc\0\0\0\x02").then_some(Self { count, ..read })
     }
@@ -206,7 +206,7 @@ impl Pack {
         let mut packed = vec![0; most];
         let mut filled = 0;
         while filled < most {
-            match self.pack.read_at(&mut packed[filled..], at + filled as u64).ok()? {
+            match self.data.read_at(&mut packed[filled..], at + filled as u64).ok()? {
                 0 => break,
                 count => filled += count,
             }

@@ -182,7 +182,7 @@ mod tests {
     fn credentials_of_the_environment_are_in_no_file() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::new(dir.path());
-        let mut recorder = Recorder::open(&folder, "r", "s", &env()).unwrap();
+        let mut recorder = Recorder::open(&folder, "r", "s", &env(), &TimeZone::UTC).unwrap();
         let said = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"ghp_0123456789 C.UTF-8-and-more short"}]}}"#;
         recorder.event(&EventKind::Agent { iteration: 1, line: Verbatim::new(said) }.at(1), false);
         let failed = EventKind::Warning { iteration: None, text: "the agent said ghp_0123456789".into() };
@@ -222,7 +222,7 @@ mod tests {
     fn logs_of_older_iterations_are_packed_into_one_file() {
         let dir = tempfile::tempdir().unwrap();
         let folder = Folder::new(dir.path());
-        let mut recorder = Recorder::open(&folder, "r", "s", &TimeZone::UTC).unwrap();
+        let mut recorder = Recorder::open(&folder, "r", "s", &env(), &TimeZone::UTC).unwrap();
         for iteration in 1..=RECENT + 3 {
             let start = cycle::IterationStarted {
                 iteration,

@@ -10,7 +10,7 @@ use crate::next::{AnswerFacts, GiveUp, Next, Nudge, after_answer};
 use crate::result::End;
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
-use wire::{Assistant, Event};
+use wire::{Assistant, Event, Message};
 
 /// What has come of an answer so far.
 #[derive(Debug, Clone, Default)]
@@ -144,7 +144,8 @@ impl Turn {
         }));
         if is_visible {
             let parent_tool_use_id = self.role.parent_tool_use_id();
-            let event = Assistant { message, parent_tool_use_id, error: None, request_id, tool_use_meta };
+            let message = Message(message);
+            let event = Assistant { message, parent_tool_use_id, request_id, tool_use_meta, ..Assistant::default() };
             let event = Box::new(Event::Assistant(Box::new(event)));
             cx.push(Effect::Emit { event, id: Some(id) });
         }

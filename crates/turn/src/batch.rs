@@ -14,7 +14,7 @@ use crate::settings::{DeferredCall, Role, ToolFacts};
 use crate::turn::{Cx, Turn};
 use crate::words;
 use serde_json::{Value, json};
-use wire::{Event, System, TaskProgress, User};
+use wire::{Event, Message, System, TaskProgress, User};
 
 /// The tool whose input is the caller's schema.
 pub const STRUCTURED_OUTPUT: &str = "StructuredOutput";
@@ -177,7 +177,7 @@ impl Turn {
             source_assistant: Some(entry),
         }));
         let event = User {
-            message,
+            message: Message(message),
             parent_tool_use_id: self.role.parent_tool_use_id(),
             tool_use_result: Some(result.structured.clone()),
             ..User::default()
@@ -234,6 +234,7 @@ impl Turn {
             subagent_type: sub.agent_type.clone(),
             usage: totals(&self.books, cx.now.ms),
             last_tool_name,
+            ..TaskProgress::default()
         }))));
     }
 

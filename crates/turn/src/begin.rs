@@ -10,7 +10,7 @@ use crate::result::End;
 use crate::settings::Role;
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
-use wire::{Event, User, UserInput};
+use wire::{Event, Message, User, UserInput};
 
 impl Turn {
     pub(crate) fn begin_turn(&mut self, mut work: Work, cx: &mut Cx) {
@@ -176,7 +176,7 @@ impl Turn {
 /// Shows the client that its prompt was taken, whatever becomes of it; its entry will have this id.
 fn replay(prompt: &UserInput, cx: &mut Cx) {
     let message = json!({"role": "user", "content": prompt.message.content});
-    let event = Event::User(Box::new(User { message, is_replay: Some(true), ..User::default() }));
+    let event = Event::User(Box::new(User { message: Message(message), is_replay: Some(true), ..User::default() }));
     cx.push(Effect::Emit { event: Box::new(event), id: prompt.uuid.clone() });
 }
 

@@ -11,7 +11,7 @@ use crate::result::{End, reason};
 use crate::turn::{Cx, Turn};
 use crate::words;
 use serde_json::{Value, json};
-use wire::{CompactBoundary, CompactMetadata, Event, System};
+use wire::{CompactBoundary, CompactMetadata, Event, Status, System};
 
 /// A conversation may be too long even to be summarised. Then each of its texts is cut to so many bytes,
 /// to less and less: the last makes a thousand messages fit any window.
@@ -125,10 +125,11 @@ impl Turn {
         self.plan_told = false;
         cx.push(Effect::ForgetReads);
         let metadata = CompactMetadata {
-            trigger: compaction.trigger,
+            trigger: compaction.trigger.into(),
             pre_tokens: before,
             post_tokens: Some(((self.settings.overhead_chars + text.len()) / CHARS_PER_TOKEN) as u64),
             duration_ms: Some(cx.now.ms.saturating_sub(compaction.started_ms)),
+            ..CompactMetadata::default()
         };
         self.write_boundary(&text, &metadata, cx);
         if let Some(prompt) = prompt {
@@ -163,7 +164,7 @@ impl Turn {
             source_assistant: None,
         }));
         if self.role.is_main() {
-            let boundary = CompactBoundary { compact_metadata: metadata.clone() };
+            let boundary = CompactBoundary { compact_metadata: metadata.clone(), ..CompactBoundary::default() };
             cx.emit(Event::System(System::CompactBoundary(boundary)));
         }
     }
@@ -187,7 +188,12 @@ impl Turn {
 
     fn tell_compaction(&self, status: Option<&'static str>, compact_result: Option<&'static str>, cx: &mut Cx) {
         if self.role.is_main() {
-            cx.emit(Event::System(System::Status { status, permission_mode: None, compact_result }));
+            let status = Status {
+                status: status.map(Into::into),
+                compact_result: compact_result.map(Into::into),
+                ..Status::default()
+            };
+            cx.emit(Event::System(System::Status(status)));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::settings::Role;
 use crate::turn::{Cx, Turn};
 use crate::words;
 use serde_json::json;
-use wire::{Assistant, Event, System, Usage, User};
+use wire::{Assistant, Event, Message, Notification, RateLimitEvent, RateLimitInfo, System, Usage, User};
 
 impl Turn {
     /// The model wants to end its turn.
@@ -48,12 +48,13 @@ impl Turn {
         }
         self.push_synthetic(&format!("Stop hook feedback:\n{reason}"), cx);
         if self.role.is_main() {
-            cx.emit(Event::System(System::Notification {
-                key: "stop-hook-error",
+            cx.emit(Event::System(System::Notification(Notification {
+                key: "stop-hook-error".into(),
                 // Clients of the reference know this very line.
                 text: "Stop hook error occurred · ctrl+o to see".into(),
-                priority: "immediate",
-            }));
+                priority: "immediate".into(),
+                ..Notification::default()
+            })));
         }
         self.next_question(cx);
     }
@@ -110,11 +111,9 @@ impl Turn {
     /// An answer that the model did not give: how clients of the reference are told of API failures.
     fn tell_failure(&mut self, failure: &ModelFailure, words: &str, cx: &mut Cx) {
         if failure.category == "rate_limit" {
-            let mut info = json!({"status": "rejected"});
-            if let Some(reset) = &failure.reset {
-                info["resetsAt"] = json!(reset.seconds);
-            }
-            cx.emit(Event::RateLimitEvent { rate_limit_info: info });
+            let resets_at = failure.reset.as_ref().and_then(|reset| u64::try_from(reset.seconds).ok());
+            let rate_limit_info = RateLimitInfo { status: "rejected".into(), resets_at, ..RateLimitInfo::default() };
+            cx.emit(Event::RateLimitEvent(RateLimitEvent { rate_limit_info, ..RateLimitEvent::default() }));
         }
         let message = json!({
             "id": self.ids.next_id(),
@@ -129,8 +128,9 @@ impl Turn {
         });
         let id = self.ids.next_id();
         cx.push(Effect::Append(Entry::Assistant { id: id.clone(), message: message.clone(), request_id: None }));
-        let (parent_tool_use_id, error) = (None, Some(failure.category));
-        let event = Assistant { message, parent_tool_use_id, error, request_id: None, tool_use_meta: None };
+        let (parent_tool_use_id, error) = (None, Some(failure.category.into()));
+        let message = Message(message);
+        let event = Assistant { message, parent_tool_use_id, error, ..Assistant::default() };
         cx.push(Effect::Emit { event: Box::new(Event::Assistant(Box::new(event))), id: Some(id) });
     }
 
@@ -139,7 +139,7 @@ impl Turn {
         let message = json!({"role": "user", "content": [{"type": "text", "text": words}]});
         let id = self.append_user(message.clone(), false, cx);
         self.conversation.push_user(message["content"].clone());
-        let event = Event::User(Box::new(User { message, ..User::default() }));
+        let event = Event::User(Box::new(User { message: Message(message), ..User::default() }));
         cx.push(Effect::Emit { event: Box::new(event), id: Some(id) });
     }
 }

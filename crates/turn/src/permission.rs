@@ -150,14 +150,15 @@ impl Turn {
         self.record_denial(key, input.clone(), cx);
         let agent_id = self.role.agent_id();
         let Some(call) = self.call(key) else { return };
-        cx.emit(Event::System(System::PermissionDenied(ToolDenied {
+        cx.emit(Event::System(System::PermissionDenied(Box::new(ToolDenied {
             tool_name: call.name.clone(),
             tool_use_id: call.id.clone(),
             message: words.clone(),
             agent_id,
-            decision_reason_type: Some(decision.as_ref().map_or("hook", |decision| decision.reason_type)),
+            decision_reason_type: Some(decision.as_ref().map_or("hook", |decision| decision.reason_type).into()),
             decision_reason: decision.as_ref().map(|decision| decision.reason.clone()),
-        })));
+            ..ToolDenied::default()
+        }))));
         let Some(decision) = decision else {
             let end = if call.stop.is_some() { CallEnd::Stopped } else { CallEnd::Denied };
             return self.end_call(key, end, CallResult::error(words), cx);

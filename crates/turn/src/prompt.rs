@@ -8,7 +8,7 @@ use crate::mainline::{AfterStart, ComingPrompt, Step};
 use crate::result::End;
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
-use wire::{Event, System, UserInput};
+use wire::{Event, LocalCommandOutput, System, UserInput};
 
 impl Turn {
     pub(crate) fn begin_prompt(&mut self, prompt: Box<UserInput>, cx: &mut Cx) {
@@ -20,7 +20,7 @@ impl Turn {
             cx.push(Effect::SetPromptId(id.clone()));
         }
         let text = last_text(&prompt.message.content).to_owned();
-        let may_be_command = self.settings.reads_commands && !prompt.client_composed;
+        let may_be_command = self.settings.reads_commands && prompt.client_composed != Some(true);
         let coming = ComingPrompt { prompt, command: None, contexts: Vec::new() };
         if may_be_command && text.trim_start().starts_with('/') {
             let ticket = self.wait(Step::ReadCommand(coming));
@@ -97,7 +97,10 @@ impl Turn {
         match answer {
             Ok(text) => {
                 if !text.is_empty() {
-                    cx.emit(Event::System(System::LocalCommandOutput { content: text.clone() }));
+                    cx.emit(Event::System(System::LocalCommandOutput(LocalCommandOutput {
+                        content: text.clone(),
+                        ..LocalCommandOutput::default()
+                    })));
                 }
                 self.books.last_text = text;
                 self.finish(End::Done, cx);
@@ -145,7 +148,8 @@ impl Turn {
             source_assistant: None,
         }));
         cx.push(Effect::Append(Entry::Meta(json!({"type": "last-prompt", "lastPrompt": text}))));
-        let mentions = (self.settings.reads_mentions && !prompt.client_composed && command.is_none()).then_some(text);
+        let mentions =
+            (self.settings.reads_mentions && prompt.client_composed != Some(true) && command.is_none()).then_some(text);
         match command {
             Some(blocks) => {
                 self.conversation.push_user(usable(Value::Array(without_last_text(content))));

@@ -48,15 +48,15 @@ pub(crate) fn outcome(
 ) -> Outcome {
     let shape = Shape::of(books, end, interrupt != Some(InterruptCause::Client));
     Outcome {
-        subtype: shape.subtype,
-        is_error: shape.is_error,
+        subtype: shape.subtype.into(),
+        is_error: Some(shape.is_error),
         duration_ms: books.elapsed_ms(now_ms),
         duration_api_ms: books.api_ms,
         num_turns: books.messages(),
         result: shape.result,
         errors: shape.errors,
         stop_reason: books.stop_reason.clone(),
-        total_cost_usd: 0.0,
+        total_cost_usd: Some(0.0),
         usage: books.usage.clone().into(),
         model_usage: BTreeMap::new(),
         permission_denials: denials,
@@ -66,12 +66,13 @@ pub(crate) fn outcome(
         },
         structured_output: books.structured.clone().filter(|_| shape.subtype == SUCCESS),
         api_error_status: shape.api_error_status,
-        terminal_reason: shape.terminal_reason,
-        fast_mode_state: "off",
+        terminal_reason: shape.terminal_reason.into(),
+        fast_mode_state: "off".into(),
         origin: books.origin.clone(),
         ttft_ms: books.ttft_ms,
         ttft_stream_ms: books.ttft_stream_ms,
         time_to_request_ms: books.time_to_request_ms,
+        ..Outcome::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::effect::{Effect, Entry};
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
-use wire::{Event, User};
+use wire::{Event, Message, User};
 
 impl Turn {
     /// Something that the model should know and no client needs to see.
@@ -32,7 +32,7 @@ impl Turn {
         self.books.user_messages += 1;
         if self.role.is_main() || self.settings.shows_subagent_text {
             let event = User {
-                message,
+                message: Message(message),
                 parent_tool_use_id: self.role.parent_tool_use_id(),
                 is_synthetic: Some(true),
                 ..User::default()

@@ -14,7 +14,7 @@ use crate::settings::{Change, DeferredCall, Limits, Now, Role, Settings};
 use serde_json::{Value, json};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use wire::{Event, PermissionMode, System, UserInput};
+use wire::{Event, Informational, PermissionMode, Status, System, UserInput};
 
 /// Prompts that may wait. The runtime stops reading lines while [`Turn::has_room`] says no.
 const QUEUE_MAX: usize = 1024;
@@ -95,7 +95,11 @@ impl Cx {
     }
 
     pub(crate) fn inform(&mut self, content: impl Into<String>, level: &'static str) {
-        self.emit(Event::System(System::Informational { content: content.into(), level }));
+        self.emit(Event::System(System::Informational(Informational {
+            content: content.into(),
+            level: level.into(),
+            ..Informational::default()
+        })));
     }
 }
 
@@ -294,7 +298,10 @@ impl Turn {
 
     fn change_mode(&mut self, mode: PermissionMode, cx: &mut Cx) {
         if std::mem::replace(&mut self.settings.mode, mode) != mode && self.role.is_main() {
-            cx.emit(Event::System(System::Status { status: None, permission_mode: Some(mode), compact_result: None }));
+            cx.emit(Event::System(System::Status(Status {
+                permission_mode: Some(mode.as_str().into()),
+                ..Status::default()
+            })));
         }
     }
 

@@ -282,7 +282,7 @@ impl Facts {
     fn see_event(&mut self, event: &Event) -> Checked {
         match event {
             Event::Assistant(assistant) => {
-                let block = &assistant.message["content"][0];
+                let block = &assistant.message.0["content"][0];
                 if block["type"] == "tool_use" {
                     let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
                     self.shown.push_back((text("id"), text("name")));
@@ -291,11 +291,11 @@ impl Facts {
             }
             Event::User(user) if user.is_replay == Some(true) => Ok(()),
             Event::User(user) => {
-                let block = &user.message["content"][0];
+                let block = &user.message.0["content"][0];
                 if block["type"] != "tool_result" {
                     return Ok(());
                 }
-                rule(!holds(&user.message, SECRET), || "a result shows a secret".into())?;
+                rule(!holds(&user.message.0, SECRET), || "a result shows a secret".into())?;
                 let id = block["tool_use_id"].as_str().unwrap_or_default();
                 let next = self.shown.pop_front();
                 let expected = next.as_ref().map(|(id, _)| id.as_str());

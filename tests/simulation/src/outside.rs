@@ -231,14 +231,7 @@ impl World {
 }
 
 fn typed(content: Value) -> UserInput {
-    UserInput {
-        message: UserMessage { content },
-        uuid: None,
-        origin: None,
-        should_query: None,
-        is_synthetic: None,
-        client_composed: false,
-    }
+    UserInput { message: UserMessage { content, ..UserMessage::default() }, ..UserInput::default() }
 }
 
 fn tools(gone: &[&str]) -> ToolTable {
