@@ -6,7 +6,7 @@
 use crate::dice::Dice;
 use crate::knobs;
 use serde_json::{Value, json};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use testkit::World;
 
@@ -14,7 +14,7 @@ use testkit::World;
 const RUNS: u64 = 4;
 const SEED: u64 = 20_261_116;
 /// The longest schedule waits a dozen times for two seconds, on a slow machine.
-const DEADLINE: Duration = Duration::from_secs(180);
+const DEADLINE: Duration = Duration::from_mins(3);
 /// Nothing of a loop that ended or was killed outlives it by more.
 const GONE_WITHIN: Duration = Duration::from_secs(3);
 /// After the end no file changes; a child that lives on would write within this time.
@@ -100,8 +100,8 @@ fn play(schedule: &Schedule, seed: u64) {
     let code = loop {
         let mut child = start(&world, schedule);
         let killed_at = kills.next().map(|ms| Instant::now() + Duration::from_millis(*ms));
-        if let Some(code) = watch(&mut child, killed_at, until, seed) {
-            break code;
+        if let Some(status) = watch(&mut child, killed_at, until, seed) {
+            break status.code();
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -133,11 +133,11 @@ fn start(world: &World, schedule: &Schedule) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// The exit code, or nothing where it is time to kill the loop.
-fn watch(child: &mut Child, killed_at: Option<Instant>, until: Instant, seed: u64) -> Option<Option<i32>> {
+/// How it exited, or nothing where it is time to kill the loop.
+fn watch(child: &mut Child, killed_at: Option<Instant>, until: Instant, seed: u64) -> Option<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait().unwrap() {
-            return Some(status.code());
+            return Some(status);
         }
         if killed_at.is_some_and(|at| Instant::now() >= at) {
             return None;

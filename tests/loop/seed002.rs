@@ -63,7 +63,7 @@ fn seed_002_what_is_missing_is_said_before_anything_runs() {
     for (words, why) in [
         (&["--backend", "claude"][..], "no 'claude' on PATH"),
         (&["--prompt", "nothing.md"], "the prompt nothing.md is not there"),
-        (&["--session", "sometimes"], "unknown variant `sometimes`"),
+        (&["--session", "sometimes"], "--session must be clean or continue, not \"sometimes\""),
         (&["--max", "many"], "needs a whole number"),
     ] {
         let (outcome, _) = told(ralph(&world, words).env("PATH", "/usr/bin:/bin"));

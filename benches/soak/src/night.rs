@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How often the machine is restarted.
@@ -78,8 +78,8 @@ pub fn night(binary: &Path, wanted: usize) -> Result<Night, SoakError> {
         let mut child = bed.start(restarts > 0)?;
         let kill_at = (restarts < RESTARTS).then(|| wanted * (restarts + 1) / (RESTARTS + 1));
         let ended = bed.watch(&mut child, kill_at, began, &mut samples)?;
-        if let Some(code) = ended {
-            break code;
+        if let Some(status) = ended {
+            break status.code();
         }
         bed.kill_all(&mut child);
         restarts += 1;
@@ -158,11 +158,11 @@ impl Bed {
         kill_at: Option<usize>,
         began: Instant,
         samples: &mut Vec<Sample>,
-    ) -> Result<Option<Option<i32>>, SoakError> {
+    ) -> Result<Option<ExitStatus>, SoakError> {
         let deadline = began + PER_ITERATION * u32::try_from(self.wanted).unwrap_or(u32::MAX);
         loop {
             if let Some(status) = child.try_wait().map_err(SoakError::io("waiting for the loop"))? {
-                return Ok(Some(status.code()));
+                return Ok(Some(status));
             }
             let work = std::fs::read_to_string(self.folder.join("work.txt")).unwrap_or_default();
             let done = work.lines().count();

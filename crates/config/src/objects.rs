@@ -103,7 +103,7 @@ impl Store {
             folders.extend(paths);
         }
         let indexes = folders.iter().filter_map(|folder| folder.join("pack").read_dir().ok()).flatten().flatten();
-        let packs = indexes.filter_map(|entry| Pack::open(entry.path())).collect();
+        let packs = indexes.filter_map(|entry| Pack::open(&entry.path())).collect();
         Self { folders, packs }
     }
 

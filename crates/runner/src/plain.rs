@@ -259,6 +259,7 @@ fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
     let tokens = count(receipt.tokens.total());
     let spent = format!("{} · {tokens} tokens · {}", usd(receipt.cost_usd), duration(receipt.duration_ms));
     let why = match (&receipt.outcome, &receipt.blocking) {
+        (Outcome::Blocked, _) => "\n  answer with: ralph answer \"…\"".to_owned(),
         // The verdict follows at once, and says it.
         (Outcome::Failed { failure: Failure::Credentials | Failure::Start }, _) => String::new(),
         (Outcome::Failed { .. } | Outcome::Cut | Outcome::Deferred, Some(why)) => format!("\n  {}", first_line(why)),

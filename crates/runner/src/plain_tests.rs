@@ -42,7 +42,7 @@ fn everything_said(text: &str) -> Vec<EventKind> {
         duration_ms: 0,
     };
     let receipt = Receipt {
-        outcome: Outcome::Failed { failure: cycle::Failure::ErrorResult },
+        outcome: Outcome::Failed { failure: Failure::ErrorResult },
         blocking: Some(text.into()),
         ..Receipt::default()
     };
@@ -150,7 +150,7 @@ fn live_text_is_told_line_by_line() {
 
 #[test]
 fn lines_may_begin_with_the_time() {
-    let zone = jiff::tz::TimeZone::UTC;
+    let zone = TimeZone::UTC;
     assert_eq!(with_time("  ● Bash   make", 3_723_000, &zone), "01:02:03   ● Bash   make");
     assert_eq!(with_time("", 3_723_000, &zone), "");
 }

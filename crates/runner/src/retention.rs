@@ -61,7 +61,7 @@ fn drop_logs(ralph: &Path, oldest: &str) {
     for entry in std::fs::read_dir(ralph).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let stamp = name.strip_prefix("run_").or_else(|| name.strip_prefix("iter_"));
-        if stamp.is_some_and(|stamp| stamp.ends_with(".log") && stamp < oldest) {
+        if stamp.and_then(|stamp| stamp.strip_suffix(".log")).is_some_and(|stamp| stamp < oldest) {
             let _ = std::fs::remove_file(entry.path());
         }
     }

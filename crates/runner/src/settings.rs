@@ -249,9 +249,10 @@ impl Settings {
                 None => wrong(mistake_in_file(&text, line, &error)),
             });
         }
-        table.extend(flags.clone());
+        let given = flags.clone();
+        table.extend(flags);
         let settings: Self =
-            table.try_into().map_err(|error| SettingsError::Flags(mistake_in_flags(&flags, &error)))?;
+            table.try_into().map_err(|error| SettingsError::Flags(mistake_in_flags(&given, &error)))?;
         settings.sensible().map_err(SettingsError::Flags)
     }
 

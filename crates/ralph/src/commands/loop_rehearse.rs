@@ -100,11 +100,11 @@ pub fn prepare(
     if let Some(position) = job.resume.as_ref().and_then(|run| read_position(&places, run)) {
         mock.seek(position);
     }
-    Ok(Box::new(Director { mock, faults: faults.to_vec(), folder: places, run: None }))
+    Ok(Box::new(FaultInjector { mock, faults: faults.to_vec(), folder: places, run: None }))
 }
 
 /// Tells the model when to misbehave: an iteration is announced before its agent starts.
-struct Director {
+struct FaultInjector {
     mock: Mock,
     faults: Vec<Fault>,
     folder: Folder,
@@ -120,7 +120,7 @@ fn read_position(folder: &Folder, run: &str) -> Option<(usize, usize)> {
     serde_json::from_str(&std::fs::read_to_string(position_file(folder, run)).ok()?).ok()
 }
 
-impl Sink for Director {
+impl Sink for FaultInjector {
     fn event(&mut self, event: &LoopEvent) {
         if let EventKind::RunStarted(start) = &event.kind {
             self.run = Some(start.run.clone());

@@ -107,15 +107,15 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     let folder = Folder::new(&environment.cwd);
     let resume = resume.or_else(|| wanted.go_on.then(|| loop_resume::unfinished(&folder)).flatten());
     let flags = loop_resume::flags(wanted, &folder, resume.as_deref()).map_err(Refusal)?;
-    let settings = Settings::load(&folder.config(), flags.clone()).map_err(|error| mistaken(&error))?;
+    let settings = Settings::load(&folder.config(), flags.clone()).map_err(|error| settings_refusal(&error))?;
     // Before the question of trust: whoever sets a loop up here answers that, too.
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
-        found_nothing(&settings, environment)?;
+        offer_init(&settings, environment)?;
     }
     if let Some(what) = runner::unedited(&folder, &settings).filter(|_| resume.is_none()) {
         return Err(Refusal(format!("error: {what}.")));
     }
-    vouched(environment)?;
+    require_trust(environment)?;
     let path = environment.raw("PATH").unwrap_or_default();
     // A rehearsal is with our own agent, unless another one is named.
     let wish = if wanted.rehearse.is_some() && settings.backend == "auto" { "builtin" } else { &settings.backend };
@@ -143,7 +143,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     })
 }
 
-fn mistaken(error: &SettingsError) -> Refusal {
+fn settings_refusal(error: &SettingsError) -> Refusal {
     let near = match error {
         SettingsError::UnknownKey { key, known, .. } => crate::argv::nearest(key, known.iter().map(String::as_str)),
         _ => None,
@@ -181,8 +181,8 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// An agent works here unattended, so somebody has to have vouched for the folder.
-fn vouched(environment: &Environment) -> Result<(), Refusal> {
+/// An agent works here unattended, so somebody has to have require_trust for the folder.
+fn require_trust(environment: &Environment) -> Result<(), Refusal> {
     let places = meaning::places(environment);
     let trust = config::trust_state(&places);
     if let config::Trust::Path(_) = trust {
@@ -203,7 +203,7 @@ fn vouched(environment: &Environment) -> Result<(), Refusal> {
     )))
 }
 
-fn found_nothing(settings: &Settings, environment: &Environment) -> Result<(), Refusal> {
+fn offer_init(settings: &Settings, environment: &Environment) -> Result<(), Refusal> {
     if let Some(prompt) = &settings.prompt {
         return Err(Refusal(format!("error: the prompt {} is not there.", prompt.display())));
     }
@@ -308,7 +308,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn S
     if let Some(left) = left {
         let leaves =
             !job.settings.stay || matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
-        if !looked_at(left, leaves).await {
+        if !wait_for_screen(left, leaves).await {
             // Whatever is said now would wait for ever in a terminal that takes no bytes.
             return verdict.map_or(ExitCode::Failure, VerdictKind::exit);
         }
@@ -368,7 +368,7 @@ async fn new_work(
 
 /// Until the screen is left, or the process is told to end. Without `--stay`, and after a run that somebody ended
 /// or that could not begin, the screen leaves by itself. Says whether the terminal was given back.
-async fn looked_at(left: oneshot::Receiver<()>, leaves: bool) -> bool {
+async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
     let told = async {
         let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
         else {

@@ -57,7 +57,7 @@ fn standing<'a>(info: &RunInfo, owner: Option<&'a str>) -> (&'static str, Option
 
 /// What tells a run from the others with the same prompt: the issue that it was for, or what it did last.
 fn subject(info: &RunInfo) -> String {
-    let last = info.receipts.iter().rev().map(|(_, receipt)| receipt.summary.as_str());
+    let mut last = info.receipts.iter().rev().map(|(_, receipt)| receipt.summary.as_str());
     let words = |text: &str| {
         let mut lines = text.lines().map(|line| line.trim_matches(|letter| " #*_`".contains(letter)));
         lines.find(|line| !line.is_empty() && !line.starts_with('<')).map(str::to_owned)
@@ -66,7 +66,7 @@ fn subject(info: &RunInfo) -> String {
         Some(id) => format!("{id} {}", work.title),
         None => work.title.clone(),
     });
-    let what = work.or_else(|| last.filter_map(words).next()).unwrap_or_default();
+    let what = work.or_else(|| last.find_map(words)).unwrap_or_default();
     let title = info.start.as_ref().map_or("", |start| start.title.as_str());
     let whole = if what.is_empty() { title.to_owned() } else { format!("{title}: {what}") };
     cycle::clean::line(&cycle::bounded(&whole, SUBJECT_MAX)).into_owned()

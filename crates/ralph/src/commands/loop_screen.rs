@@ -32,7 +32,7 @@ pub fn open(commands: mpsc::Sender<Command>, stay: bool) -> Screen {
     tokio::spawn(count_continuations());
     std::thread::spawn(move || {
         // A full queue means that the loop is ending anyway.
-        let tell = move |command| drop(commands.try_send(meant(command)));
+        let tell = move |command| drop(commands.try_send(loop_command(command)));
         if let Err(error) = tui::run(receiver, tell, tui::Options { clock, suspend, hold: stay }) {
             say::err(&format!("error: the screen cannot be shown: {error}. Try --no-tui."));
         }
@@ -81,7 +81,7 @@ fn clock() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0)
 }
 
-fn meant(command: tui::Command) -> Command {
+fn loop_command(command: tui::Command) -> Command {
     match command {
         tui::Command::Pause => Command::Pause,
         tui::Command::Resume => Command::Resume,

@@ -1,7 +1,7 @@
 //! Signals to a loop: what they ask for, and that it happens.
 //!
-//! They are heard by a thread of their own. The loop may be held up by whoever reads its output (a terminal
-//! after Ctrl-S, a pipe that nobody empties); told to end, it ends all the same.
+//! A thread of its own receives signals. The reader of the loop's output may hold up the loop (a terminal after Ctrl-S, a
+//! pipe that nobody empties); a loop that is told to end ends all the same.
 
 use crate::environment::hangup_is_ignored;
 use runner::Command;
@@ -21,33 +21,33 @@ const TAKES_WITHIN: Duration = Duration::from_secs(1);
 /// Starting a thread takes microseconds; a machine that cannot is not waited for.
 const HEARS_WITHIN: Duration = Duration::from_secs(2);
 
-struct Ears {
+struct SignalStreams {
     interrupt: Signal,
     terminate: Signal,
     /// None where the loop was started to outlive its terminal.
     hangup: Option<Signal>,
 }
 
-/// When this returns the process hears signals, until it ends. Where that cannot be, signals do what they do to
+/// When this returns the process receives signals, until it ends. Where that cannot be, signals do what they do to
 /// any process, and the run can be resumed.
 pub fn listen(commands: mpsc::Sender<Command>) {
-    let (hears, ready) = std::sync::mpsc::channel::<()>();
-    let hear = move || {
+    let (ready_sender, ready) = std::sync::mpsc::channel::<()>();
+    let follow = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            if let Ok(ears) = Ears::open() {
-                drop(hears);
-                ears.hear(commands).await;
+            if let Ok(streams) = SignalStreams::open() {
+                drop(ready_sender);
+                streams.follow(commands).await;
             }
         });
     };
-    if std::thread::Builder::new().name("signals".into()).spawn(hear).is_ok() {
+    if std::thread::Builder::new().name("signals".into()).spawn(follow).is_ok() {
         // Nothing is ever sent: ready, or in vain, it closes.
         let _ = ready.recv_timeout(HEARS_WITHIN);
     }
 }
 
-impl Ears {
+impl SignalStreams {
     fn open() -> std::io::Result<Self> {
         // Asked first: from the moment we listen for it, it is not ignored any more.
         let stays = hangup_is_ignored();
@@ -59,7 +59,7 @@ impl Ears {
     }
 
     /// Ctrl-C once finishes the iteration, twice stops it; the others end everything.
-    async fn hear(mut self, commands: mpsc::Sender<Command>) {
+    async fn follow(mut self, commands: mpsc::Sender<Command>) {
         let mut asked_before = false;
         loop {
             let (command, exit) = self.next().await;

@@ -56,7 +56,7 @@ impl Work {
     }
 
     /// Follows which tool calls are open. Whether any is.
-    fn follow_calls(&mut self, events: &[EventKind]) -> bool {
+    fn track_calls(&mut self, events: &[EventKind]) -> bool {
         for event in events {
             match event {
                 EventKind::ToolCall(call) if self.open_calls.len() < OPEN_CALLS_MAX => {
@@ -111,7 +111,7 @@ impl Body<'_> {
                 if command == Some(Command::Stop) {
                     self.say_what_stop_does();
                 }
-                command.map(wish).into_iter().collect()
+                command.map(input_of).into_iter().collect()
             }
             Happened::Tick => {
                 let now = now();
@@ -180,7 +180,7 @@ impl Body<'_> {
         self.publish(&EventKind::Agent { iteration: work.iteration, line: verbatim.clone() }.at(now()), false);
         let (turns, tokens) = (work.listener.heard().turns, work.listener.heard().tokens);
         let events = work.listener.hear(&replay::spoken(&verbatim));
-        let in_call = work.follow_calls(&events);
+        let in_call = work.track_calls(&events);
         // Our own agent ends its calls by itself; how long another's take, only the other knows.
         if !self.job.backend.is_ours() {
             work.running.set_in_call(in_call);
@@ -343,7 +343,7 @@ pub(super) fn not_started(why: String) -> Input {
     }))
 }
 
-fn wish(command: Command) -> Input {
+fn input_of(command: Command) -> Input {
     match command {
         Command::Stop => Input::Stop,
         Command::StopNow => Input::StopNow,
