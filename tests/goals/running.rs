@@ -60,25 +60,32 @@ fn what_a_goal_needs_lands_first() {
 
 #[test]
 fn the_agent_sees_neither_the_store_nor_other_clones() {
-    // Without `sandbox = "off"`: the loop confines an agent that is not ours.
+    // Without `sandbox = "off"`: the loop confines an agent that is not ours. Names can be listed, contents not read.
     let goals = Goals::with_agent(
         r#"
 hear
-ls "$RALPH_STATE" > seen.txt 2>&1
 cat "$RALPH_STATE/goals.db" > stolen.txt 2>/dev/null
-ls "$RALPH_STATE"/clones/*/* >> seen.txt 2>&1
-echo "store=$RALPH_STORE" >> seen.txt
+for file in "$RALPH_STATE"/clones/*/*/*/goal.md "$RALPH_STATE"/clones/*/*/other/secret.txt; do cat "$file" >> stolen.txt 2>/dev/null; done
+for file in "$RALPH_STATE/goals.db" "$RALPH_STATE"/clones/*/*/other/secret.txt "$RALPH_STATE"/mirrors/*/HEAD; do echo evil >> "$file" && echo "$file" >> written.txt; done 2>/dev/null
+echo "store=$RALPH_STORE" > seen.txt
 git log --oneline >> seen.txt 2>&1
 structured '"DONE"'
 "#,
     );
     std::fs::write(goals.repo().join(".ralph/config.toml"), "sandbox = \"workspace\"\n").unwrap();
     goals.git(&["commit", "-qam", "confine"]);
+    goals.add("nothing", &["--draft"]);
+    let repos = goals.state().join("clones");
     goals.add("look around", &[]);
+    // Another clone, of a worker that is alive as far as its folder's name says.
+    for store in ["x/y/other", "x/y"] {
+        std::fs::create_dir_all(repos.join(store)).unwrap();
+    }
+    std::fs::write(repos.join("x/y/other/secret.txt"), "secret of another clone").unwrap();
     goals.drain(&[]);
-    let goal = goals.show(1);
-    let seen = goals.file_at("ralph/goal-1", "seen.txt").unwrap_or_else(|| panic!("{goal:#}"));
-    assert!(!seen.contains("goals.db"), "{seen}");
-    assert!(seen.contains("confine"), "its own history is there: {seen}");
-    assert_eq!(goals.file_at("ralph/goal-1", "stolen.txt").unwrap_or_default(), "");
+    let goal = goals.show(2);
+    let seen = goals.file_at("ralph/goal-2", "seen.txt").unwrap_or_else(|| panic!("{goal:#}"));
+    assert!(seen.contains("store=\n") && seen.contains("confine"), "its own history is there: {seen}");
+    assert_eq!(goals.file_at("ralph/goal-2", "stolen.txt").as_deref(), Some(""));
+    assert_eq!(goals.file_at("ralph/goal-2", "written.txt"), None);
 }

@@ -137,13 +137,20 @@ pub enum Moved {
 }
 
 /// Moves the target from `old` to the commit, or says why not. The commit point.
-pub async fn move_target(repo: &Repository, goal: &Goal, ready: &Ready, old: Option<&str>) -> Result<Moved, GoalError> {
+/// `step` is told between the branch and the tree that has it checked out.
+pub async fn move_target(
+    repo: &Repository,
+    goal: &Goal,
+    ready: &Ready,
+    old: Option<&str>,
+    step: impl Fn(&str),
+) -> Result<Moved, GoalError> {
     // The checks ran what an agent wrote.
     ready.checkout.disarm()?;
     let name = target(goal);
     let tree = if repo.is_local() { checked_out(repo, &name).await? } else { None };
     match tree {
-        Some(tree) => fast_forward(repo, goal, ready, &name, old, &tree).await,
+        Some(tree) => fast_forward(repo, goal, ready, old, &tree, step).await,
         None => push(repo, ready, &name, old).await,
     }
 }
@@ -180,10 +187,11 @@ async fn fast_forward(
     repo: &Repository,
     goal: &Goal,
     ready: &Ready,
-    name: &str,
     old: Option<&str>,
     tree: &str,
+    step: impl Fn(&str),
 ) -> Result<Moved, GoalError> {
+    let name = &target(goal);
     let Some(old) = old else { return Ok(Moved::Raced) };
     let dirty = in_tree(repo, tree, words!["status", "--porcelain", "--untracked-files=no"], "status").await?;
     if !dirty.trim().is_empty() {
@@ -197,6 +205,7 @@ async fn fast_forward(
     if repo.at_source(words!["update-ref", name, &ready.commit, old], "update-ref").await.is_err() {
         return Ok(Moved::Raced);
     }
+    step("branch-moved");
     update_tree(repo, tree, old, &ready.commit).await?;
     Ok(Moved::Yes)
 }

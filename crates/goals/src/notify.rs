@@ -118,7 +118,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
         let event = json!({"title": "$(touch evil); `touch evil`"});
-        let sent = Target::parse("cat > got").send(&event, &env, dir.path(), &|_| {});
+        let target = Target::parse("cat > got");
+        let sent = target.send(&event, &env, dir.path(), &|_| {});
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(sent).unwrap();
         assert_eq!(std::fs::read_to_string(dir.path().join("got")).unwrap().trim(), event.to_string());
         assert!(!dir.path().join("evil").exists());

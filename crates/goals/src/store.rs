@@ -5,6 +5,7 @@
 
 mod budgets;
 mod claims;
+mod invariants;
 mod log;
 mod people;
 mod reports;

@@ -118,11 +118,12 @@ impl Postgres {
 
 fn binaries() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).find(|folder| folder.join("initdb").is_file());
+    let complete = |folder: &PathBuf| ["initdb", "postgres", "psql", "pg_isready"].iter().all(|name| folder.join(name).is_file());
+    let on_path = std::env::split_paths(&path).find(complete);
     on_path.or_else(|| {
         let versions = FOLDERS.iter().filter_map(|folder| Path::new(folder).read_dir().ok()).flatten().flatten();
         let mut found: Vec<PathBuf> =
-            versions.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").is_file()).collect();
+            versions.map(|version| version.path().join("bin")).filter(complete).collect();
         found.sort();
         found.pop()
     })

@@ -96,7 +96,7 @@ impl Job {
         self.die_at("intended");
         // The last moment at which nothing has happened.
         self.check_lease()?;
-        match landing::move_target(repo, goal, ready, old.as_deref()).await? {
+        match landing::move_target(repo, goal, ready, old.as_deref(), |step| self.die_at(step)).await? {
             Moved::Yes => {
                 self.die_at("moved");
                 Ok(Tried::Landed(intent))
