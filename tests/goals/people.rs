@@ -20,7 +20,7 @@ fn comments_and_files_reach_the_agent() {
 
 #[test]
 fn a_question_waits_for_its_answer() {
-    let script = "hear\ncase $line in *blue*) echo blue > colour.txt; structured '\"DONE\"';; *) result '<blocked>which colour?</blocked>';; esac";
+    let script = "hear\ncase $line in *blue*) echo blue > colour.txt; structured '\"DONE\"';; *) printf '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"<blocked>which colour?</blocked>\",\"structured_output\":{\"summary\":\"asking\"},\"total_cost_usd\":0.01}\\n';; esac";
     let goals = Goals::with_agent(script);
     let id = goals.add("paint it", &[]);
     goals.drain(&[]);
@@ -38,8 +38,8 @@ fn a_question_waits_for_its_answer() {
 fn budgets_hold_and_say_which_is_used_up() {
     // An iteration of the fake agent costs a cent.
     let goals = Goals::with_agent("hear\nwork\nif [ $n -lt 5 ]; then structured '\"more\"'; else structured '\"DONE\"'; fi");
-    goals.ok(&["goal", "budget", "all", "0.03"]);
-    let id = goals.add("five steps", &["--iteration-cost", "0.01"]);
+    goals.ok(&["goal", "budget", "all", "0.04"]);
+    let id = goals.add("five steps", &["--iteration-cost", "0.02"]);
     goals.drain(&[]);
     let goal = goals.show(id);
     assert_eq!(goal["state"], "blocked", "{goal:#}");
@@ -79,6 +79,7 @@ fn a_reviewer_sends_work_back_and_lets_better_work_pass() {
 hear
 case $line in
   *"Review a change"*)
+    line="$line$(cat)"
     case $line in
       *"+good"*) printf '{"type":"result","subtype":"success","is_error":false,"result":"x","structured_output":{"approve":true,"findings":[]},"total_cost_usd":0.01}\n';;
       *) printf '{"type":"result","subtype":"success","is_error":false,"result":"x","structured_output":{"approve":false,"findings":[{"file":"work.txt","line":1,"text":"it says bad"}]},"total_cost_usd":0.01}\n';;

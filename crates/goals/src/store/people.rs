@@ -81,7 +81,7 @@ impl Store {
         // Labels are a JSON list of texts: a label in it stands between quotes.
         let label = filter.label.as_ref().map(|label| json(label));
         let sql = format!(
-            "select {COLUMNS} from goal where {states} and (cast($1 as text) is null or labels like '%' || $1 || '%') \
+            "select {COLUMNS} from goal where {states} and (cast($1 as text) is null or replace(labels, $1, '') <> labels) \
              order by id desc limit {LISTED_MAX}"
         );
         let mut goals: Vec<Goal> =

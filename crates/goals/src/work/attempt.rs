@@ -13,6 +13,11 @@ use std::path::Path;
 /// What an iteration may cost where a budget counts and nobody said otherwise.
 const ITERATION: Amount = Amount { micro_usd: 1_000_000, tokens: 2_000_000 };
 
+/// As in the loop: iterations of a run, and failed ones in a row. Where a budget counts, the loop is started for one
+/// iteration at a time and cannot count them itself.
+const ITERATIONS_MAX: u32 = 30;
+const FAILURES_MAX: u32 = 3;
+
 /// Events that a recording does not have: derived from the agent's lines, or not of the loop.
 const NOT_RECORDED: [&str; 6] =
     ["agent_text", "agent_thinking", "tool_call", "tool_result", "permission_denied", "goal_state"];
@@ -118,7 +123,8 @@ impl Job {
             }
             let end = following.run(words).await?;
             let is_limit = matches!(&end, LoopEnd::Verdict { kind, .. } if kind == "limit");
-            let more = goal.spec.max_iterations.is_none_or(|max| following.heard.iteration < i64::from(max));
+            let max = goal.spec.max_iterations.unwrap_or(ITERATIONS_MAX);
+            let more = following.heard.iteration < i64::from(max) && following.heard.failures < FAILURES_MAX;
             // It did the one iteration that it was given, and nothing else ended it.
             if !(metered && is_limit && more && following.heard.iteration >= next) {
                 return Ok(end);

@@ -27,6 +27,9 @@ const PENDING_MAX: usize = 10_000;
 /// Derived from the agent's lines, or those lines themselves: a replay makes them anew.
 const NOT_STORED: [&str; 2] = ["agent", "usage"];
 
+/// Events that may come between the end of an iteration and its commit.
+const BEFORE_COMMIT: [&str; 3] = ["iteration_ended", "todo", "warning"];
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoopEnd {
     Verdict { kind: String, reason: String, question: Option<String> },
@@ -43,6 +46,8 @@ pub enum LoopEnd {
 pub struct Heard {
     pub run: Option<String>,
     pub iteration: i64,
+    /// Iterations that failed, one after the other.
+    pub failures: u32,
     pub verdict: Option<LoopEnd>,
     started: bool,
     /// An iteration is over, and its commit comes before the next event.
@@ -122,7 +127,9 @@ impl<'a> Following<'a> {
     async fn hear(&mut self, line: String) -> Result<Option<LoopEnd>, GoalError> {
         let Ok(event) = serde_json::from_str::<Value>(&line) else { return Ok(None) };
         let kind = event["type"].as_str().unwrap_or_default();
-        if std::mem::take(&mut self.heard.checkpoint_due) {
+        // The loop shows its todo list before it commits.
+        if self.heard.checkpoint_due && !BEFORE_COMMIT.contains(&kind) {
+            self.heard.checkpoint_due = false;
             self.checkpoint().await?;
         }
         let partial = event["partial"] == Value::Bool(true);
@@ -136,6 +143,8 @@ impl<'a> Following<'a> {
             }
             "iteration_started" => self.heard.iteration = event["iteration"].as_i64().unwrap_or(0),
             "iteration_ended" => {
+                let failed = event["receipt"]["outcome"]["failure"].is_string();
+                self.heard.failures = if failed { self.heard.failures + 1 } else { 0 };
                 self.settle(&event["receipt"]).await?;
                 self.heard.checkpoint_due = true;
             }
