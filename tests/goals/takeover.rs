@@ -40,12 +40,12 @@ fn a_dead_workers_goal_goes_on_within_a_lease_at_its_last_finished_iteration() {
     let agent = std::fs::read_to_string(goals.world.home().join("second")).unwrap();
     worker.kill();
     let died = Instant::now();
-    let second = goals.worker(&["--lease", "2s", "--drain"]);
+    let mut second = goals.worker(&["--lease", "2s", "--drain"]);
     goals.wait_for("the takeover", || goals.show(1)["fence"].as_i64().unwrap() > 1);
     assert!(died.elapsed() < Duration::from_secs(5), "{:?}", died.elapsed());
     goals.wait_for("the end", || goals.state_of(1) == "done");
     assert!(testkit::looping::is_gone(agent.trim()), "the dead worker's agent is gone");
-    drop(second);
+    assert!(second.0.wait().unwrap().success());
     went_on(&goals);
 }
 

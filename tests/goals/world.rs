@@ -105,15 +105,19 @@ impl Goals {
 
     /// A worker beside us.
     pub fn worker(&self, words: &[&str]) -> Worker {
-        let mut command = self.command(&[&["work"][..], words].concat());
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        Worker(command.spawn().unwrap())
+        self.worker_with(words, "RALPH_TEST_DIE_AT", "")
     }
 
     pub fn worker_with(&self, words: &[&str], name: &str, value: &str) -> Worker {
         let mut command = self.command(&[&["work"][..], words].concat());
-        command.stdout(Stdio::null()).stderr(Stdio::null()).env(name, value);
+        let log = std::fs::File::options().create(true).append(true).open(self.log()).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log).env(name, value);
         Worker(command.spawn().unwrap())
+    }
+
+    /// What workers beside us say.
+    pub fn log(&self) -> PathBuf {
+        self.world.home().join("worker.log")
     }
 
     pub fn git(&self, args: &[&str]) -> String {
@@ -147,7 +151,8 @@ impl Goals {
     pub fn wait_for(&self, what: &str, is_there: impl Fn() -> bool) {
         let until = Instant::now() + Duration::from_secs(60);
         while !is_there() {
-            assert!(Instant::now() < until, "waited in vain for {what}: {:#?}", self.all());
+            let said = || std::fs::read_to_string(self.log()).unwrap_or_default();
+            assert!(Instant::now() < until, "waited in vain for {what}: {:#?}\n{}", self.all(), said());
             std::thread::sleep(Duration::from_millis(50));
         }
     }

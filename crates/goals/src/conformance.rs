@@ -95,24 +95,34 @@ async fn a_lease_that_is_over_is_taken_and_the_late_worker_is_refused(place: Pla
     ] {
         assert!(matches!(refused, Some(GoalError::LeaseLost { goal, fence: 1 }) if goal == id), "{refused:?}");
     }
-    assert_eq!(store.beat(&worker("a"), MINUTE, 1).await.unwrap(), []);
-    assert_eq!(store.beat(&worker("b"), MINUTE, 1).await.unwrap().len(), 1);
+    assert_eq!(store.beat(&worker("a"), MINUTE, 1, &[(id, 1)]).await.unwrap(), []);
+    assert_eq!(store.beat(&worker("b"), MINUTE, 1, &[(id, 2), (99, 1)]).await.unwrap().len(), 1);
 }
 
 async fn a_beat_keeps_the_lease_and_brings_the_wish_to_cancel(place: Place) {
     let store = Store::open(&place).await.unwrap();
     let id = store.enqueue(&new("one")).await.unwrap();
     let claim = store.claim(&worker("a"), SHORT).await.unwrap().unwrap();
-    store.beat(&worker("a"), MINUTE, 1).await.unwrap();
+    store.beat(&worker("a"), MINUTE, 1, &[(id, 1)]).await.unwrap();
     pass(SHORT + 50).await;
     assert!(store.claim(&worker("b"), MINUTE).await.unwrap().is_none());
     store.act(id, Happening::Cancel).await.unwrap();
     assert_eq!(state(&store, id).await, GoalState::Running);
-    let beats = store.beat(&worker("a"), MINUTE, 1).await.unwrap();
+    let beats = store.beat(&worker("a"), MINUTE, 1, &[(id, 1)]).await.unwrap();
     assert!(beats[0].cancel && beats[0].fence == claim.fence);
     assert_eq!(store.cancelled(id, claim.fence).await.unwrap().state, GoalState::Cancelled);
     let again = store.act(id, Happening::Cancel).await;
     assert!(matches!(again, Err(GoalError::NotPossible { .. })));
+}
+
+/// A worker that gave a claim up, or never heard that it got it, must not keep it from others.
+async fn a_claim_that_is_not_named_runs_out(place: Place) {
+    let store = Store::open(&place).await.unwrap();
+    let id = store.enqueue(&new("one")).await.unwrap();
+    store.claim(&worker("a"), SHORT).await.unwrap();
+    assert_eq!(store.beat(&worker("a"), MINUTE, 1, &[]).await.unwrap(), []);
+    pass(SHORT + 50).await;
+    assert_eq!(store.claim(&worker("b"), MINUTE).await.unwrap().unwrap().id, id);
 }
 
 async fn a_dead_workers_goal_is_cancelled_when_somebody_wanted_that(place: Place) {
@@ -358,6 +368,7 @@ engines!(
     what_a_goal_needs_comes_first,
     a_lease_that_is_over_is_taken_and_the_late_worker_is_refused,
     a_beat_keeps_the_lease_and_brings_the_wish_to_cancel,
+    a_claim_that_is_not_named_runs_out,
     a_dead_workers_goal_is_cancelled_when_somebody_wanted_that,
     one_lander_for_a_branch,
     intents_are_kept_and_a_cancelled_goal_gets_none,

@@ -28,6 +28,8 @@ pub enum GoalError {
     Repository { repo: String, why: String },
     #[error("{repo} has no branch '{base}'")]
     BaseGone { repo: String, base: String },
+    #[error("the work on goal {goal} is not in {repo} any more: {name} is gone")]
+    WorkGone { goal: GoalId, repo: String, name: String },
     #[error("git {what} failed: {why}")]
     Git { what: &'static str, why: String },
     #[error("{} cannot be {verb}: {source}", path.display())]
@@ -53,6 +55,7 @@ impl GoalError {
             Self::Corrupt(_) => "Was it written by another program?",
             Self::Repository { .. } => "Check the address, and that this machine may read it without a password prompt.",
             Self::BaseGone { .. } => "Name another branch with 'ralph goal edit N --base BRANCH'.",
+            Self::WorkGone { .. } => "Add the goal again with 'ralph goal add'.",
             Self::Git { .. } | Self::File { .. } => "Then try again with 'ralph goal retry N'.",
             Self::Import(_) | Self::Start(_) => "",
         }

@@ -198,7 +198,7 @@ async fn fast_forward(
         return Ok(Moved::Unclean(format!("{tree} has '{}' checked out with uncommitted changes", goal.base)));
     }
     // The objects first; the ref holds them until the branch does.
-    let holder = format!("refs/ralph/{}/landing", goal.id);
+    let holder = format!("refs/ralph/{}/landing-{}", goal.id, goal.fence);
     let (from, refspec) = (ready.checkout.folder.join(".git"), format!("+{}:{holder}", ready.commit));
     let fetch = words!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", &from, &refspec];
     repo.at_source(fetch, "fetch").await?;

@@ -35,6 +35,8 @@ pub struct Postgres {
     config: Config,
     name: String,
     session: RefCell<Option<Rc<Session>>>,
+    /// The session that a transaction was begun on. Nothing of it ever goes to another one.
+    transaction: RefCell<Option<Rc<Session>>>,
 }
 
 struct Session {
@@ -52,7 +54,16 @@ impl Postgres {
         let mut config = Config::from_str(address).map_err(unreadable)?;
         config.connect_timeout(CONNECT).application_name("ralph");
         let name = name(&config);
-        Ok(Self { config, name, session: RefCell::new(None) })
+        Ok(Self { config, name, session: RefCell::new(None), transaction: RefCell::new(None) })
+    }
+
+    /// For statements of the open transaction.
+    fn open(&self) -> Result<Rc<Session>, GoalError> {
+        let open = self.transaction.borrow().clone();
+        open.filter(|session| !session.client.is_closed()).ok_or_else(|| GoalError::Unreachable {
+            store: self.name.clone(),
+            why: "the connection was lost".into(),
+        })
     }
 
     async fn session(&self) -> Result<Rc<Session>, GoalError> {
@@ -85,6 +96,7 @@ impl Postgres {
             Err(_) => {
                 // Nobody knows what the server still does: the next transaction gets a connection of its own.
                 self.session.replace(None);
+                self.transaction.replace(None);
                 Err(self.silent(ANSWER))
             }
         }
@@ -137,12 +149,19 @@ impl Database for Postgres {
     }
 
     fn begin(&self, access: Access) -> Later<'_, ()> {
-        self.batch(if access == Access::Write { "begin" } else { "begin read only" })
+        Box::pin(async move {
+            self.transaction.replace(None);
+            let session = self.session().await?;
+            let begin = if access == Access::Write { "begin" } else { "begin read only" };
+            self.within(session.client.batch_execute(begin)).await?;
+            self.transaction.replace(Some(session));
+            Ok(())
+        })
     }
 
     fn query<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, Vec<Row>> {
         Box::pin(async move {
-            let session = self.session().await?;
+            let session = self.open()?;
             let statement = self.statement(&session, sql).await?;
             let rows = self.within(session.client.query(&statement, &parameters(values))).await?;
             rows.iter().map(|row| self.row(row)).collect()
@@ -151,7 +170,7 @@ impl Database for Postgres {
 
     fn execute<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, u64> {
         Box::pin(async move {
-            let session = self.session().await?;
+            let session = self.open()?;
             let statement = self.statement(&session, sql).await?;
             self.within(session.client.execute(&statement, &parameters(values))).await
         })
@@ -159,7 +178,7 @@ impl Database for Postgres {
 
     fn batch<'a>(&'a self, sql: &'a str) -> Later<'a, ()> {
         Box::pin(async move {
-            let session = self.session().await?;
+            let session = self.open()?;
             self.within(session.client.batch_execute(sql)).await
         })
     }

@@ -213,7 +213,14 @@ impl Repository {
     /// Brings the commits of an earlier worker into the mirror.
     pub async fn fetch_saved(&self, id: GoalId, fence: Fence, base: &str, bundle: Option<&[u8]>) -> Result<String, GoalError> {
         let name = Goal::checkpoint_ref(id, fence);
-        let Some(bytes) = bundle else { return self.refresh(base, &[name]).await };
+        let Some(bytes) = bundle else {
+            return match self.refresh(base, std::slice::from_ref(&name)).await {
+                Err(GoalError::Repository { repo, why }) if why.contains("couldn't find remote ref refs/ralph/") => {
+                    Err(GoalError::WorkGone { goal: id, repo, name })
+                }
+                fetched => fetched,
+            };
+        };
         let tip = self.refresh(base, &[]).await?;
         if !bytes.is_empty() {
             let file = self.mirror.with_extension(format!("{id}-{fence}.bundle"));

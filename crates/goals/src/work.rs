@@ -184,6 +184,7 @@ async fn slot(worker: Rc<Worker>, goal: Goal, lease: watch::Receiver<Lease>, sto
             worker.call(&goal).await;
         }
         Err(GoalError::LeaseLost { .. }) => {
+            worker.forget_if_done(id).await;
             job.remove_folders();
             worker.say(&format!("goal {id}: another worker has it now"));
         }

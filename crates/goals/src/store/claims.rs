@@ -55,11 +55,23 @@ impl Store {
         Ok(Some(claimed))
     }
 
-    /// Prolongs every lease of a worker, and says which claims it still has.
-    pub async fn beat(&self, worker: &WorkerName, lease_ms: i64, slots: i64) -> Result<Vec<Beat>, GoalError> {
+    /// Prolongs the leases of these claims, and says which of them the worker still has. Others that the store knows
+    /// as its own it has given up, or never heard of: they run out.
+    pub async fn beat(
+        &self,
+        worker: &WorkerName,
+        lease_ms: i64,
+        slots: i64,
+        claims: &[(GoalId, Fence)],
+    ) -> Result<Vec<Beat>, GoalError> {
         let tx = self.connection.write().await?;
-        let sql = "update goal set lease_until = {now} + $2 where owner = $1 returning id, fence, cancel";
-        let rows = tx.query(sql, &[worker.id.as_str().into(), lease_ms.into()]).await?;
+        let mut rows = Vec::new();
+        for (id, fence) in claims {
+            let sql = "update goal set lease_until = {now} + $2 where owner = $1 and id = $3 and fence = $4 \
+                       returning id, fence, cancel";
+            let values = [worker.id.as_str().into(), lease_ms.into(), (*id).into(), (*fence).into()];
+            rows.extend(tx.query(sql, &values).await?);
+        }
         let sql = "insert into worker (id, host, slots, seen) values ($1, $2, $3, {now}) \
                    on conflict (id) do update set seen = excluded.seen, slots = excluded.slots";
         tx.execute(sql, &[worker.id.as_str().into(), worker.host.as_str().into(), slots.into()]).await?;

@@ -3,7 +3,7 @@
 use super::Job;
 use super::child::{Following, LoopEnd};
 use crate::error::GoalError;
-use crate::goal::{Amount, Goal};
+use crate::goal::{Amount, Goal, GoalState};
 use crate::machine::Happening;
 use crate::prompt;
 use crate::repository::{Checkout, Repository};
@@ -43,7 +43,7 @@ impl Job {
             None => self.insist(|| self.worker.store.cancelled(self.goal.id, self.goal.fence)).await,
         };
         let _ = std::fs::remove_dir_all(&folder);
-        if done.as_ref().is_ok_and(|goal| goal.state.is_over() && goal.landed.is_none()) && head == tip {
+        if done.as_ref().is_ok_and(|goal| goal.state == GoalState::Done) {
             repo.forget(self.goal.id).await;
         }
         done

@@ -95,7 +95,7 @@ fn beat(
             }
             let store = store.as_ref()?;
             let slots = i64::try_from(slots).unwrap_or(i64::MAX);
-            tokio::time::timeout(lease / 2, store.beat(name, lease_ms, slots)).await.ok()?.ok()
+            tokio::time::timeout(lease / 2, store.beat(name, lease_ms, slots, &known)).await.ok()?.ok()
         });
         let mut claims = lock(claims);
         for (claim, held) in claims.iter_mut() {
