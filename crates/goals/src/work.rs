@@ -42,8 +42,8 @@ const TROUBLE_PAUSE_MS: i64 = 30_000;
 
 /// Says what commands may do in a folder; made by whoever knows the settings.
 pub type RulesFor = Box<dyn Fn(&Path) -> Result<Option<Rules>, String>>;
-/// Lets agents work in a folder on their own, as they may in the repository that it is a clone of.
-pub type TrustClones = Box<dyn Fn(&Path) -> Result<(), String>>;
+/// Lets agents work in a clone on their own, as they may in the repository that it was made of.
+pub type TrustClone = Box<dyn Fn(&Path) -> Result<(), String>>;
 /// How a reviewer is started in a folder.
 pub type ReviewerFor = Box<dyn Fn(&Reviewer, &Path) -> Result<ReviewCommand, String>>;
 
@@ -73,7 +73,7 @@ pub struct WorkOptions {
     pub exe: PathBuf,
     pub env: Env,
     pub rules: RulesFor,
-    pub trust_clones: TrustClones,
+    pub trust_clone: TrustClone,
     pub reviewer: ReviewerFor,
     pub say: Say,
     pub ended: Ended,

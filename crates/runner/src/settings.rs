@@ -64,6 +64,11 @@ pub struct Settings {
     pub summarise_every: u32,
     /// When done, wait for new work and start again.
     pub watch: bool,
+    /// Who is called when somebody is needed, or it is over: commands, web addresses, `terminal`.
+    #[serde(deserialize_with = "one_or_more")]
+    pub notify: Vec<String>,
+    /// How goals of this repository land, unless `ralph goal add --land` says otherwise.
+    pub land: Option<String>,
     pub json: bool,
     pub no_tui: bool,
 }
@@ -193,6 +198,8 @@ impl Default for Settings {
             watch: false,
             json: false,
             no_tui: false,
+            notify: Vec::new(),
+            land: None,
         }
     }
 }

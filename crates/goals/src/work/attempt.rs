@@ -64,12 +64,10 @@ impl Job {
                 (head.clone(), tip)
             }
         };
-        let parent = self.worker.repo_folder(&goal.repo);
-        std::fs::create_dir_all(&parent).map_err(|source| GoalError::File { path: parent.clone(), verb: "made", source })?;
-        if goal.spec.trusted {
-            (self.worker.options.trust_clones)(&parent).map_err(GoalError::Start)?;
-        }
         let clone = repo.check_out(folder, &start, &goal.branch()).await?;
+        if goal.spec.trusted {
+            (self.worker.options.trust_clone)(folder).map_err(GoalError::Start)?;
+        }
         // The branch as it is now, for an agent that brings its work onto it.
         let base = folder.join(".git/refs/heads").join(&goal.base);
         let written = base.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&base, format!("{tip}\n")));
@@ -218,7 +216,9 @@ fn recording(lines: &[String], run: &str, iteration: i64) -> Vec<String> {
 /// What the loop is told beside `--json`.
 fn flags(goal: &Goal, goal_file: &Path) -> Vec<String> {
     let spec = &goal.spec;
-    let mut words = vec!["--commit".to_owned(), "--goal".to_owned(), goal_file.display().to_string()];
+    // The worker calls people itself: what the repository's configuration says of it is for its own loops.
+    let mut words = ["--commit", "--notify=", "--goal"].map(str::to_owned).to_vec();
+    words.push(goal_file.display().to_string());
     for check in &spec.checks {
         words.push(format!("--check={check}"));
     }

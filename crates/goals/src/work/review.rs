@@ -50,11 +50,10 @@ impl Job {
         let bytes = bundle.as_ref().map(|(_, bytes)| bytes.as_slice());
         let tip = repo.fetch_saved(goal.id, goal.head_fence, &goal.base, bytes).await?;
         let folder = self.folder("review");
-        let parent = self.worker.repo_folder(&goal.repo);
-        if goal.spec.trusted && std::fs::create_dir_all(&parent).is_ok() {
-            (self.worker.options.trust_clones)(&parent).map_err(GoalError::Start)?;
-        }
         let clone = repo.check_out(&folder.join("repo"), head, &goal.branch()).await?;
+        if goal.spec.trusted {
+            (self.worker.options.trust_clone)(&clone.folder).map_err(GoalError::Start)?;
+        }
         let range = format!("{tip}...{head}");
         let diff = clone.git(words!["diff", "--no-ext-diff", "--no-textconv", &range], "diff").await?;
         let asked = self.ask_reviewer(&clone.folder, &prompt(goal, &diff)).await;

@@ -12,6 +12,7 @@ mod link;
 mod loop_ask;
 mod loop_flags;
 mod loop_init;
+mod loop_notify;
 mod loop_prices;
 mod loop_rehearse;
 mod loop_replay;

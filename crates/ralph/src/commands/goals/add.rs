@@ -4,7 +4,7 @@ use super::arguments::{ATTEMPTS, Fields};
 use super::{Refusal, as_json, said};
 use crate::environment::Environment;
 use crate::{meaning, say};
-use goals::{Attachment, Edit, GoalId, NewGoal, Spec, Store, is_branch_name, is_local};
+use goals::{Attachment, Edit, GoalId, Land, NewGoal, Spec, Store, is_branch_name, is_local};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -119,6 +119,8 @@ struct Home {
     repo: String,
     base: String,
     host: Option<String>,
+    /// What the repository's configuration says.
+    land: Land,
 }
 
 impl Home {
@@ -140,7 +142,7 @@ impl Home {
             if said.trim().is_empty() || !is_branch_name(&base) {
                 return Err(goals::GoalError::BaseGone { repo: named.to_owned(), base }.into());
             }
-            return Ok(Self { repo: named.to_owned(), base, host: None });
+            return Ok(Self { repo: named.to_owned(), base, host: None, land: Land::default() });
         }
         let folder = environment.cwd.join(named);
         let run = async |args: &[&str]| {
@@ -170,7 +172,12 @@ impl Home {
                 "{repo} is not trusted, and agents would work in clones of it on their own. Run 'ralph trust' there first"
             )));
         }
-        Ok(Self { repo, base, host: Some(super::worker::host()) })
+        let file = runner::Folder::new(&repo).config();
+        let settings = runner::Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
+        let land = settings.land.as_deref().unwrap_or("branch");
+        let land = Land::parse(land)
+            .ok_or_else(|| refusal(&format!("{}: land is branch, push or pr, not '{land}'", file.display())))?;
+        Ok(Self { repo, base, host: Some(super::worker::host()), land })
     }
 }
 
@@ -180,7 +187,7 @@ fn new_goal(fields: &Fields, text: String, home: &Home) -> Result<NewGoal, Refus
     }
     let first = text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim()).find(|line| !line.is_empty());
     let title = fields.title.clone().unwrap_or_else(|| cycle::bounded(first.unwrap_or("goal"), TITLE_MAX));
-    let spec = changed(Spec { trusted: true, ..Spec::default() }, fields, Some(text));
+    let spec = changed(Spec { trusted: true, land: home.land, ..Spec::default() }, fields, Some(text));
     Ok(NewGoal {
         title,
         repo: home.repo.clone(),

@@ -94,6 +94,9 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
     std::fs::create_dir_all(&state)
         .map_err(|error| Refusal(format!("error: {} cannot be made: {error}.", state.display())))?;
     let state = state.canonicalize().unwrap_or(state);
+    let file = runner::Folder::new(&environment.cwd).config();
+    let configured = Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
+    let notify = if wanted.notify.is_empty() { configured.notify } else { wanted.notify.clone() };
     let (for_rules, for_trust, for_review) = (environment.clone(), environment.clone(), environment.clone());
     Ok(WorkOptions {
         place: place(environment)?,
@@ -105,7 +108,7 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
         exe: environment.exe.clone(),
         env: environment.vars.clone(),
         rules: Box::new(move |folder| rules(folder, &for_rules)),
-        trust_clones: Box::new(move |folder| trust_clones(folder, &for_trust)),
+        trust_clone: Box::new(move |clone| trust_clone(clone, &for_trust)),
         reviewer: Box::new(move |reviewer, folder| reviewer_command(reviewer, folder, &for_review)),
         say: {
             let json = wanted.json;
@@ -119,7 +122,7 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
                 }
             })
         },
-        notify: wanted.notify.iter().map(|text| Target::parse(text)).collect(),
+        notify: notify.iter().map(|text| Target::parse(text)).collect(),
         terminal: Box::new(say::out),
         die_at: environment.get("RALPH_TEST_DIE_AT").filter(|_| cfg!(debug_assertions)).map(str::to_owned),
     })
@@ -143,14 +146,18 @@ fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, Stri
     meaning::confined_checks(&there, &mut Vec::new()).map_err(|refusal| refusal.text)
 }
 
-/// The one place where a clone inherits the trust of its repository: the folder that holds all clones of it. Goals of
-/// repositories that nobody vouched for never come here.
-fn trust_clones(folder: &Path, environment: &Environment) -> Result<(), String> {
-    let places = meaning::places(&environment.in_folder(folder));
-    if config::is_trusted(&places) {
-        return Ok(());
+/// The one place where a clone inherits the trust of its repository; goals of repositories that nobody vouched for never
+/// come here. One record for the folder of all clones of a repository, where that counts for them; else one for each.
+fn trust_clone(clone: &Path, environment: &Environment) -> Result<(), String> {
+    let there = meaning::places(&environment.in_folder(clone));
+    let of_all = clone.ancestors().nth(2).map(|folder| meaning::places(&environment.in_folder(folder)));
+    for places in of_all.iter().chain([&there]) {
+        if config::is_trusted(&there) {
+            return Ok(());
+        }
+        config::trust(places).map_err(|error| error.to_string())?;
     }
-    config::trust(&places).map(drop).map_err(|error| error.to_string())
+    Ok(())
 }
 
 /// The reviewer reads, and answers by schema. Our own agent shuts itself in; another one is held as a whole.
