@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+#[derive(Clone)]
 pub struct Environment {
     /// The program name as called, then the words after it.
     pub program: OsString,
@@ -77,6 +78,19 @@ impl Environment {
 
     pub fn is_off(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "0" | "false" | "no" | "off"))
+    }
+
+    /// Where `ralph` keeps what is not for people: the goals' store, mirrors and clones.
+    pub fn state_folder(&self) -> Option<PathBuf> {
+        let absolute = |name: &str| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        absolute("RALPH_STATE")
+            .or_else(|| absolute("XDG_STATE_HOME").map(|folder| folder.join("ralph")))
+            .or_else(|| self.home.as_ref().map(|home| home.join(".local/state/ralph")))
+    }
+
+    /// The same outside, as seen from another folder.
+    pub fn in_folder(&self, folder: &Path) -> Self {
+        Self { cwd: folder.canonicalize().unwrap_or_else(|_| folder.to_owned()), ..self.clone() }
     }
 
     /// Numbers as people write them: `2e3`, `64_000`.

@@ -70,6 +70,11 @@ pub struct Settings {
     pub summarise_every: u32,
     /// When done, wait for new work and start again.
     pub watch: bool,
+    /// Who is called when somebody is needed, or it is over: commands, web addresses, `terminal`.
+    #[serde(deserialize_with = "one_or_more")]
+    pub notify: Vec<String>,
+    /// How goals of this repository land, unless `ralph goal add --land` says otherwise.
+    pub land: Option<String>,
     pub json: bool,
     pub no_tui: bool,
     /// The screen stays when the run is over.
@@ -215,6 +220,8 @@ impl Default for Settings {
             keep_runs: 100,
             keep_days: 90,
             keep_size: 2_000_000_000,
+            notify: Vec::new(),
+            land: None,
         }
     }
 }

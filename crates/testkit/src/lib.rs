@@ -10,6 +10,7 @@ pub mod captures;
 pub mod looping;
 pub mod matching;
 mod pipes;
+pub mod postgres;
 mod run;
 mod service;
 mod terminal;

@@ -7,6 +7,7 @@
 //! for anything but a terminal.
 
 mod amounts;
+mod board;
 mod feed;
 #[cfg(test)]
 mod fixture;
@@ -32,6 +33,7 @@ mod view;
 mod wrap;
 
 use cycle::clean;
+pub use board::{Board, BoardAction, Card, show_board};
 pub use keys::Command;
 pub use screen::{Options, play, run};
 pub use state::State;

@@ -12,6 +12,9 @@ pub fn ralph() -> String {
   ralph runs [--json]    what ran here, and what is at work
   ralph show [RUN]       what a run did, iteration by iteration (--json for programs)
   ralph --replay [RUN]   a run again, on the screen
+  ralph goal …           goals for many loops: add, import, list, show, log, answer, … (ralph goal --help)
+  ralph work [--slots N] work on goals until stopped; --drain: until none is left
+  ralph board            the goals on a screen
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
   ralph demo             see a loop mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests

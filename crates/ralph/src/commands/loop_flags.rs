@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 50] = [
+const FLAGS: [(&str, &str, Kind, &str); 51] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -61,6 +61,7 @@ const FLAGS: [(&str, &str, Kind, &str); 50] = [
     ("stuck", "stuck", Switch, "--stuck=false: never mind when nothing changes"),
     ("summarise-every", "summarise_every", Whole, "iterations between summaries (10); 0 is never"),
     ("watch", "watch", Switch, "when done, wait for new work and start again"),
+    ("notify", "notify", List, "called at the end and for questions: a command, a web address, or 'terminal'; repeatable"),
     ("json", "json", Switch, "print every event as a line of JSON"),
     ("no-tui", "no_tui", Switch, "plain lines, no screen"),
     ("stay", "stay", Switch, "keep the screen when the run is over, until q"),

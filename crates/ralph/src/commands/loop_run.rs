@@ -1,7 +1,7 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
 use super::{
-    loop_ask, loop_flags, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, loop_signals,
+    loop_ask, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, loop_signals,
     runtime,
 };
 use crate::environment::{Environment, stdin_kind};
@@ -100,7 +100,9 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
         return refuse(&line);
     }
     let watch = job.settings.watch;
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, director)))
+    let calls = loop_notify::sink(&job.settings.notify, &job.env, job.folder.root());
+    let more = director.into_iter().chain(calls).collect();
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, more)))
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
@@ -262,7 +264,7 @@ impl Show {
 }
 
 /// Runs a job to its verdict, under the signals of this process. `more` sees every event first.
-pub async fn drive(mut job: Job, show: Show, watch: bool, more: Option<Box<dyn Sink>>) -> ExitCode {
+pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink>>) -> ExitCode {
     proc::adopt_orphans();
     proc::watch_over();
     // What a run left behind that was killed together with its watcher.

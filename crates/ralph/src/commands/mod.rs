@@ -6,11 +6,13 @@ mod demo;
 mod doctor;
 mod doctor_sandbox;
 mod explain;
+mod goals;
 mod help;
 mod link;
 mod loop_ask;
 mod loop_flags;
 mod loop_init;
+mod loop_notify;
 mod loop_prices;
 mod loop_rehearse;
 mod loop_replay;
@@ -61,6 +63,9 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "trust" => trust::run(environment),
         "mock" => mock::run(rest, environment),
         "demo" => demo::run(environment),
+        "goal" | "goals" => goals::goal(rest, environment),
+        "work" => goals::work(rest, environment),
+        "board" => goals::board(rest, environment),
         "init" => loop_init::run(environment),
         "resume" => loop_run::resume(rest, environment),
         "runs" => loop_runs::list(rest, environment),
@@ -69,8 +74,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "auth", "demo", "doctor", "explain", "help", "init", "link", "mcp", "mock",
-                "plugin", "resume", "runs", "show", "trust", "version",
+                "agent", "answer", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init", "link", "mcp", "mock",
+                "plugin", "resume", "runs", "show", "trust", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))

@@ -181,6 +181,12 @@ fn request(
         }
         fine.into_iter().map(PathBuf::from).collect()
     };
+    let (mut deny_read, mut allow_read) = (paths("denyRead"), paths("allowRead"));
+    if let Some(state) = environment.state_folder() {
+        // The goals' store and other goals' clones are nobody's to read. A clone borrows objects from its mirror.
+        allow_read.push(state.join("mirrors"));
+        deny_read.push(state);
+    }
     Request {
         level,
         roots: std::iter::once(places.cwd.clone()).chain(extra_roots.iter().cloned()).collect(),
@@ -189,8 +195,8 @@ fn request(
         temp: temp(environment),
         allow_write: paths("allowWrite"),
         deny_write: paths("denyWrite"),
-        deny_read: paths("denyRead").into_iter().chain(places.credential_files()).collect(),
-        allow_read: paths("allowRead"),
+        deny_read: deny_read.into_iter().chain(places.credential_files()).collect(),
+        allow_read,
         network,
         unix_sockets: block["network"]["allowAllUnixSockets"] == Value::Bool(true),
         whole: None,

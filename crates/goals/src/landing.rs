@@ -1,0 +1,230 @@
+//! Putting a goal's work on its branch: rebased onto the branch as it is now, checked, and then the branch moves.
+//!
+//! The branch's new value is the commit point. Each step can be cut off at any moment; whoever comes next finds out
+//! from the branch and the recorded intents what is left to do. Deliberately absent: the store, and running checks.
+
+use crate::error::GoalError;
+use crate::goal::{Goal, Land};
+use crate::repository::{Checkout, Repository, words};
+use crate::store::Intent;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Of a conflict, for the agent: enough to see both sides.
+const CONFLICT_MAX: usize = 8 * 1024;
+
+#[derive(Debug)]
+pub enum Prepared {
+    /// The branch has all of it already.
+    Nothing,
+    /// For the agent: what is in the way.
+    Conflict(String),
+    Ready(Ready),
+}
+
+/// Work that fits onto the branch, in a clean clone.
+#[derive(Debug)]
+pub struct Ready {
+    pub checkout: Checkout,
+    pub commit: String,
+    /// The branch when the work was put onto it.
+    pub onto: String,
+}
+
+/// The ref that a landing moves.
+pub fn target(goal: &Goal) -> String {
+    let branch = if goal.spec.land == Land::Push { goal.base.clone() } else { goal.branch() };
+    format!("refs/heads/{branch}")
+}
+
+/// Rebases the work onto the branch in a clone of its own.
+pub async fn prepare(repo: &Repository, goal: &Goal, onto: String, folder: &Path) -> Result<Prepared, GoalError> {
+    let Some(head) = &goal.head else { return Ok(Prepared::Nothing) };
+    let contained = repo.at_mirror(words!["merge-base", "--is-ancestor", head, &onto], "merge-base").await;
+    if contained.is_ok() {
+        return Ok(Prepared::Nothing);
+    }
+    let checkout = repo.check_out(folder, head, &goal.branch()).await?;
+    let trailer = format!("Ralph-Goal: {}", goal.id);
+    // Git runs this in a shell; there is nothing in it but our own words and a number.
+    let mark = format!("git commit --amend --quiet --no-edit --no-verify --allow-empty --trailer '{trailer}'");
+    let rebase = words!["rebase", "--quiet", "--force-rebase", "--no-verify", "--exec", &mark, &onto];
+    if let Err(error) = checkout.git(rebase, "rebase").await {
+        return conflict(&checkout, &goal.base, error).await;
+    }
+    if goal.spec.squash {
+        checkout.git(words!["reset", "--soft", &onto], "reset").await?;
+        let message = format!("{}\n\n{}\n\n{trailer}\n", goal.title, goal.spec.text.trim());
+        let commit = words!["commit", "--quiet", "--no-verify", "--allow-empty", "-m", &message];
+        checkout.git(commit, "commit").await?;
+    }
+    let commit = checkout.head().await?;
+    let same = checkout.git(words!["diff", "--quiet", "--no-ext-diff", &onto, &commit], "diff").await;
+    if same.is_ok() {
+        checkout.remove();
+        return Ok(Prepared::Nothing);
+    }
+    Ok(Prepared::Ready(Ready { checkout, commit, onto }))
+}
+
+async fn conflict(checkout: &Checkout, base: &str, error: GoalError) -> Result<Prepared, GoalError> {
+    let files = checkout.git(words!["diff", "--name-only", "--diff-filter=U"], "diff").await.unwrap_or_default();
+    if files.trim().is_empty() {
+        return Err(error);
+    }
+    let mut sides = checkout.git(words!["diff", "--no-ext-diff", "--no-textconv"], "diff").await.unwrap_or_default();
+    sides.truncate(sides.floor_char_boundary(CONFLICT_MAX));
+    checkout.remove();
+    Ok(Prepared::Conflict(format!(
+        "Your work conflicts with what has landed on '{base}' since you began, in:\n{files}\nThe conflict:\n{sides}\n\
+         Do your change again so that it fits onto what is there now."
+    )))
+}
+
+/// The checks of a landing are the branch's, not the work's.
+pub async fn bring_check(ready: &Ready) -> Result<bool, GoalError> {
+    let path = ".ralph/check";
+    let file = ready.checkout.folder.join(path);
+    let _ = std::fs::remove_file(&file);
+    let has = ready.checkout.git(words!["cat-file", "-e", &format!("{}:{path}", ready.onto)], "cat-file").await.is_ok();
+    if has {
+        ready.checkout.git(words!["checkout", "--quiet", &ready.onto, "--", path], "checkout").await?;
+    }
+    Ok(has)
+}
+
+/// What the target is now, in the source.
+pub async fn target_value(repo: &Repository, name: &str) -> Result<Option<String>, GoalError> {
+    let said = if repo.is_local() {
+        repo.at_source(words!["for-each-ref", "--format=%(objectname)", name], "for-each-ref").await?
+    } else {
+        repo.at_mirror(words!["ls-remote", "--refs", "--", &repo.source, name], "ls-remote").await?
+    };
+    Ok(said.split_whitespace().next().map(str::to_owned))
+}
+
+/// Whether one of the earlier intents has reached the target.
+pub async fn find_landed(repo: &Repository, goal: &Goal, intents: &[Intent]) -> Result<Option<Intent>, GoalError> {
+    if intents.is_empty() {
+        return Ok(None);
+    }
+    let name = target(goal);
+    let Some(now) = target_value(repo, &name).await? else { return Ok(None) };
+    if !repo.is_local() {
+        repo.refresh(&goal.base, &[name]).await?;
+    }
+    for intent in intents {
+        let ancestor = words!["merge-base", "--is-ancestor", &intent.new_value, &now];
+        let reached = if repo.is_local() {
+            repo.at_source(ancestor, "merge-base").await.is_ok()
+        } else {
+            repo.at_mirror(ancestor, "merge-base").await.is_ok()
+        };
+        if reached {
+            return Ok(Some(intent.clone()));
+        }
+    }
+    Ok(None)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Moved {
+    Yes,
+    /// Somebody else moved it first: all over again.
+    Raced,
+    /// A person's uncommitted work is in the way.
+    Unclean(String),
+}
+
+/// Moves the target from `old` to the commit, or says why not. The commit point.
+/// `step` is told between the branch and the tree that has it checked out.
+pub async fn move_target(
+    repo: &Repository,
+    goal: &Goal,
+    ready: &Ready,
+    old: Option<&str>,
+    step: impl Fn(&str),
+) -> Result<Moved, GoalError> {
+    // The checks ran what an agent wrote.
+    ready.checkout.disarm()?;
+    let name = target(goal);
+    let tree = if repo.is_local() { checked_out(repo, &name).await? } else { None };
+    match tree {
+        Some(tree) => fast_forward(repo, goal, ready, old, &tree, step).await,
+        None => push(repo, ready, &name, old).await,
+    }
+}
+
+async fn push(repo: &Repository, ready: &Ready, name: &str, old: Option<&str>) -> Result<Moved, GoalError> {
+    let lease = format!("--force-with-lease={name}:{}", old.unwrap_or_default());
+    let refspec = format!("{}:{name}", ready.commit);
+    let pushed = ready.checkout.git(words!["push", "--quiet", &lease, "--", &repo.source, &refspec], "push").await;
+    match pushed {
+        Ok(_) => Ok(Moved::Yes),
+        Err(error) => {
+            let now = target_value(repo, name).await?;
+            match now.as_deref() {
+                Some(now) if now == ready.commit => Ok(Moved::Yes),
+                now if now != old => Ok(Moved::Raced),
+                _ => Err(error),
+            }
+        }
+    }
+}
+
+/// The folder that has the branch checked out.
+async fn checked_out(repo: &Repository, name: &str) -> Result<Option<String>, GoalError> {
+    let said = repo.at_source(words!["for-each-ref", "--format=%(worktreepath)", name], "for-each-ref").await?;
+    Ok(Some(said.trim().to_owned()).filter(|path| !path.is_empty()))
+}
+
+async fn in_tree(repo: &Repository, tree: &str, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
+    let repo = Repository { source: tree.to_owned(), ..repo.clone() };
+    repo.at_source(args, what).await
+}
+
+async fn fast_forward(
+    repo: &Repository,
+    goal: &Goal,
+    ready: &Ready,
+    old: Option<&str>,
+    tree: &str,
+    step: impl Fn(&str),
+) -> Result<Moved, GoalError> {
+    let name = &target(goal);
+    let Some(old) = old else { return Ok(Moved::Raced) };
+    let dirty = in_tree(repo, tree, words!["status", "--porcelain", "--untracked-files=no"], "status").await?;
+    if !dirty.trim().is_empty() {
+        return Ok(Moved::Unclean(format!("{tree} has '{}' checked out with uncommitted changes", goal.base)));
+    }
+    // The objects first; the ref holds them until the branch does.
+    let holder = format!("refs/ralph/{}/landing-{}", goal.id, goal.fence);
+    let (from, refspec) = (ready.checkout.folder.join(".git"), format!("+{}:{holder}", ready.commit));
+    let fetch = words!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", &from, &refspec];
+    repo.at_source(fetch, "fetch").await?;
+    if repo.at_source(words!["update-ref", name, &ready.commit, old], "update-ref").await.is_err() {
+        return Ok(Moved::Raced);
+    }
+    step("branch-moved");
+    update_tree(repo, tree, old, &ready.commit).await?;
+    Ok(Moved::Yes)
+}
+
+/// Brings a checked-out tree from one commit to the next; changes that a person has made since stay, and are an error.
+async fn update_tree(repo: &Repository, tree: &str, old: &str, new: &str) -> Result<(), GoalError> {
+    in_tree(repo, tree, words!["read-tree", "-m", "-u", old, new], "read-tree").await.map(drop)
+}
+
+/// After a lander died between the branch and the tree that has it checked out: the tree follows.
+pub async fn finish_tree(repo: &Repository, goal: &Goal, intent: &Intent) -> Result<(), GoalError> {
+    let (true, Some(old)) = (repo.is_local(), &intent.old_value) else { return Ok(()) };
+    let name = target(goal);
+    let Some(tree) = checked_out(repo, &name).await? else { return Ok(()) };
+    let at_new = target_value(repo, &name).await?.as_deref() == Some(intent.new_value.as_str());
+    // Only a tree that is exactly as it was before the branch moved.
+    let untouched = in_tree(repo, &tree, words!["diff-index", "--quiet", old, "--"], "diff-index").await.is_ok();
+    if at_new && untouched {
+        update_tree(repo, &tree, old, &intent.new_value).await?;
+    }
+    Ok(())
+}

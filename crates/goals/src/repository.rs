@@ -1,0 +1,429 @@
+//! A repository that goals are worked on in: its mirror here, and clones that borrow the mirror's objects.
+//!
+//! A clone's git folder is written by hand: it has no remote, no hooks, and a configuration that nobody but us wrote.
+//! All git goes through `proc::Git`. Deliberately absent: landing (`landing`), and who may use which clone.
+
+use crate::error::GoalError;
+use crate::goal::{Fence, Goal, GoalId};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Over a network, a first fetch of a large repository takes minutes.
+const FETCH: Duration = Duration::from_mins(30);
+/// On this machine.
+const LOCAL: Duration = Duration::from_mins(2);
+/// Others fetch into the same mirror; a first fetch is waited for.
+const MIRROR_LOCK: Duration = Duration::from_mins(30);
+const LOCK_LOOK: Duration = Duration::from_millis(10);
+
+/// Whose name is on commits that we make.
+const AUTHOR: &str = "ralph";
+
+#[derive(Debug, Clone)]
+pub struct Repository {
+    pub(crate) git: proc::Git,
+    /// A path on this machine, or an address.
+    pub source: String,
+    pub(crate) mirror: PathBuf,
+}
+
+/// A working copy of ours.
+#[derive(Debug, Clone)]
+pub struct Checkout {
+    git: proc::Git,
+    pub folder: PathBuf,
+    mirror: PathBuf,
+}
+
+/// Words for git, short to write.
+macro_rules! words {
+    ($($word:expr),* $(,)?) => { &[$(std::ffi::OsStr::new($word)),*] };
+}
+pub(crate) use words;
+
+impl Repository {
+    /// `state` holds the mirrors.
+    pub fn new(git: &proc::Git, source: &str, state: &Path) -> Self {
+        let mirror = Self::mirror_folder(source, state);
+        Self { git: git.clone().signing_as(AUTHOR), source: source.to_owned(), mirror }
+    }
+
+    pub fn mirror_folder(source: &str, state: &Path) -> PathBuf {
+        state.join("mirrors").join(format!("{}.git", short_name(source)))
+    }
+
+    pub fn is_local(&self) -> bool {
+        is_local(&self.source)
+    }
+
+    /// Runs git in the source itself, which must be on this machine.
+    pub(crate) async fn at_source(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
+        let folder = Path::new(&self.source);
+        let git_dir = if folder.join(".git").exists() { folder.join(".git") } else { folder.to_owned() };
+        let mut all = vec![OsStr::new("--git-dir"), git_dir.as_os_str()];
+        if folder.join(".git").exists() {
+            all.extend([OsStr::new("--work-tree"), folder.as_os_str()]);
+        }
+        all.extend(args);
+        self.git.run(folder, &all, LOCAL).await.map_err(|why| GoalError::Git { what, why })
+    }
+
+    pub(crate) async fn at_mirror(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
+        let all: Vec<&OsStr> = [OsStr::new("--git-dir"), self.mirror.as_os_str()].into_iter().chain(args.iter().copied()).collect();
+        self.git.run(&self.mirror, &all, FETCH).await.map_err(|why| GoalError::Git { what, why })
+    }
+
+    /// The commit that a branch is at now, with all its objects in the mirror; and those of `more` refs.
+    pub async fn refresh(&self, base: &str, more: &[String]) -> Result<String, GoalError> {
+        let gone = || GoalError::BaseGone { repo: self.source.clone(), base: base.to_owned() };
+        if !is_branch_name(base) {
+            return Err(gone());
+        }
+        let branch = format!("refs/heads/{base}");
+        let tip = if self.is_local() { self.local_tip(&branch).await?.ok_or_else(gone)? } else { String::new() };
+        if more.is_empty() && !tip.is_empty() && self.mirrored(&branch).as_deref() == Some(&tip) {
+            return Ok(tip);
+        }
+        let _lock = self.lock_mirror().await?;
+        self.make_mirror(&tip).await?;
+        let mut refs = vec![format!("+{branch}:{branch}")];
+        refs.extend(more.iter().map(|name| format!("+{name}:{name}")));
+        let mut args: Vec<&OsStr> =
+            words!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--"].to_vec();
+        args.push(OsStr::new(&self.source));
+        args.extend(refs.iter().map(OsStr::new));
+        if let Err(GoalError::Git { why, .. }) = self.at_mirror(&args, "fetch").await {
+            let missing = why.contains("couldn't find remote ref") && why.contains(&branch);
+            return Err(if missing { gone() } else { GoalError::Repository { repo: self.source.clone(), why } });
+        }
+        self.mirrored(&branch).ok_or_else(gone)
+    }
+
+    /// Where a ref of the mirror is; we never pack them.
+    pub(crate) fn mirrored(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.mirror.join(name)).ok().map(|text| text.trim().to_owned())
+    }
+
+    async fn local_tip(&self, branch: &str) -> Result<Option<String>, GoalError> {
+        if !Path::new(&self.source).is_dir() {
+            let why = "there is no such folder".to_owned();
+            return Err(GoalError::Repository { repo: self.source.clone(), why });
+        }
+        match self.at_source(words!["rev-parse", "--verify", "--quiet", "--end-of-options", branch], "rev-parse").await {
+            Ok(tip) => Ok(Some(tip.trim().to_owned())),
+            Err(GoalError::Git { why, .. }) if why.contains("not a git repository") || why.contains("dubious ownership") => {
+                Err(GoalError::Repository { repo: self.source.clone(), why })
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    async fn lock_mirror(&self) -> Result<File, GoalError> {
+        let path = self.mirror.with_extension("lock");
+        let fail = |source| GoalError::File { path: path.clone(), verb: "locked", source };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(fail)?;
+        }
+        let file = File::create(&path).map_err(fail)?;
+        let patience = Instant::now() + MIRROR_LOCK;
+        while file.try_lock().is_err() {
+            if Instant::now() > patience {
+                return Err(fail(std::io::ErrorKind::TimedOut.into()));
+            }
+            tokio::time::sleep(LOCK_LOOK).await;
+        }
+        Ok(file)
+    }
+
+    async fn make_mirror(&self, tip: &str) -> Result<(), GoalError> {
+        if self.mirror.join("HEAD").is_file() {
+            return Ok(());
+        }
+        let fail = |source| GoalError::File { path: self.mirror.clone(), verb: "made", source };
+        let format = match tip {
+            "" => {
+                let asked = self.git.run(Path::new("/"), words!["ls-remote", "--", &self.source, "HEAD"], FETCH).await;
+                let said = asked.map_err(|why| GoalError::Repository { repo: self.source.clone(), why })?;
+                said.split_whitespace().next().unwrap_or_default().len()
+            }
+            tip => tip.len(),
+        };
+        write_git_folder(&self.mirror, &config(true, format), None).map_err(fail)
+    }
+
+    /// A working copy at this commit, on a branch of its own. Costs as much as its files.
+    pub async fn check_out(&self, folder: &Path, commit: &str, branch: &str) -> Result<Checkout, GoalError> {
+        let fail = |source| GoalError::File { path: folder.to_owned(), verb: "made", source };
+        let _ = std::fs::remove_dir_all(folder);
+        let git_folder = folder.join(".git");
+        write_git_folder(&git_folder, &config(false, commit.len()), Some((&self.mirror, branch))).map_err(fail)?;
+        let place = git_folder.join("refs/heads").join(branch);
+        if let Some(parent) = place.parent() {
+            std::fs::create_dir_all(parent).map_err(fail)?;
+        }
+        std::fs::write(place, format!("{commit}\n")).map_err(fail)?;
+        let checkout = Checkout { git: self.git.clone(), folder: folder.to_owned(), mirror: self.mirror.clone() };
+        checkout.git(words!["reset", "--hard", "--quiet"], "checkout").await?;
+        clear_loop_files(folder).map_err(fail)?;
+        Ok(checkout)
+    }
+
+    /// Keeps the commits of a clone where the next worker finds them, and says what the last one is.
+    pub async fn save(&self, clone: &Checkout, id: GoalId, fence: Fence) -> Result<Saved, GoalError> {
+        let head = clone.head().await?;
+        let name = Goal::checkpoint_ref(id, fence);
+        let refspec = format!("+{head}:{name}");
+        let from = clone.folder.join(".git");
+        let quiet = words!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--"];
+        // We fetch, instead of letting the clone push: an agent may have written there where pushes go to.
+        let args: Vec<&OsStr> = quiet.iter().copied().chain([from.as_os_str(), OsStr::new(&refspec)]).collect();
+        if self.is_local() && self.at_source(&args, "fetch").await.is_ok() {
+            return Ok(Saved { head, bundle: None });
+        }
+        {
+            let _lock = self.lock_mirror().await?;
+            self.at_mirror(&args, "fetch").await?;
+        }
+        let pushed = if self.is_local() {
+            Err(())
+        } else {
+            let refspec = format!("+{name}:{name}");
+            self.at_mirror(words!["push", "--quiet", "--", &self.source, &refspec], "push").await.map_err(drop)
+        };
+        let bundle = if pushed.is_ok() { None } else { Some(self.bundle(&name).await?) };
+        Ok(Saved { head, bundle })
+    }
+
+    /// For a repository that takes no refs of ours.
+    async fn bundle(&self, name: &str) -> Result<Vec<u8>, GoalError> {
+        let file = self.mirror.with_extension(format!("{}.bundle", name.replace('/', "-")));
+        let made = self.at_mirror(words!["bundle", "create", "--quiet", &file, name, "--not", "--branches"], "bundle").await;
+        let read = |_| std::fs::read(&file).map_err(|source| GoalError::File { path: file.clone(), verb: "read", source });
+        let bytes = match made {
+            // Nothing but what the branches have.
+            Err(GoalError::Git { why, .. }) if why.contains("empty bundle") => Ok(Vec::new()),
+            made => made.and_then(read),
+        };
+        let _ = std::fs::remove_file(&file);
+        bytes
+    }
+
+    /// Brings the commits of an earlier worker into the mirror.
+    pub async fn fetch_saved(&self, id: GoalId, fence: Fence, base: &str, bundle: Option<&[u8]>) -> Result<String, GoalError> {
+        let name = Goal::checkpoint_ref(id, fence);
+        let Some(bytes) = bundle else {
+            return match self.refresh(base, std::slice::from_ref(&name)).await {
+                Err(GoalError::Repository { repo, why }) if why.contains("couldn't find remote ref refs/ralph/") => {
+                    Err(GoalError::WorkGone { goal: id, repo, name })
+                }
+                fetched => fetched,
+            };
+        };
+        let tip = self.refresh(base, &[]).await?;
+        if !bytes.is_empty() {
+            let file = self.mirror.with_extension(format!("{id}-{fence}.bundle"));
+            let fail = |source| GoalError::File { path: file.clone(), verb: "written", source };
+            std::fs::write(&file, bytes).map_err(fail)?;
+            let refspec = format!("+{name}:{name}");
+            let _lock = self.lock_mirror().await?;
+            let fetched = self.at_mirror(words!["fetch", "--quiet", "--no-write-fetch-head", "--", &file, &refspec], "fetch").await;
+            let _ = std::fs::remove_file(&file);
+            fetched?;
+        }
+        Ok(tip)
+    }
+
+    /// Takes our refs of a goal away, here and in the source.
+    pub async fn forget(&self, id: GoalId) {
+        let prefix = format!("refs/ralph/{id}/");
+        let folder = self.mirror.join(&prefix);
+        let _ = std::fs::remove_dir_all(folder);
+        if self.is_local() {
+            let listed = self.at_source(words!["for-each-ref", "--format=%(refname)", &prefix], "for-each-ref").await;
+            for name in listed.unwrap_or_default().lines() {
+                let _ = self.at_source(words!["update-ref", "-d", name], "update-ref").await;
+            }
+        } else {
+            let pattern = format!("{prefix}*");
+            let listed = self.at_mirror(words!["ls-remote", "--refs", "--", &self.source, &pattern], "ls-remote").await;
+            for name in listed.unwrap_or_default().lines().filter_map(|line| line.split_whitespace().nth(1)) {
+                let _ = self.at_mirror(words!["push", "--quiet", "--delete", "--", &self.source, name], "push").await;
+            }
+        }
+    }
+}
+
+/// Where a goal's commits are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    pub head: String,
+    /// For the store, where the repository takes no refs of ours.
+    pub bundle: Option<Vec<u8>>,
+}
+
+impl Checkout {
+    pub(crate) async fn git(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
+        let (git_dir, tree) = (self.folder.join(".git"), self.folder.as_os_str());
+        let place = words!["--git-dir", &git_dir, "--work-tree", tree];
+        let all: Vec<&OsStr> = place.iter().chain(args).copied().collect();
+        self.git.run(&self.folder, &all, LOCAL).await.map_err(|why| GoalError::Git { what, why })
+    }
+
+    /// Our own configuration again, whatever somebody has made of it; and no hooks.
+    pub fn disarm(&self) -> Result<(), GoalError> {
+        let git_folder = self.folder.join(".git");
+        let fail = |source| GoalError::File { path: git_folder.clone(), verb: "put in order", source };
+        let data = git_folder.symlink_metadata().map_err(fail)?;
+        if !data.is_dir() {
+            let why = ".git of the clone was replaced; its work cannot be taken over".into();
+            return Err(GoalError::Git { what: "status", why });
+        }
+        for name in ["hooks", "commondir", "config", "config.worktree", "info", "objects/info/alternates"] {
+            let path = git_folder.join(name);
+            let gone = match path.symlink_metadata() {
+                Ok(data) if data.is_dir() => std::fs::remove_dir_all(&path),
+                Ok(_) => std::fs::remove_file(&path),
+                Err(_) => Ok(()),
+            };
+            gone.map_err(fail)?;
+        }
+        let format = std::fs::read_to_string(self.mirror.join("config")).unwrap_or_default().contains("sha256");
+        write_git_folder(&git_folder, &config(false, if format { 64 } else { 40 }), Some((&self.mirror, ""))).map_err(fail)
+    }
+
+    pub async fn head(&self) -> Result<String, GoalError> {
+        let head = self.git(words!["rev-parse", "--verify", "HEAD^{commit}"], "rev-parse").await?;
+        Ok(head.trim().to_owned())
+    }
+
+    /// Commits what lies about, but for our own files.
+    pub async fn commit_rest(&self, message: &str) -> Result<(), GoalError> {
+        const REST: [&str; 3] = ["--", ".", ":(exclude).ralph"];
+        let status = ["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=all"];
+        let args: Vec<&OsStr> = status.iter().chain(&REST).map(OsStr::new).collect();
+        if self.git(&args, "status").await?.trim().is_empty() {
+            return Ok(());
+        }
+        let args: Vec<&OsStr> = ["add", "-A"].iter().chain(&REST).map(OsStr::new).collect();
+        self.git(&args, "add").await?;
+        self.git(words!["commit", "--quiet", "--no-verify", "--allow-empty", "-m", message], "commit").await.map(drop)
+    }
+
+    pub fn remove(&self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Whether a text can stand in a refspec and in a path as a branch: stricter than git, since stores are shared.
+pub fn is_branch_name(text: &str) -> bool {
+    let plain = |letter: char| letter.is_alphanumeric() || "._-/+#@".contains(letter);
+    let part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with(".lock") && !part.ends_with('.');
+    text.chars().all(plain) && !text.contains("..") && text.split('/').all(part)
+}
+
+/// Takes away from a clone what an earlier agent may have committed where the loop keeps its files: links would lead it
+/// elsewhere.
+fn clear_loop_files(clone: &Path) -> std::io::Result<()> {
+    let ralph = clone.join(".ralph");
+    let Ok(data) = ralph.symlink_metadata() else { return Ok(()) };
+    if !data.is_dir() {
+        return std::fs::remove_file(ralph);
+    }
+    for entry in ralph.read_dir()? {
+        let entry = entry?;
+        let ours = ["runs", "attached", "lock", "day.json"].iter().any(|name| entry.file_name() == *name);
+        let kind = entry.file_type()?;
+        match (kind.is_symlink() || (ours && kind.is_file()), ours && kind.is_dir()) {
+            (true, _) => std::fs::remove_file(entry.path())?,
+            (_, true) => std::fs::remove_dir_all(entry.path())?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a repository is named by a path of this machine.
+pub fn is_local(source: &str) -> bool {
+    source.starts_with('/')
+}
+
+fn config(bare: bool, hash_length: usize) -> String {
+    let mut text = format!("[core]\n\tbare = {bare}\n\tfilemode = true\n\tlogallrefupdates = false\n");
+    if hash_length == 64 {
+        text.push_str("\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n");
+    } else {
+        text.push_str("\trepositoryformatversion = 0\n");
+    }
+    text
+}
+
+/// What git needs to see a repository in a folder. An empty branch leaves HEAD as it is.
+fn write_git_folder(folder: &Path, config: &str, clone: Option<(&Path, &str)>) -> std::io::Result<()> {
+    for name in ["objects/info", "objects/pack", "refs/heads", "info"] {
+        std::fs::create_dir_all(folder.join(name))?;
+    }
+    std::fs::write(folder.join("config"), config)?;
+    let mut branch = "none";
+    if let Some((mirror, on)) = clone {
+        std::fs::write(folder.join("objects/info/alternates"), format!("{}\n", mirror.join("objects").display()))?;
+        // Our files beside the work are nobody's changes.
+        std::fs::write(folder.join("info/exclude"), "/.ralph/runs/\n/.ralph/attached/\n/.ralph/lock\n/.ralph/day.json\n")?;
+        branch = on;
+    }
+    if branch.is_empty() {
+        return Ok(());
+    }
+    std::fs::write(folder.join("HEAD"), format!("ref: refs/heads/{branch}\n"))
+}
+
+/// A name for a folder: what people recognise, and a number that tells two of the same name apart.
+pub fn short_name(source: &str) -> String {
+    // FNV-1a: the same in every version of every program that looks for the folder.
+    let hash = source.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let last = source.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    let clean: String = last.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-').take(24).collect();
+    format!("{clean}-{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_mean_something_else_are_no_branches() {
+        for (name, fine) in [
+            ("main", true),
+            ("feature/x-1", true),
+            ("release/2.0", true),
+            ("", false),
+            ("-f", false),
+            ("a:b", false),
+            ("a*", false),
+            ("../x", false),
+            ("a/../b", false),
+            ("a//b", false),
+            ("x.lock", false),
+            ("a b", false),
+        ] {
+            assert_eq!(is_branch_name(name), fine, "{name}");
+        }
+    }
+
+    #[test]
+    fn links_in_place_of_the_loops_files_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let ralph = dir.path().join(".ralph");
+        std::fs::create_dir_all(ralph.join("attached")).unwrap();
+        std::os::unix::fs::symlink("/etc", ralph.join("runs")).unwrap();
+        std::fs::write(ralph.join("prompt.md"), "x").unwrap();
+        clear_loop_files(dir.path()).unwrap();
+        let left: Vec<_> = ralph.read_dir().unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left, ["prompt.md"]);
+        std::fs::remove_dir_all(&ralph).unwrap();
+        std::os::unix::fs::symlink("/etc", &ralph).unwrap();
+        clear_loop_files(dir.path()).unwrap();
+        assert!(ralph.symlink_metadata().is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! A landing, step by step. It may be cut off between any two; the next lander goes on from what is there.
+
+use super::Job;
+use super::beat::Lease;
+use super::checks::Checked;
+use crate::error::GoalError;
+use crate::goal::{Goal, Land};
+use crate::landing::{self, Moved, Prepared, Ready};
+use crate::machine::Happening;
+use crate::repository::Repository;
+use crate::store::Intent;
+
+/// Others push to the branch, too. A branch that moves this often while our checks run is left for later.
+const RACES_MAX: u32 = 5;
+/// A person is at work in the checked-out tree.
+const UNCLEAN_PAUSE_MS: i64 = 60_000;
+const RACED_PAUSE_MS: i64 = 5_000;
+
+enum Tried {
+    Landed(Intent),
+    Ended(Happening),
+    Raced,
+}
+
+impl Job {
+    pub async fn land(&self) -> Result<Goal, GoalError> {
+        let repo = self.worker.repository(&self.goal.repo);
+        self.die_at("claimed");
+        let intents = self.worker.store.intents(self.goal.id).await?;
+        if let Some(intent) = landing::find_landed(&repo, &self.goal, &intents).await? {
+            // Earlier we died after the commit point.
+            let _ = landing::finish_tree(&repo, &self.goal, &intent).await;
+            return self.landed(&repo, intent).await;
+        }
+        for _ in 0..RACES_MAX {
+            if *self.lease.borrow() == Lease::Cancel || self.goal.cancel {
+                return self.insist(|| self.worker.store.cancelled(self.goal.id, self.goal.fence)).await;
+            }
+            let tried = self.try_to_land(&repo).await;
+            let _ = std::fs::remove_dir_all(self.folder("land"));
+            match tried? {
+                Tried::Landed(intent) => return self.landed(&repo, intent).await,
+                Tried::Ended(happening) => {
+                    if happening == Happening::NothingToLand {
+                        repo.forget(self.goal.id).await;
+                    }
+                    return self.report(happening).await;
+                }
+                Tried::Raced => {}
+            }
+        }
+        let at = self.worker.now().await + RACED_PAUSE_MS;
+        let why = format!("'{}' moved {RACES_MAX} times while the checks ran", self.goal.base);
+        self.report(Happening::Trouble { at, why }).await
+    }
+
+    async fn try_to_land(&self, repo: &Repository) -> Result<Tried, GoalError> {
+        let goal = &self.goal;
+        let bundle = self.worker.store.bundle(goal.id).await?.filter(|(head, _)| Some(head) == goal.head.as_ref());
+        let bytes = bundle.as_ref().map(|(_, bytes)| bytes.as_slice());
+        let onto = repo.fetch_saved(goal.id, goal.head_fence, &goal.base, bytes).await?;
+        let folder = self.folder("land").join("repo");
+        let ready = match landing::prepare(repo, goal, onto, &folder).await? {
+            Prepared::Nothing => return Ok(Tried::Ended(Happening::NothingToLand)),
+            Prepared::Conflict(why) => return Ok(Tried::Ended(Happening::LandingRefused { why })),
+            Prepared::Ready(ready) => ready,
+        };
+        self.die_at("rebased");
+        let has_own = landing::bring_check(&ready).await?;
+        match self.run_checks(&ready.checkout.folder, has_own).await? {
+            Checked::Passed => {}
+            Checked::Failed(why) => {
+                let why = format!("Rebased onto '{}', your work does not pass:\n\n{why}", goal.base);
+                return Ok(Tried::Ended(Happening::LandingRefused { why }));
+            }
+            Checked::Missing(why) => return Ok(Tried::Ended(Happening::Hopeless { why })),
+        }
+        self.die_at("checked");
+        if self.is_stopped() {
+            return Ok(Tried::Ended(Happening::Released));
+        }
+        self.move_target(repo, &ready).await
+    }
+
+    async fn move_target(&self, repo: &Repository, ready: &Ready) -> Result<Tried, GoalError> {
+        let goal = &self.goal;
+        let old = landing::target_value(repo, &landing::target(goal)).await?;
+        if goal.spec.land == Land::Push && old.as_deref() != Some(ready.onto.as_str()) {
+            return Ok(Tried::Raced);
+        }
+        let intent = Intent { new_value: ready.commit.clone(), old_value: old.clone() };
+        if !self.insist(|| self.worker.store.intend(goal.id, goal.fence, &intent)).await? {
+            // Cancelled in the meantime; the next round sees it.
+            return Ok(Tried::Raced);
+        }
+        self.die_at("intended");
+        // The last moment at which nothing has happened.
+        self.check_lease()?;
+        match landing::move_target(repo, goal, ready, old.as_deref(), |step| self.die_at(step)).await? {
+            Moved::Yes => {
+                self.die_at("moved");
+                Ok(Tried::Landed(intent))
+            }
+            Moved::Raced => Ok(Tried::Raced),
+            Moved::Unclean(why) => {
+                let at = self.worker.now().await + UNCLEAN_PAUSE_MS;
+                Ok(Tried::Ended(Happening::Trouble { at, why }))
+            }
+        }
+    }
+
+    async fn landed(&self, repo: &Repository, intent: Intent) -> Result<Goal, GoalError> {
+        if self.goal.spec.land == Land::Pr
+            && let Err(why) = self.open_pull_request(repo).await
+        {
+            let note = format!("The branch is there, but the pull request is not: {why}");
+            let _ = self.worker.store.comment(self.goal.id, "ralph", &note).await;
+            self.worker.say(&format!("goal {}: {note}", self.goal.id));
+        }
+        repo.forget(self.goal.id).await;
+        self.die_at("forgotten");
+        self.report(Happening::Landed { commit: intent.new_value, from: intent.old_value }).await
+    }
+}

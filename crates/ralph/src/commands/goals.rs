@@ -1,0 +1,131 @@
+//! `ralph goal …`, `ralph work`, `ralph board`: many goals.
+
+mod add;
+mod arguments;
+mod board;
+mod show;
+mod worker;
+
+use super::runtime;
+use crate::environment::Environment;
+use crate::say;
+use arguments::{GoalCommand, HELP};
+use goals::machine::Happening;
+use goals::{Goal, GoalError, GoalId, Place, Store};
+use serde_json::json;
+use wire::ExitCode;
+
+pub use board::run as board;
+pub use worker::run as work;
+
+/// A reason not to go on, for a person.
+pub struct Refusal(String);
+
+impl From<GoalError> for Refusal {
+    fn from(error: GoalError) -> Self {
+        let hint = error.hint();
+        let dot = if hint.is_empty() { "" } else { ". " };
+        Self(format!("error: {error}{dot}{hint}"))
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(line: String) -> Self {
+        Self(line)
+    }
+}
+
+pub fn goal(words: &[String], environment: &Environment) -> ExitCode {
+    if matches!(words.first().map(String::as_str), Some("-h" | "--help" | "help")) {
+        say::out(HELP);
+        return ExitCode::Success;
+    }
+    let (command, json) = match arguments::goal(words) {
+        Ok(parsed) => parsed,
+        Err(line) => return refuse(&Refusal(line)),
+    };
+    with_store(environment, async |store| run(command, json, &store, environment).await)
+}
+
+fn refuse(refusal: &Refusal) -> ExitCode {
+    say::err(&refusal.0);
+    ExitCode::Failure
+}
+
+/// Where the goals are: `RALPH_STORE`, or a file in the state folder.
+fn place(environment: &Environment) -> Result<Place, Refusal> {
+    let state = environment.state_folder().ok_or_else(|| {
+        Refusal("error: there is no home folder to keep goals in. Set RALPH_STATE or RALPH_STORE.".into())
+    })?;
+    Ok(Place::new(environment.get("RALPH_STORE"), &state))
+}
+
+fn with_store(environment: &Environment, verb: impl AsyncFnOnce(Store) -> Result<(), Refusal>) -> ExitCode {
+    let place = match place(environment) {
+        Ok(place) => place,
+        Err(refusal) => return refuse(&refusal),
+    };
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    let done = runtime.block_on(async { verb(Store::open(&place).await?).await });
+    match done {
+        Ok(()) => ExitCode::Success,
+        Err(refusal) => refuse(&refusal),
+    }
+}
+
+async fn run(command: GoalCommand, json: bool, store: &Store, environment: &Environment) -> Result<(), Refusal> {
+    match command {
+        GoalCommand::Add(fields) => add::add(fields, json, store, environment).await,
+        GoalCommand::Import { file, fields } => add::import(&file, fields, json, store, environment).await,
+        GoalCommand::Edit { id, fields } => add::edit(id, fields, json, store, environment).await,
+        GoalCommand::Attach { id, files } => add::attach(id, &files, json, store, environment).await,
+        GoalCommand::List { all, state, label } => show::list(all, state, label, json, store).await,
+        GoalCommand::Show(id) => show::one(id, json, store).await,
+        GoalCommand::Log { id, follow } => show::log(id, follow, json, store).await,
+        GoalCommand::Diff(id) => show::diff(id, json, store, environment).await,
+        GoalCommand::Comment { id, text } => {
+            store.comment(id, environment.get("USER").unwrap_or("user"), &text).await?;
+            said(json, id, &format!("goal {id}: noted\n"));
+            Ok(())
+        }
+        GoalCommand::Answer { id, text } => act(store, id, Happening::Answer { text }, json).await,
+        GoalCommand::Retry(id) => act(store, id, Happening::Retry, json).await,
+        GoalCommand::Cancel(id) => act(store, id, Happening::Cancel, json).await,
+        GoalCommand::Queue(id) => act(store, id, Happening::Publish, json).await,
+        GoalCommand::Budget { scope, usd, tokens, remove } => {
+            if let Some(scope) = scope {
+                let cap = if remove { goals::Cap::default() } else { goals::Cap::new(usd, tokens) };
+                store.set_budget(&scope, cap).await?;
+            }
+            show::budgets(json, store).await
+        }
+    }
+}
+
+async fn act(store: &Store, id: GoalId, happening: Happening, json: bool) -> Result<(), Refusal> {
+    let cancel = happening == Happening::Cancel;
+    let goal = store.act(id, happening).await?;
+    if json {
+        say::out(&format!("{}\n", as_json(&goal)));
+    } else if cancel && goal.cancel {
+        say::out(&format!("goal {id}: its worker was asked to stop\n"));
+    } else {
+        say::out(&format!("goal {id}: {}\n", goal.state));
+    }
+    Ok(())
+}
+
+fn said(json: bool, id: GoalId, line: &str) {
+    if json {
+        say::out(&format!("{}\n", json!({"goal": id})));
+    } else {
+        say::out(line);
+    }
+}
+
+fn as_json(goal: &Goal) -> String {
+    serde_json::to_string(goal).unwrap_or_default()
+}

@@ -1,0 +1,187 @@
+//! `ralph work`: wires a worker to this machine.
+
+use super::arguments::{self, WorkArguments};
+use super::{Refusal, place, refuse};
+use crate::commands::runtime;
+use crate::environment::{Environment, hangup_is_ignored};
+use crate::{meaning, say};
+use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
+use proc::sandbox::{Level, Rules};
+use runner::{SandboxWish, Settings};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use wire::ExitCode;
+
+/// For what agents left running, at the very end.
+const GRACE: Duration = Duration::from_secs(2);
+
+const HELP: &str = "ralph work: works on goals ('ralph goal add') until it is stopped
+
+  --slots N       goals at the same time (1)
+  --drain         end when nothing is left to do
+  --lease SPAN    how long a goal stays with a worker that is not heard of any more (60s)
+  --notify WHERE  a command (the event as JSON on stdin), a web address, or 'terminal'; repeatable
+  --json          one line of JSON for each goal that leaves a slot
+
+Ctrl-C, or SIGTERM, ends it in order: what was done is kept, and another worker goes on with it.
+";
+
+pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+    if matches!(words.first().map(String::as_str), Some("-h" | "--help")) {
+        say::out(HELP);
+        return ExitCode::Success;
+    }
+    let wanted = match arguments::work(words) {
+        Ok(wanted) => wanted,
+        Err(line) => return refuse(&Refusal(line)),
+    };
+    let options = match options(&wanted, environment) {
+        Ok(options) => options,
+        Err(refusal) => return refuse(&refusal),
+    };
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    runtime.block_on(async {
+        proc::adopt_orphans();
+        proc::harden();
+        let (tell, stop) = watch::channel(false);
+        let listening = tokio::spawn(listen(tell));
+        let done = goals::work(options, stop).await;
+        proc::end_all(GRACE).await;
+        let by_signal = listening.is_finished();
+        match done {
+            Ok(WorkEnd::Drained) => ExitCode::Success,
+            Ok(WorkEnd::Stopped) if by_signal => ExitCode::Terminated,
+            Ok(WorkEnd::Stopped) => ExitCode::Interrupted,
+            Err(error) => refuse(&error.into()),
+        }
+    })
+}
+
+/// Any of them ends the worker in order. A second one changes nothing: every wait on the way out is short.
+async fn listen(tell: watch::Sender<bool>) {
+    let stays = hangup_is_ignored();
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return;
+    };
+    let mut hangup = if stays { None } else { signal(SignalKind::hangup()).ok() };
+    let hung_up = async {
+        match &mut hangup {
+            Some(hangup) => hangup.recv().await,
+            None => std::future::pending().await,
+        }
+    };
+    let interrupted = tokio::select! {
+        _ = interrupt.recv() => true,
+        _ = terminate.recv() => false,
+        _ = hung_up => false,
+    };
+    let _ = tell.send(true);
+    if interrupted {
+        // Not finished: that is how the end tells the two apart.
+        std::future::pending::<()>().await;
+    }
+}
+
+fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOptions, Refusal> {
+    let state = environment.state_folder().ok_or_else(|| {
+        Refusal("error: there is no home folder to keep clones in. Set RALPH_STATE.".into())
+    })?;
+    std::fs::create_dir_all(&state)
+        .map_err(|error| Refusal(format!("error: {} cannot be made: {error}.", state.display())))?;
+    let state = state.canonicalize().unwrap_or(state);
+    let file = runner::Folder::new(&environment.cwd).config();
+    let configured = Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
+    let notify = if wanted.notify.is_empty() { configured.notify } else { wanted.notify.clone() };
+    let (for_rules, for_trust, for_review) = (environment.clone(), environment.clone(), environment.clone());
+    Ok(WorkOptions {
+        place: place(environment)?,
+        state,
+        slots: wanted.slots,
+        drain: wanted.drain,
+        lease: wanted.lease,
+        host: host(),
+        exe: environment.exe.clone(),
+        env: environment.vars.clone(),
+        rules: Box::new(move |folder| rules(folder, &for_rules)),
+        trust_clone: Box::new(move |clone| trust_clone(clone, &for_trust)),
+        reviewer: Box::new(move |reviewer, folder| reviewer_command(reviewer, folder, &for_review)),
+        say: {
+            let json = wanted.json;
+            Box::new(move |line| if json { say::err(line) } else { say::out(&format!("{}\n", cycle::clean::line(line))) })
+        },
+        ended: {
+            let json = wanted.json;
+            Box::new(move |goal| {
+                if json {
+                    say::out(&format!("{}\n", super::as_json(goal)));
+                }
+            })
+        },
+        notify: notify.iter().map(|text| Target::parse(text)).collect(),
+        terminal: Box::new(say::out),
+        die_at: environment.get("RALPH_TEST_DIE_AT").filter(|_| cfg!(debug_assertions)).map(str::to_owned),
+    })
+}
+
+/// This machine's name, by which its folders are told from those of others.
+pub fn host() -> String {
+    let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
+    let read = files.iter().find_map(|file| std::fs::read_to_string(file).ok());
+    read.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "localhost".to_owned())
+}
+
+/// What checks may do in a clone: what the loop's checks may there.
+fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, String> {
+    let there = environment.in_folder(folder);
+    let settings = Settings::load(&runner::Folder::new(folder).config(), toml::Table::new()).map_err(|error| error.to_string())?;
+    if settings.sandbox == SandboxWish::Off {
+        let policy = meaning::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
+        return policy.map_or(Ok(None), |why| Err(why.to_owned()));
+    }
+    meaning::confined_checks(&there, &mut Vec::new()).map_err(|refusal| refusal.text)
+}
+
+/// The one place where a clone inherits the trust of its repository; goals of repositories that nobody vouched for never
+/// come here. One record for the folder of all clones of a repository, where that counts for them; else one for each.
+fn trust_clone(clone: &Path, environment: &Environment) -> Result<(), String> {
+    let there = meaning::places(&environment.in_folder(clone));
+    let of_all = clone.ancestors().nth(2).map(|folder| meaning::places(&environment.in_folder(folder)));
+    for places in of_all.iter().chain([&there]) {
+        if config::is_trusted(&there) {
+            return Ok(());
+        }
+        config::trust(places).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// The reviewer reads, and answers by schema. Our own agent shuts itself in; another one is held as a whole.
+fn reviewer_command(reviewer: &Reviewer, folder: &Path, environment: &Environment) -> Result<ReviewCommand, String> {
+    let there = environment.in_folder(folder);
+    let wish = reviewer.backend.as_deref().unwrap_or("auto");
+    let path = environment.raw("PATH").unwrap_or_default();
+    let backend = runner::choose(wish, &environment.exe, folder, path.as_ref()).map_err(|error| error.to_string())?;
+    let mut args: Vec<String> = Vec::new();
+    let ours = backend.is_ours();
+    let program = if ours { environment.exe.clone() } else { PathBuf::from(&backend.program) };
+    if ours {
+        args.extend(["agent".into(), "--sandbox".into(), "read-only".into()]);
+    }
+    args.extend(["-p", "--output-format", "json", "--tools", "Read,Glob,Grep,StructuredOutput"].map(str::to_owned));
+    args.extend(["--json-schema".to_owned(), goals::review_schema().to_string()]);
+    args.extend(reviewer.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
+    let mut env: proc::Env = environment.vars.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
+    let mut sandbox = None;
+    if !ours {
+        let foreign = meaning::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };
+        let held = meaning::held(&foreign, &there, &mut Vec::new()).map_err(|refusal| refusal.text)?;
+        env.extend(held.sets.clone());
+        sandbox = Some(held.look);
+    }
+    Ok(ReviewCommand { program, args, env, sandbox })
+}
