@@ -60,10 +60,8 @@ impl Postgres {
     /// For statements of the open transaction.
     fn open(&self) -> Result<Rc<Session>, GoalError> {
         let open = self.transaction.borrow().clone();
-        open.filter(|session| !session.client.is_closed()).ok_or_else(|| GoalError::Unreachable {
-            store: self.name.clone(),
-            why: "the connection was lost".into(),
-        })
+        open.filter(|session| !session.client.is_closed())
+            .ok_or_else(|| GoalError::Unreachable { store: self.name.clone(), why: "the connection was lost".into() })
     }
 
     async fn session(&self) -> Result<Rc<Session>, GoalError> {

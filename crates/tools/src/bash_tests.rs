@@ -36,7 +36,7 @@ impl Bench {
 
     async fn call(&self, input: Value) -> Outcome {
         let input = parse::<Input>("Bash", &input).unwrap();
-        run_in(&input, "toolu_1", &self.shell, &self.tasks, &self.workspace).await
+        run_in(&input, &input.command, "toolu_1", &self.shell, &self.tasks, &self.workspace).await
     }
 
     async fn run(&self, command: &str) -> Outcome {

@@ -145,7 +145,10 @@ impl Board {
 }
 
 fn card_line(card: &Card, style: Style) -> Line<'_> {
-    Line::from(vec![Span::styled(format!("{} ", card.id), theme::ACCENT), Span::styled(clean::line(&card.title), style)])
+    Line::from(vec![
+        Span::styled(format!("{} ", card.id), theme::ACCENT),
+        Span::styled(clean::line(&card.title), style),
+    ])
 }
 
 /// Shows the board until a card is opened (its number) or somebody leaves. Blocks.

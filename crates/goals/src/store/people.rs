@@ -84,8 +84,7 @@ impl Store {
             "select {COLUMNS} from goal where {states} and (cast($1 as text) is null or replace(labels, $1, '') <> labels) \
              order by id desc limit {LISTED_MAX}"
         );
-        let mut goals: Vec<Goal> =
-            tx.query(&sql, &[label.into()]).await?.iter().map(goal).collect::<Result<_, _>>()?;
+        let mut goals: Vec<Goal> = tx.query(&sql, &[label.into()]).await?.iter().map(goal).collect::<Result<_, _>>()?;
         goals.reverse();
         Ok(goals)
     }

@@ -99,9 +99,10 @@ fn beat(
         });
         let mut claims = lock(claims);
         for (claim, held) in claims.iter_mut() {
-            let news = beats.as_ref().filter(|_| known.contains(claim)).map(|beats| {
-                beats.iter().find(|beat| (beat.goal, beat.fence) == *claim)
-            });
+            let news = beats
+                .as_ref()
+                .filter(|_| known.contains(claim))
+                .map(|beats| beats.iter().find(|beat| (beat.goal, beat.fence) == *claim));
             match news {
                 Some(Some(beat)) if Instant::now() < held.good_until => {
                     held.good_until = asked + usable(lease);
