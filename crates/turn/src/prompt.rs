@@ -1,6 +1,6 @@
 //! From a prompt to its place in the conversation: commands, hooks, attachments.
 
-use crate::conversation::{is_blank, last_text, text_of, usable, without_last_text};
+use crate::conversation::{is_unusable, last_text, text_of, usable, without_last_text};
 use crate::effect::{Effect, Entry, Gather};
 use crate::hook::{Hook, HookAnswer};
 use crate::input::{Command, Gathered};
@@ -12,7 +12,7 @@ use wire::{Event, LocalCommandOutput, System, UserInput};
 
 impl Turn {
     pub(crate) fn begin_prompt(&mut self, prompt: Box<UserInput>, cx: &mut Cx) {
-        if is_blank(&usable(prompt.message.content.clone())) {
+        if is_unusable(&prompt.message.content) {
             cx.inform("The message was empty; nothing was sent to the model.", "notice");
             return self.finish(End::Done, cx);
         }
