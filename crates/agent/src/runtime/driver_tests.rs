@@ -122,7 +122,7 @@ fn prompt() -> Input {
     }))
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_turn_runs_from_its_prompt_to_its_result() {
     let fake = Fake::default();
     let mut driver = driver(&fake);
@@ -133,7 +133,7 @@ async fn a_turn_runs_from_its_prompt_to_its_result() {
     assert_eq!(results.iter().map(|outcome| outcome.result.as_deref()).collect::<Vec<_>>(), [Some("done")]);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn an_interrupt_drops_the_work_before_the_result() {
     let fake = Fake::default();
     fake.tool_calls.set(1);
@@ -143,7 +143,7 @@ async fn an_interrupt_drops_the_work_before_the_result() {
     while fake.running.get() == 0 {
         let input = tokio::select! {
             input = driver.next() => input,
-            () = tokio::time::sleep(std::time::Duration::from_secs(1)) => continue,
+            () = tokio::time::sleep(std::time::Duration::from_millis(10)) => continue,
         };
         driver.feed(input).await;
     }
