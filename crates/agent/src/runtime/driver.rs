@@ -35,12 +35,14 @@ pub struct Driver<E> {
     handles: HashMap<Ticket, AbortHandle>,
     early: Sender<Input>,
     arrived: Receiver<Input>,
+    /// The end of work whose early inputs are not all taken yet.
+    ended: Option<Input>,
 }
 
 impl<E: Executor> Driver<E> {
     pub fn new(turn: Turn, executor: E) -> Self {
         let (early, arrived) = channel(EARLY_MAX);
-        Self { turn, executor, running: FuturesUnordered::new(), handles: HashMap::new(), early, arrived }
+        Self { turn, executor, running: FuturesUnordered::new(), handles: HashMap::new(), early, arrived, ended: None }
     }
 
     pub fn turn(&self) -> &Turn {
@@ -49,13 +51,22 @@ impl<E: Executor> Driver<E> {
 
     /// The next thing that comes of running work. May be dropped at any time without losing anything.
     pub async fn next(&mut self) -> Input {
+        if let Some(input) = self.ended.take_if(|_| self.arrived.is_empty()) {
+            return input;
+        }
         tokio::select! {
-            // The blocks of an answer come before its end.
             biased;
             Some(input) = self.arrived.recv() => input,
-            Some((ticket, input)) = self.running.next(), if !self.running.is_empty() => {
+            Some((ticket, input)) = self.running.next(), if self.ended.is_none() && !self.running.is_empty() => {
                 self.handles.remove(&ticket);
-                input
+                match self.arrived.try_recv() {
+                    // Blocks that came in the very same moment go before the end of their answer.
+                    Ok(early) => {
+                        self.ended = Some(input);
+                        early
+                    }
+                    Err(_) => input,
+                }
             }
         }
     }

@@ -143,7 +143,7 @@ async fn an_interrupt_drops_the_work_before_the_result() {
     while fake.running.get() == 0 {
         let input = tokio::select! {
             input = driver.next() => input,
-            () = tokio::time::sleep(std::time::Duration::from_millis(10)) => continue,
+            () = tokio::time::sleep(Duration::from_millis(10)) => continue,
         };
         driver.feed(input).await;
     }
