@@ -35,6 +35,7 @@ mod permit;
 mod planning;
 mod prompt;
 mod result;
+pub mod runtime;
 mod schema;
 mod secrets;
 mod shared;

@@ -185,12 +185,24 @@ pub(crate) fn is_blank(content: &Value) -> bool {
     }
 }
 
+/// A prompt of which nothing can be sent.
+pub(crate) fn is_unusable(content: &Value) -> bool {
+    match content {
+        Value::Array(blocks) => !blocks.iter().any(is_usable),
+        other => is_blank(other),
+    }
+}
+
+fn is_usable(block: &Value) -> bool {
+    !is_empty_text(block) && !is_result(block) && block["type"] != "tool_use"
+}
+
 /// A prompt as it can be sent. Clients send empty texts, and blocks that only the model or a tool may say; the API refuses
 /// both, and would refuse every later request with them.
 pub(crate) fn usable(content: Value) -> Value {
     match content {
         Value::Array(mut blocks) => {
-            blocks.retain(|block| !is_empty_text(block) && !is_result(block) && block["type"] != "tool_use");
+            blocks.retain(is_usable);
             Value::Array(blocks)
         }
         text => text,

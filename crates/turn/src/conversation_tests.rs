@@ -73,6 +73,7 @@ fn a_prompt_brings_nothing_that_poisons_the_conversation() {
         {"type":"text","text":" "}, {"type":"tool_result","tool_use_id":"9"}, {"type":"tool_use","id":"9"}, {"type":"image"}
     ]);
     assert_eq!(usable(content), json!([{"type":"image"}]));
-    assert!(is_blank(&usable(json!([{"type":"tool_result","tool_use_id":"9"}]))));
+    assert!(is_unusable(&json!([{"type":"tool_result","tool_use_id":"9"}])) && is_unusable(&json!(" ")));
+    assert!(!is_unusable(&json!([{"type":"tool_result","tool_use_id":"9"}, {"type":"image"}])));
     assert!(is_blank(&json!(" ")) && !is_blank(&json!([{"type":"image"}])));
 }

@@ -159,6 +159,46 @@ pub enum Effect {
     Closed,
 }
 
+impl Effect {
+    /// The ticket of work that comes back.
+    pub fn ticket(&self) -> Option<Ticket> {
+        match self {
+            Self::Prepare { ticket, .. }
+            | Self::Gather { ticket, .. }
+            | Self::ReadCommand { ticket, .. }
+            | Self::ExpandCommand { ticket, .. }
+            | Self::RunCommand { ticket, .. }
+            | Self::ResetConversation { ticket }
+            | Self::FireHook { ticket, .. }
+            | Self::AskModel { ticket, .. }
+            | Self::RenewCredentials { ticket }
+            | Self::Summarise { ticket, .. }
+            | Self::CheckInput { ticket, .. }
+            | Self::Judge { ticket, .. }
+            | Self::AskPermission { ticket, .. }
+            | Self::ApplyUpdates { ticket, .. }
+            | Self::RunTool { ticket, .. }
+            | Self::StartAgent { ticket, .. }
+            | Self::HideSecrets { ticket, .. }
+            | Self::SetTimer { ticket, .. } => Some(*ticket),
+            Self::Cancel { .. }
+            | Self::Emit { .. }
+            | Self::EmitInit
+            | Self::Append(_)
+            | Self::SetPromptId(_)
+            | Self::BeginCheckpoint { .. }
+            | Self::ForgetReads
+            | Self::Warn(_)
+            | Self::Report(_)
+            | Self::AnswerInner { .. }
+            | Self::Recalled { .. }
+            | Self::EndTurn { .. }
+            | Self::EndTask { .. }
+            | Self::Closed => None,
+        }
+    }
+}
+
 /// What is gathered, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gather {
@@ -172,7 +212,8 @@ pub enum Gather {
     AfterCalls,
 }
 
-/// One question to the model. The runtime adds system prompt, tools, thinking and the like.
+/// One question to the model. The runtime adds system prompt, tools, thinking and the like. It lets go of `messages` once the
+/// request is written: the machine changes them when the answer has come, and would copy them otherwise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelQuestion {
     pub model: String,

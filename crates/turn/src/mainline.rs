@@ -1,7 +1,6 @@
 //! The one thing that a turn itself waits for, and what follows each answer.
 
 use crate::compact::Compaction;
-use crate::effect::Effect;
 use crate::input::{Input, Ticket};
 use crate::model_answer::ModelFailure;
 use crate::result::End;
@@ -143,11 +142,11 @@ impl Turn {
             }
             (Step::Expand(coming), Input::CommandExpanded { blocks, .. }) => self.command_expanded(coming, blocks, cx),
             (Step::LocalCommand, Input::CommandDone { answer, .. }) => self.command_done(answer, cx),
-            (Step::ClearHook, Input::HookAnswered { .. }) => {
-                let ticket = self.wait(Step::ClearReset);
-                cx.push(Effect::ResetConversation { ticket });
+            (Step::ClearHook, Input::HookAnswered { .. }) => self.clear(cx),
+            (Step::ClearReset, Input::ConversationReset { preamble, .. }) => {
+                self.conversation.set_preamble(preamble);
+                self.start_session("clear", AfterStart::Clear, cx);
             }
-            (Step::ClearReset, Input::ConversationReset { preamble, .. }) => self.conversation_reset(preamble, cx),
             (Step::PromptHook(coming), Input::HookAnswered { answer, .. }) => self.prompt_allowed(coming, *answer, cx),
             (Step::AfterPrompt { contexts }, Input::Gathered { gathered, .. }) => {
                 self.prompt_complete(contexts, *gathered, cx);

@@ -1,10 +1,10 @@
 //! From a prompt to its place in the conversation: commands, hooks, attachments.
 
-use crate::conversation::{is_blank, last_text, text_of, usable, without_last_text};
+use crate::conversation::{is_unusable, last_text, text_of, usable, without_last_text};
 use crate::effect::{Effect, Entry, Gather};
 use crate::hook::{Hook, HookAnswer};
 use crate::input::{Command, Gathered};
-use crate::mainline::{AfterStart, ComingPrompt, Step};
+use crate::mainline::{ComingPrompt, Step};
 use crate::result::End;
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use wire::{Event, LocalCommandOutput, System, UserInput};
 
 impl Turn {
     pub(crate) fn begin_prompt(&mut self, prompt: Box<UserInput>, cx: &mut Cx) {
-        if is_blank(&usable(prompt.message.content.clone())) {
+        if is_unusable(&prompt.message.content) {
             cx.inform("The message was empty; nothing was sent to the model.", "notice");
             return self.finish(End::Done, cx);
         }
@@ -109,13 +109,14 @@ impl Turn {
         }
     }
 
-    /// The runtime has a new session; the messages go too.
-    pub(crate) fn conversation_reset(&mut self, preamble: Option<String>, cx: &mut Cx) {
-        self.conversation = crate::conversation::Conversation::new(Vec::new(), preamble);
+    /// The messages go at once: whatever happens until the runtime has its new session, they belong to the old one.
+    pub(crate) fn clear(&mut self, cx: &mut Cx) {
+        self.conversation = crate::conversation::Conversation::default();
         self.deferred = None;
         self.plan_told = false;
         cx.push(Effect::ForgetReads);
-        self.start_session("clear", AfterStart::Clear, cx);
+        let ticket = self.wait(Step::ClearReset);
+        cx.push(Effect::ResetConversation { ticket });
     }
 
     fn submit_prompt(&mut self, coming: ComingPrompt, cx: &mut Cx) {

@@ -90,7 +90,8 @@ fn an_interrupt_ends_a_turn_wherever_it_is() {
         let answers = vec![vec![call("a", "Bash"), call("b", "Bash")]];
         let mut is_done = false;
         let mut plain = Plain::new(config(), answers).special(move |effect| {
-            let is_now = is_place(effect) && !std::mem::replace(&mut is_done, is_done || is_place(effect));
+            let is_now = is_place(effect) && !is_done;
+            is_done |= is_now;
             is_now.then_some(Input::Interrupt(InterruptCause::Client))
         });
         plain.feed(prompt("go"));

@@ -54,6 +54,7 @@ enum Asked {
     Judge(String),
     Permission(String),
     Stop,
+    Agent,
 }
 
 type Checked = Result<(), String>;
@@ -76,7 +77,7 @@ impl Facts {
         }
         match input {
             Input::Interrupt(_) => self.interrupted(),
-            Input::AgentFinished { stopped: true, .. } => self.interrupted(),
+            Input::AgentFinished { ticket, stopped, .. } if self.asked.remove(ticket).is_some() && *stopped => self.interrupted(),
             Input::Close { .. } => {
                 self.is_open = false;
                 self.is_closing = true;
@@ -186,9 +187,13 @@ impl Facts {
                 self.ask(*ticket, Asked::Permission(question.tool_use_id.clone()));
             }
             Effect::FireHook { ticket, hook } => self.see_hook(*ticket, hook),
-            Effect::RunTool { tool_use_id, input, .. } | Effect::StartAgent { tool_use_id, input, .. } => {
+            Effect::RunTool { tool_use_id, input, .. } => self.see_run(tool_use_id, input)?,
+            Effect::StartAgent { ticket, tool_use_id, input } => {
+                self.ask(*ticket, Asked::Agent);
                 self.see_run(tool_use_id, input)?;
             }
+            // The answer does not count any more.
+            Effect::Cancel { ticket } => drop(self.asked.remove(ticket)),
             Effect::AskModel { question, .. } => self.see_request(&question.messages, limits, now)?,
             Effect::Summarise { messages, .. } => {
                 let problem = request::problem(messages, false);

@@ -271,7 +271,7 @@ impl World {
                 self.subagent_ended(at, result.result, result.status == SubagentStatus::Stopped);
             }
             Effect::Closed => self.is_over = true,
-            other => match ticket_of(&other) {
+            other => match other.ticket() {
                 Some(ticket) => {
                     if matches!(other, Effect::ResetConversation { .. }) {
                         self.agents[at].entries.clear();
@@ -378,27 +378,5 @@ impl World {
             return Err("a sub-agent goes on after the result".into());
         }
         Ok(())
-    }
-}
-
-/// The ticket of work that is answered by one input.
-fn ticket_of(effect: &Effect) -> Option<Ticket> {
-    match effect {
-        Effect::Prepare { ticket, .. }
-        | Effect::Gather { ticket, .. }
-        | Effect::ReadCommand { ticket, .. }
-        | Effect::ExpandCommand { ticket, .. }
-        | Effect::RunCommand { ticket, .. }
-        | Effect::ResetConversation { ticket }
-        | Effect::FireHook { ticket, .. }
-        | Effect::RenewCredentials { ticket }
-        | Effect::Summarise { ticket, .. }
-        | Effect::CheckInput { ticket, .. }
-        | Effect::Judge { ticket, .. }
-        | Effect::AskPermission { ticket, .. }
-        | Effect::ApplyUpdates { ticket, .. }
-        | Effect::RunTool { ticket, .. }
-        | Effect::HideSecrets { ticket, .. } => Some(*ticket),
-        _ => None,
     }
 }
