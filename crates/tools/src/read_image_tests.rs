@@ -55,7 +55,7 @@ fn media_by_magic_bytes() {
     }
 }
 
-fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
     let mut body = kind.to_vec();
     body.extend_from_slice(data);
     let mut crc = u32::MAX;
@@ -71,11 +71,11 @@ fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
 
 fn png_header(width: u32, height: u32, depth: u8, colour: u8, animated: bool) -> Vec<u8> {
     let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[depth, colour, 0, 0, 0]].concat();
-    let frames = if animated { chunk(b"acTL", &[0, 0, 0, 9, 0, 0, 0, 0]) } else { Vec::new() };
-    let palette = if colour == 3 { chunk(b"PLTE", &[0; 6]) } else { Vec::new() };
+    let frames = if animated { chunk(*b"acTL", &[0, 0, 0, 9, 0, 0, 0, 0]) } else { Vec::new() };
+    let palette = if colour == 3 { chunk(*b"PLTE", &[0; 6]) } else { Vec::new() };
     // An empty zlib stream: whoever decodes it has allocated before.
-    let data = chunk(b"IDAT", &[0x78, 0x9c, 0x03, 0, 0, 0, 0, 1]);
-    [&b"\x89PNG\r\n\x1a\n"[..], &chunk(b"IHDR", &header), &frames, &palette, &data, &chunk(b"IEND", &[])].concat()
+    let data = chunk(*b"IDAT", &[0x78, 0x9c, 0x03, 0, 0, 0, 0, 1]);
+    [&b"\x89PNG\r\n\x1a\n"[..], &chunk(*b"IHDR", &header), &frames, &palette, &data, &chunk(*b"IEND", &[])].concat()
 }
 
 fn gif_header(width: u16, height: u16) -> Vec<u8> {

@@ -225,7 +225,8 @@ mod tests {
             let evil = Card { title: "\u{1b}[2Jx".into(), ..card(2, 1) };
             board.bring((0..50).map(|id| card(id + 10, 2)).chain([card(1, 0), evil]).collect());
             terminal.draw(|frame| board.view(frame)).unwrap();
-            let text: String = terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
+            let text: String =
+                terminal.backend().buffer().content().iter().map(ratatui::buffer::Cell::symbol).collect();
             assert!(!text.contains('\u{1b}'));
         }
     }

@@ -357,15 +357,12 @@ impl Turn {
         let Some(at) = self.calls.iter().position(|call| call.key == key) else { return };
         let call = self.calls.remove(at);
         let is_outer = |call: &&mut Call| matches!(call.state, CallState::Running(running) if running == owner);
-        match self.calls.iter_mut().find(is_outer) {
-            Some(outer) => {
-                outer.contexts.extend(call.contexts);
-                outer.stop = outer.stop.take().or(call.stop);
-            }
-            None => {
-                self.command_contexts.extend(call.contexts);
-                self.command_stop = self.command_stop.take().or(call.stop);
-            }
+        if let Some(outer) = self.calls.iter_mut().find(is_outer) {
+            outer.contexts.extend(call.contexts);
+            outer.stop = outer.stop.take().or(call.stop);
+        } else {
+            self.command_contexts.extend(call.contexts);
+            self.command_stop = self.command_stop.take().or(call.stop);
         }
         let result = call.result.unwrap_or_else(|| CallResult::error(words::INTERRUPTED_CALL));
         let has_run = call.end == Some(CallEnd::Done);

@@ -36,7 +36,7 @@ impl Turn {
         self.books = Books::begin(cx.now.ms, origin);
         self.denials.clear();
         self.no_prompter = None;
-        self.turn_model = None;
+        self.skill_model = None;
         self.interrupt = None;
         self.command_contexts.clear();
         self.command_stop = None;
@@ -85,7 +85,7 @@ impl Turn {
     }
 
     pub(crate) fn session_started(&mut self, after: AfterStart, answer: HookAnswer, cx: &mut Cx) {
-        self.name_session(answer.session_title.as_deref(), cx);
+        Self::name_session(answer.session_title.as_deref(), cx);
         if let Some(message) = answer.initial_user_message.filter(|message| !message.trim().is_empty()) {
             self.append_user(json!({"role": "user", "content": message}), false, cx);
             self.conversation.push_user(Value::String(message));
@@ -106,7 +106,7 @@ impl Turn {
             AfterInstructions::Start(AfterStart::Turn(start)) => self.started(*start, cx),
             AfterInstructions::Start(AfterStart::Clear) => self.command_done(Ok(String::new()), cx),
             AfterInstructions::Task => self.next_question(cx),
-            AfterInstructions::Compaction(compaction) => self.compaction_done(*compaction, cx),
+            AfterInstructions::Compaction(compaction) => self.compaction_done(&compaction, cx),
         }
     }
 

@@ -186,7 +186,7 @@ impl Turn {
             (CallState::Checking(_), Input::InputChecked { checked, .. }) => self.input_checked(key, checked, cx),
             (CallState::PreHooks(_), Input::HookAnswered { answer, .. }) => self.pre_hooks_answered(key, *answer, cx),
             (CallState::Rechecking(_, by), Input::InputChecked { checked, .. }) => {
-                self.input_replaced(key, by, checked, cx);
+                self.input_replaced(key, &by, checked, cx);
             }
             (CallState::Judging(_), Input::Judged { decision, suggestions, .. }) => {
                 self.judged(key, decision, suggestions, cx);
@@ -288,10 +288,10 @@ impl Turn {
         cx.push(Effect::CheckInput { ticket, tool_use_id, name, input });
     }
 
-    fn input_replaced(&mut self, key: u64, by: Replacement, checked: Result<Value, CallResult>, cx: &mut Cx) {
+    fn input_replaced(&mut self, key: u64, by: &Replacement, checked: Result<Value, CallResult>, cx: &mut Cx) {
         let keeps_old = self.has_fault(Fault::RunsOldInput);
         let Some(call) = self.call(key) else { return };
-        let (Replacement::ByHook(given) | Replacement::ByClient(given)) = &by;
+        let (Replacement::ByHook(given) | Replacement::ByClient(given)) = by;
         match checked {
             Ok(_) if keeps_old => {}
             Ok(input) => call.input = input,

@@ -65,7 +65,7 @@ impl Turn {
 
     pub(crate) fn compaction_allowed(&mut self, mut compaction: Box<Compaction>, answer: &HookAnswer, cx: &mut Cx) {
         if answer.blocked.is_some() {
-            return self.compaction_done(*compaction, cx);
+            return self.compaction_done(&compaction, cx);
         }
         compaction.started_ms = cx.now.ms;
         self.tell_compaction(Some("compacting"), None, cx);
@@ -75,10 +75,10 @@ impl Turn {
     fn summarise(&mut self, compaction: Box<Compaction>, cx: &mut Cx) {
         let Some(most) = TEXT_MAX.get(compaction.attempt) else {
             let end = compaction.end.clone();
-            return self.compaction_failed(*compaction, end, cx);
+            return self.compaction_failed(&compaction, end, cx);
         };
         if self.interrupt.is_some() {
-            return self.compaction_failed(*compaction, End::Interrupted { streaming: true }, cx);
+            return self.compaction_failed(&compaction, End::Interrupted { streaming: true }, cx);
         }
         let messages = in_words(&self.conversation.messages(), *most, compaction.wish.as_deref());
         let model = self.model().to_owned();
@@ -94,9 +94,10 @@ impl Turn {
             return self.summarise(compaction, cx);
         }
         let end = compaction.end.clone();
-        self.compaction_failed(*compaction, end, cx);
+        self.compaction_failed(&compaction, end, cx);
     }
 
+    #[expect(clippy::option_option, reason = "the text before the first message may be left, replaced, or taken away")]
     pub(crate) fn summary_finished(
         &mut self,
         mut compaction: Box<Compaction>,
@@ -169,7 +170,7 @@ impl Turn {
         }
     }
 
-    pub(crate) fn compaction_failed(&mut self, compaction: Compaction, end: End, cx: &mut Cx) {
+    pub(crate) fn compaction_failed(&mut self, compaction: &Compaction, end: End, cx: &mut Cx) {
         self.tell_compaction(None, Some("failed"), cx);
         match compaction.resume {
             Resume::Command => self.finish(End::BadCommand(reason(&end)), cx),
@@ -178,7 +179,7 @@ impl Turn {
     }
 
     /// The conversation is short, or a hook wants it left as it is.
-    pub(crate) fn compaction_done(&mut self, compaction: Compaction, cx: &mut Cx) {
+    pub(crate) fn compaction_done(&mut self, compaction: &Compaction, cx: &mut Cx) {
         match compaction.resume {
             Resume::Answer => self.begin_answer(cx),
             Resume::Question => self.next_question(cx),

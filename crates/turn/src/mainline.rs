@@ -180,7 +180,6 @@ impl Turn {
                 self.next_question(cx);
             }
             (Step::StopHook, Input::HookAnswered { answer, .. }) => self.stop_answered(*answer, cx),
-            (Step::FailureHook(end), Input::HookAnswered { .. }) => self.conclude(&end, cx),
             (Step::CloseHook, _) => self.closed(cx),
             (Step::FailureHook(end), _) => self.conclude(&end, cx),
             (step, Input::Stopped { .. }) if self.interrupt.is_some() => self.mainline_stopped(step, cx),
@@ -195,7 +194,7 @@ impl Turn {
     /// What the turn itself waited for was stopped by an interrupt.
     pub(crate) fn mainline_stopped(&mut self, step: Step, cx: &mut Cx) {
         match step {
-            Step::Summary(compaction) => self.compaction_failed(*compaction, End::Interrupted { streaming: true }, cx),
+            Step::Summary(compaction) => self.compaction_failed(&compaction, End::Interrupted { streaming: true }, cx),
             _ => self.finish(End::Interrupted { streaming: true }, cx),
         }
     }

@@ -128,7 +128,7 @@ impl Turn {
         if let Some(reason) = answer.blocked.or(answer.stop) {
             return self.finish(End::BadCommand(format!("A hook refused the prompt: {reason}")), cx);
         }
-        self.name_session(answer.session_title.as_deref(), cx);
+        Self::name_session(answer.session_title.as_deref(), cx);
         coming.contexts.extend(answer.contexts);
         self.take_prompt(coming, cx);
     }

@@ -56,7 +56,7 @@ impl Turn {
     }
 
     /// A hook may give the session its title.
-    pub(crate) fn name_session(&mut self, title: Option<&str>, cx: &mut Cx) {
+    pub(crate) fn name_session(title: Option<&str>, cx: &mut Cx) {
         if let Some(title) = title.map(str::trim).filter(|title| !title.is_empty()) {
             cx.push(Effect::Append(Entry::Meta(json!({"type": "custom-title", "customTitle": title}))));
         }

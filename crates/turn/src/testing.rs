@@ -39,12 +39,8 @@ pub(crate) fn config() -> Config {
 
 pub(crate) fn prompt(text: &str) -> Input {
     Input::Prompt(Box::new(UserInput {
-        message: UserMessage { content: json!(text) },
-        uuid: None,
-        origin: None,
-        should_query: None,
-        is_synthetic: None,
-        client_composed: false,
+        message: UserMessage { content: json!(text), ..UserMessage::default() },
+        ..UserInput::default()
     }))
 }
 
@@ -57,7 +53,7 @@ pub(crate) fn call(id: &str, name: &str) -> Value {
 }
 
 pub(crate) fn decision(verdict: Verdict, reason_type: &'static str) -> Decision {
-    Decision { verdict, reason_type, reason: "A reason.".into(), rule: None, blocked_path: None }
+    Decision { verdict, reason_type, reason: "A reason.".into(), rule: None, blocked_path: None, run: None }
 }
 
 impl<'a> Plain<'a> {

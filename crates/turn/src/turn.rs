@@ -53,7 +53,7 @@ pub struct Turn {
     /// The model was told that plan mode is on.
     pub(crate) plan_told: bool,
     /// The model that a skill chose for the rest of the turn.
-    pub(crate) turn_model: Option<String>,
+    pub(crate) skill_model: Option<String>,
     pub(crate) is_running: bool,
     pub(crate) books: Books,
     /// The one thing that the turn itself waits for; nothing while calls are on their way.
@@ -131,7 +131,7 @@ impl Turn {
             deferred: config.deferred,
             task: String::new(),
             plan_told,
-            turn_model: None,
+            skill_model: None,
             is_running: false,
             books: Books::default(),
             waiting: None,
@@ -197,7 +197,7 @@ impl Turn {
 
     /// The model that is asked next, before any fallback.
     pub fn model(&self) -> &str {
-        self.turn_model.as_deref().unwrap_or(&self.settings.model)
+        self.skill_model.as_deref().unwrap_or(&self.settings.model)
     }
 
     pub fn deferred(&self) -> Option<&DeferredCall> {
@@ -283,7 +283,7 @@ impl Turn {
         match change {
             Change::Mode(mode) => self.change_mode(mode, cx),
             Change::Model(model) => settings.model = model,
-            Change::TurnModel(model) => self.turn_model = Some(model),
+            Change::TurnModel(model) => self.skill_model = Some(model),
             Change::Tools(tools) => settings.tools = tools,
             Change::Prompter(prompter) => settings.prompter = prompter,
             Change::Structured(wanted) => settings.wants_structured = wanted,

@@ -33,7 +33,7 @@ fn a_prompt_is_prepared_heard_asked_and_answered_once() {
         "EndTurn",
     ];
     assert_eq!(names(&plain.effects), expected);
-    assert_eq!((outcome.result.as_deref(), outcome.is_error, outcome.num_turns), (Some("done"), false, 1));
+    assert_eq!((outcome.result.as_deref(), outcome.is_error, outcome.num_turns), (Some("done"), Some(false), 1));
     assert!(plain.turn.is_idle() && !plain.turn.has_next());
 }
 
@@ -101,7 +101,7 @@ fn an_interrupt_ends_a_turn_wherever_it_is() {
             plain.feed(Input::Prepared { ticket: Ticket(1), prepared: Box::default() });
         }
         let outcome = plain.outcome();
-        assert_eq!((outcome.terminal_reason, outcome.is_error), (reason, false), "{name}");
+        assert_eq!((&*outcome.terminal_reason, outcome.is_error), (reason, Some(false)), "{name}");
         let open = plain.results().len();
         assert_eq!(open, if reason == "aborted_tools" { 2 } else { 0 }, "{name}");
     }
@@ -154,7 +154,7 @@ fn a_signal_lets_nothing_else_begin() {
     plain.feed(prompt("one"));
     plain.feed(prompt("two"));
     plain.feed(Input::Next);
-    assert!(plain.outcome().is_error);
+    assert_eq!(plain.outcome().is_error, Some(true));
     assert!(plain.turn.is_idle() && !plain.turn.has_next());
 }
 
@@ -182,7 +182,7 @@ fn a_stop_hook_sends_the_model_on_as_often_as_it_may() {
         _ => None,
     });
     let outcome = plain.ask("x");
-    assert_eq!((outcome.terminal_reason, outcome.num_turns), ("completed", 3));
+    assert_eq!((&*outcome.terminal_reason, outcome.num_turns), ("completed", 3));
     assert_eq!(plain.effects.iter().filter(|effect| matches!(effect, Effect::Warn(_))).count(), 1);
 }
 

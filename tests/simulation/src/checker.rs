@@ -77,7 +77,9 @@ impl Facts {
         }
         match input {
             Input::Interrupt(_) => self.interrupted(),
-            Input::AgentFinished { ticket, stopped, .. } if self.asked.remove(ticket).is_some() && *stopped => self.interrupted(),
+            Input::AgentFinished { ticket, stopped, .. } if self.asked.remove(ticket).is_some() && *stopped => {
+                self.interrupted()
+            }
             Input::Close { .. } => {
                 self.is_open = false;
                 self.is_closing = true;

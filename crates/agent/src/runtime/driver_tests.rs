@@ -48,6 +48,7 @@ impl Executor for Fake {
                         reason: String::new(),
                         rule: None,
                         blocked_path: None,
+                        run: None,
                     };
                     Input::Judged { ticket, decision, suggestions: Vec::new() }
                 }
@@ -86,8 +87,7 @@ impl Fake {
             number => json!({"type": "tool_use", "id": format!("t{number}"), "name": "Bash", "input": {}}),
         };
         let started = Input::AnswerStarted { ticket, message: json!({"id": "m"}), request_id: None };
-        let finished =
-            Input::BlockFinished { ticket, block: block.clone(), bad_input: None, tool_use_meta: None };
+        let finished = Input::BlockFinished { ticket, block: block.clone(), bad_input: None, tool_use_meta: None };
         for input in [started, finished] {
             early.send(input).await.expect("a driver");
         }
@@ -113,12 +113,8 @@ fn driver(fake: &Fake) -> Driver<Fake> {
 
 fn prompt() -> Input {
     Input::Prompt(Box::new(UserInput {
-        message: UserMessage { content: json!("hi") },
-        uuid: None,
-        origin: None,
-        should_query: None,
-        is_synthetic: None,
-        client_composed: false,
+        message: UserMessage { content: json!("hi"), ..UserMessage::default() },
+        ..UserInput::default()
     }))
 }
 

@@ -1,12 +1,13 @@
 //! Values of other crates in the words of `turn`.
 
 use crate::clock;
-use crate::hooks::{Decision, Verdict};
+use hooks::Decision;
 use model::{Failure, FailureKind, Reply};
 use session::{Transcript, UserExtra};
 use tools::{Content, Outcome};
 use turn::{
-    CallContent, CallResult, Entry, ErrorFlag, FailureSource, HookAnswer, HookDecision, ModelAnswer, ModelFailure, Reset,
+    CallContent, CallResult, Entry, ErrorFlag, FailureSource, HookAnswer, HookDecision, ModelAnswer, ModelFailure,
+    Reset,
 };
 
 pub fn call_result(outcome: Outcome) -> CallResult {
@@ -25,7 +26,7 @@ pub fn call_result(outcome: Outcome) -> CallResult {
 }
 
 /// What is for people (messages, errors, files to watch) has been dealt with before.
-pub fn hook_answer(verdict: Verdict) -> HookAnswer {
+pub fn hook_answer(verdict: hooks::HookAnswer) -> HookAnswer {
     HookAnswer {
         blocked: verdict.blocked,
         decision: verdict.decision.map(|decision| match decision {

@@ -99,7 +99,7 @@ mod tests {
         let mut rules = Rules { temp: vec![at.clone()], write: vec![at.clone()], ..Rules::default() };
         let made = Temporary::make(&mut rules);
         let own = rules.own_temp[0].folder.clone();
-        assert_eq!(rules.write, [own.clone()]);
+        assert_eq!(rules.write, std::slice::from_ref(&own));
         assert!(own.starts_with(&at) && own.is_dir());
         std::fs::write(own.join("x"), "").unwrap();
         let dead = own.parent().unwrap().join("999999999-1-0");
