@@ -108,8 +108,12 @@ fn exceptions() -> Vec<(String, String)> {
 
 /// Packages of the lock that name this one among their dependencies.
 fn users<'l>(lock: &'l str, name: &str) -> Vec<&'l str> {
-    let of = |package: &&str| package.lines().any(|line| line.trim().trim_matches([',', '"']) == name && line.starts_with(' '));
-    let named = |package: &'l str| package.lines().find_map(|line| line.strip_prefix("name = ")).map(|name| name.trim_matches('"'));
+    let of = |package: &&str| {
+        package.lines().any(|line| line.trim().trim_matches([',', '"']) == name && line.starts_with(' '))
+    };
+    let named = |package: &'l str| {
+        package.lines().find_map(|line| line.strip_prefix("name = ")).map(|name| name.trim_matches('"'))
+    };
     lock.split("[[package]]").filter(of).filter_map(named).collect()
 }
 

@@ -54,7 +54,10 @@ fn schedule(seed: u64, server: Option<&Postgres>) {
     goals.store = server.map(|server| server.database(&name).unwrap());
     goals.ok(&["goal", "budget", "all", "100"]);
     for number in 0..GOALS {
-        goals.add(&format!("write f{}.txt", number + 1), &["--land", "push", "--iteration-cost", "0.5", "--attempts", "9"]);
+        goals.add(
+            &format!("write f{}.txt", number + 1),
+            &["--land", "push", "--iteration-cost", "0.5", "--attempts", "9"],
+        );
     }
     let work = || goals.worker(&[&["--slots", "2"][..], &LEASE].concat());
     let mut workers: Vec<Worker> = (0..2).map(|_| work()).collect();

@@ -9,7 +9,9 @@ const STEPS: [&str; 6] = ["claimed", "rebased", "checked", "intended", "moved", 
 
 fn dies_and_is_finished(goals: &Goals, id: i64, step: &str, target: &str) {
     let worker = RefCell::new(goals.worker_with(&["--lease", "1s"], "RALPH_TEST_DIE_AT", step));
-    goals.wait_for(&format!("the lander's death at '{step}'"), || worker.borrow_mut().ended() || goals.state_of(id) == "done");
+    goals.wait_for(&format!("the lander's death at '{step}'"), || {
+        worker.borrow_mut().ended() || goals.state_of(id) == "done"
+    });
     assert_ne!(goals.state_of(id), "done", "{step}");
     goals.git(&["fsck", "--connectivity-only"]);
     goals.drain(&["--lease", "1s"]);
@@ -101,7 +103,8 @@ fn checks_run_on_the_rebased_work_and_the_branchs_own_check_counts() {
 fn a_check_that_does_not_exist_is_a_persons_to_mend() {
     let goals = Goals::new();
     std::fs::write(goals.repo().join(".ralph/check"), "true\n").unwrap();
-    let id = goals.add("write f1.txt", &["--check", "no-such-program-here", "--max-iterations", "1", "--attempts", "1"]);
+    let id =
+        goals.add("write f1.txt", &["--check", "no-such-program-here", "--max-iterations", "1", "--attempts", "1"]);
     goals.drain(&[]);
     let goal = goals.show(id);
     assert_eq!(goal["state"], "failed", "{goal:#}");
@@ -114,7 +117,9 @@ fn a_persons_uncommitted_work_is_left_alone() {
     let main = goals.git(&["rev-parse", "main"]);
     let id = goals.add("write f1.txt", &["--land", "push"]);
     let mut worker = goals.worker(&[]);
-    goals.wait_for("the landing to be put off", || goals.show(id)["error"].as_str().is_some_and(|why| why.contains("uncommitted")));
+    goals.wait_for("the landing to be put off", || {
+        goals.show(id)["error"].as_str().is_some_and(|why| why.contains("uncommitted"))
+    });
     assert_eq!(goals.git(&["rev-parse", "main"]), main);
     assert_eq!(std::fs::read_to_string(goals.repo().join(".ralph/prompt.md")).unwrap(), "mine\n");
     worker.kill();

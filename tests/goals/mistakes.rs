@@ -10,7 +10,10 @@ fn mistakes_are_said_and_change_nothing() {
         (&["goal", "cancel", "7"], "error: there is no goal 7. 'ralph goal list --all' shows the goals."),
         (&["goal", "add", "x", "--after", "7"], "error: there is no goal 7. 'ralph goal list --all' shows the goals."),
         (&["goal", "add"], "error: a goal needs a text: ralph goal add \"Make the parser accept CRLF\"."),
-        (&["goal", "add", "x", "--repo", "https://127.0.0.1:9/x", "--base", "main"], "error: agents would work in https://127.0.0.1:9/x on their own; say --trust if you trust what is in it."),
+        (
+            &["goal", "add", "x", "--repo", "https://127.0.0.1:9/x", "--base", "main"],
+            "error: agents would work in https://127.0.0.1:9/x on their own; say --trust if you trust what is in it.",
+        ),
         (&["goal", "import", "nothing.md"], "cannot be read"),
         (&["goal", "wrok"], "error: 'ralph goal wrok' is unknown."),
         (&["work", "now"], "error: 'ralph work' takes options only, and 'now' is none."),

@@ -37,7 +37,8 @@ fn a_question_waits_for_its_answer() {
 #[test]
 fn budgets_hold_and_say_which_is_used_up() {
     // An iteration of the fake agent costs a cent.
-    let goals = Goals::with_agent("hear\nwork\nif [ $n -lt 5 ]; then structured '\"more\"'; else structured '\"DONE\"'; fi");
+    let goals =
+        Goals::with_agent("hear\nwork\nif [ $n -lt 5 ]; then structured '\"more\"'; else structured '\"DONE\"'; fi");
     goals.ok(&["goal", "budget", "all", "0.04"]);
     let id = goals.add("five steps", &["--iteration-cost", "0.02"]);
     goals.drain(&[]);
@@ -101,7 +102,8 @@ esac
 #[test]
 fn lists_are_imported_once() {
     let goals = Goals::new();
-    std::fs::write(goals.repo().join("../plan.md"), "# Plan\n- [ ] write a.txt\n- [x] old\n- [ ] write b.txt\n").unwrap();
+    std::fs::write(goals.repo().join("../plan.md"), "# Plan\n- [ ] write a.txt\n- [x] old\n- [ ] write b.txt\n")
+        .unwrap();
     let agent = goals.agent();
     let words = ["goal", "import", "../plan.md", "--backend", &agent, "--json"];
     let made: Value = serde_json::from_str(&goals.ok(&words)).unwrap();

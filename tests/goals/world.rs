@@ -53,7 +53,9 @@ impl Goals {
         command.args(words).current_dir(self.world.wd()).env_clear();
         command.env("HOME", self.world.home()).env("PATH", path).env("RALPH_STATE", self.state());
         command.env("TMPDIR", self.world.home().parent().unwrap().join("tmp"));
-        command.env("ANTHROPIC_API_KEY", "sk-ant-test-0000000000000000").env("ANTHROPIC_BASE_URL", self.world.mock().url());
+        command
+            .env("ANTHROPIC_API_KEY", "sk-ant-test-0000000000000000")
+            .env("ANTHROPIC_BASE_URL", self.world.mock().url());
         command.envs(self.store.iter().map(|store| ("RALPH_STORE", store)));
         command.stdin(Stdio::null());
         command
@@ -141,7 +143,14 @@ impl Goals {
         let mut left = Vec::new();
         for store in self.state().join("clones").read_dir().into_iter().flatten().flatten() {
             for repo in store.path().read_dir().into_iter().flatten().flatten() {
-                left.extend(repo.path().read_dir().into_iter().flatten().flatten().map(|entry| entry.path().display().to_string()));
+                left.extend(
+                    repo.path()
+                        .read_dir()
+                        .into_iter()
+                        .flatten()
+                        .flatten()
+                        .map(|entry| entry.path().display().to_string()),
+                );
             }
         }
         left.extend(self.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/"]).lines().map(str::to_owned));

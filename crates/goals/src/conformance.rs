@@ -271,7 +271,14 @@ async fn eight_workers_race(place: Place) {
     for number in 0..GOALS {
         store.enqueue(&new(&format!("goal {number}"))).await.unwrap();
     }
-    let threads: Vec<_> = (0..8).map(|number| std::thread::spawn({ let place = place.clone(); move || race(&place, number) })).collect();
+    let threads: Vec<_> = (0..8)
+        .map(|number| {
+            std::thread::spawn({
+                let place = place.clone();
+                move || race(&place, number)
+            })
+        })
+        .collect();
     let mut seen = HashSet::new();
     for thread in threads {
         for id in thread.join().unwrap() {

@@ -53,7 +53,9 @@ impl GoalError {
             Self::TooNew { .. } => "Install the newest ralph on this machine.",
             Self::Store { .. } => "Is the disk full, or the folder not writable?",
             Self::Corrupt(_) => "Was it written by another program?",
-            Self::Repository { .. } => "Check the address, and that this machine may read it without a password prompt.",
+            Self::Repository { .. } => {
+                "Check the address, and that this machine may read it without a password prompt."
+            }
             Self::BaseGone { .. } => "Name another branch with 'ralph goal edit N --base BRANCH'.",
             Self::WorkGone { .. } => "Add the goal again with 'ralph goal add'.",
             Self::Git { .. } | Self::File { .. } => "Then try again with 'ralph goal retry N'.",
@@ -63,6 +65,13 @@ impl GoalError {
 
     /// Not the goal's fault: the same may work later.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Store { .. } | Self::File { .. } | Self::Git { .. } | Self::Repository { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Store { .. }
+                | Self::File { .. }
+                | Self::Git { .. }
+                | Self::Repository { .. }
+        )
     }
 }

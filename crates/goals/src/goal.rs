@@ -260,7 +260,8 @@ impl Goal {
     /// Budgets that count for it beside its own.
     pub fn scopes(&self) -> Vec<String> {
         let labels = self.labels.iter().map(|label| format!("label:{label}"));
-        let mut scopes: Vec<String> = ["all".to_owned(), format!("repo:{}", self.repo)].into_iter().chain(labels).collect();
+        let mut scopes: Vec<String> =
+            ["all".to_owned(), format!("repo:{}", self.repo)].into_iter().chain(labels).collect();
         // One order for everybody: two transactions never wait for each other.
         scopes.sort();
         scopes.dedup();

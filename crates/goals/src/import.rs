@@ -24,12 +24,11 @@ const ENTRIES_MAX: usize = 10_000;
 
 pub fn parse(file_name: &str, text: &str) -> Result<Vec<Imported>, GoalError> {
     let wrong = |why: &str| GoalError::Import(format!("{file_name}: {why}"));
-    let entries = if file_name.ends_with(".jsonl") {
-        beads(text).map_err(|why| wrong(&why))?
-    } else if file_name.ends_with(".json") {
-        stories(text).map_err(|why| wrong(&why))?
-    } else {
-        plan(text)
+    let extension = std::path::Path::new(file_name).extension().map(std::ffi::OsStr::to_ascii_lowercase);
+    let entries = match extension.as_deref().and_then(std::ffi::OsStr::to_str) {
+        Some("jsonl") => beads(text).map_err(|why| wrong(&why))?,
+        Some("json") => stories(text).map_err(|why| wrong(&why))?,
+        _ => plan(text),
     };
     match entries.len() {
         0 => Err(wrong("nothing to import: no open checkbox, no heading, no open story or issue in it")),
@@ -59,7 +58,11 @@ fn plan(text: &str) -> Vec<Imported> {
             Some((is_open, title)) => {
                 open = is_open;
                 if is_open {
-                    entries.push(Imported { title: title.trim().to_owned(), text: title.trim().to_owned(), ..Imported::default() });
+                    entries.push(Imported {
+                        title: title.trim().to_owned(),
+                        text: title.trim().to_owned(),
+                        ..Imported::default()
+                    });
                 }
             }
             None if open => {
@@ -90,7 +93,9 @@ fn entry_level(text: &str) -> usize {
 fn checkbox(line: &str) -> Option<(bool, &str)> {
     let rest = line.trim_start();
     let rest = ["- ", "* ", "+ "].iter().find_map(|mark| rest.strip_prefix(mark))?;
-    let (done, title) = [("[ ] ", false), ("[x] ", true), ("[X] ", true)].iter().find_map(|(mark, done)| Some((*done, rest.strip_prefix(mark)?)))?;
+    let (done, title) = [("[ ] ", false), ("[x] ", true), ("[X] ", true)]
+        .iter()
+        .find_map(|(mark, done)| Some((*done, rest.strip_prefix(mark)?)))?;
     Some((done, title))
 }
 
@@ -113,7 +118,10 @@ fn stories(text: &str) -> Result<Vec<Imported>, String> {
         let mut text = story["description"].as_str().unwrap_or(&title).to_owned();
         let criteria = texts(&story["acceptanceCriteria"]);
         if !criteria.is_empty() {
-            text.push_str(&format!("\n\nIt is done when:\n{}", criteria.iter().map(|one| format!("- {one}\n")).collect::<String>()));
+            text.push_str(&format!(
+                "\n\nIt is done when:\n{}",
+                criteria.iter().map(|one| format!("- {one}\n")).collect::<String>()
+            ));
         }
         let name = story["id"].as_str().map(str::to_owned).or_else(|| story["id"].as_i64().map(|id| id.to_string()));
         // Story 1 comes first; here a higher priority does.
@@ -128,7 +136,9 @@ fn beads(text: &str) -> Result<Vec<Imported>, String> {
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         issues.push(serde_json::from_str(line).map_err(|error| format!("line {} is no JSON: {error}", number + 1))?);
     }
-    issues.retain(|issue| !matches!(issue["status"].as_str(), Some("closed" | "tombstone")) && issue["title"].is_string());
+    issues.retain(|issue| {
+        !matches!(issue["status"].as_str(), Some("closed" | "tombstone")) && issue["title"].is_string()
+    });
     let needs = |issue: &Value| -> Vec<String> {
         let listed = issue["dependencies"].as_array().into_iter().flatten();
         let blocks = listed.filter(|one| matches!(one["type"].as_str(), None | Some("blocks")));
@@ -136,11 +146,13 @@ fn beads(text: &str) -> Result<Vec<Imported>, String> {
     };
     let id = |issue: &Value| issue["id"].as_str().unwrap_or_default().to_owned();
     let ordered = order(&issues.iter().map(|issue| (id(issue), needs(issue))).collect::<Vec<_>>())?;
-    let places: HashMap<String, usize> = ordered.iter().enumerate().map(|(place, at)| (id(&issues[*at]), place)).collect();
+    let places: HashMap<String, usize> =
+        ordered.iter().enumerate().map(|(place, at)| (id(&issues[*at]), place)).collect();
     let entry = |at: &usize| {
         let issue = &issues[*at];
         let title = issue["title"].as_str().unwrap_or_default().to_owned();
-        let parts = ["description", "design", "acceptance_criteria", "notes"].map(|key| issue[key].as_str().unwrap_or_default());
+        let parts = ["description", "design", "acceptance_criteria", "notes"]
+            .map(|key| issue[key].as_str().unwrap_or_default());
         let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
         Imported {
             text: if text.is_empty() { title.clone() } else { text },
@@ -162,9 +174,8 @@ fn order(entries: &[(String, Vec<String>)]) -> Result<Vec<usize>, String> {
             let known = entries.iter().position(|(id, _)| id == name);
             known.is_none_or(|at| done.contains(&at))
         };
-        let next: Vec<usize> = (0..entries.len())
-            .filter(|at| !done.contains(at) && entries[*at].1.iter().all(is_done))
-            .collect();
+        let next: Vec<usize> =
+            (0..entries.len()).filter(|at| !done.contains(at) && entries[*at].1.iter().all(is_done)).collect();
         if next.is_empty() {
             let left = (0..entries.len()).find(|at| !done.contains(at)).map(|at| entries[at].0.clone());
             return Err(format!("issue {} would have to be done before itself", left.unwrap_or_default()));
@@ -184,11 +195,15 @@ mod tests {
 
     #[test]
     fn a_plan_is_its_open_checkboxes_or_its_headings() {
-        let text = "# Plan\n\n- [ ] one\n  with words\n  - [ ] a part of it\n- [x] two\n  its words\n## Later\n* [ ] three\n";
+        let text =
+            "# Plan\n\n- [ ] one\n  with words\n  - [ ] a part of it\n- [x] two\n  its words\n## Later\n* [ ] three\n";
         let entries = parse("plan.md", text).unwrap();
         assert_eq!(entries.iter().map(|entry| entry.title.as_str()).collect::<Vec<_>>(), ["one", "three"]);
         assert_eq!(entries[0].text, "one\n  with words\n  - [ ] a part of it");
-        assert_eq!(titles("plan.md", "# Plan\nintro\n## One\nwords\n```\n## code\n```\n## Two\n### Deeper\n"), ["One", "Two"]);
+        assert_eq!(
+            titles("plan.md", "# Plan\nintro\n## One\nwords\n```\n## code\n```\n## Two\n### Deeper\n"),
+            ["One", "Two"]
+        );
         assert_eq!(titles("plan.md", "# One\n# Two\n"), ["One", "Two"]);
         assert!(parse("plan.md", "just words").is_err());
     }

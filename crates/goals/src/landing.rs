@@ -200,7 +200,16 @@ async fn fast_forward(
     // The objects first; the ref holds them until the branch does.
     let holder = format!("refs/ralph/{}/landing-{}", goal.id, goal.fence);
     let (from, refspec) = (ready.checkout.folder.join(".git"), format!("+{}:{holder}", ready.commit));
-    let fetch = words!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", &from, &refspec];
+    let fetch = words![
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--no-auto-maintenance",
+        "--",
+        &from,
+        &refspec
+    ];
     repo.at_source(fetch, "fetch").await?;
     if repo.at_source(words!["update-ref", name, &ready.commit, old], "update-ref").await.is_err() {
         return Ok(Moved::Raced);

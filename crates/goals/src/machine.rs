@@ -37,31 +37,56 @@ impl From<&Goal> for Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
     /// The loop is done and its checks passed.
-    Worked { changed: bool },
+    Worked {
+        changed: bool,
+    },
     /// An attempt ended without success. It counts.
-    AttemptFailed { why: String },
+    AttemptFailed {
+        why: String,
+    },
     /// A usage limit: the slot is free until then.
-    Limited { until: Moment, why: String },
+    Limited {
+        until: Moment,
+        why: String,
+    },
     /// The agent asks a person.
-    Asked { question: String },
+    Asked {
+        question: String,
+    },
     /// Not the agent's doing (store, network, disk): does not count, goes on at that moment.
-    Trouble { at: Moment, why: String },
+    Trouble {
+        at: Moment,
+        why: String,
+    },
     /// The worker gives the goal back because it was told to end.
     Released,
     /// The goal cannot go on however often it is tried.
-    Hopeless { why: String },
+    Hopeless {
+        why: String,
+    },
     Approved,
-    Findings { text: String },
-    Landed { commit: String, from: Option<String> },
+    Findings {
+        text: String,
+    },
+    Landed {
+        commit: String,
+        from: Option<String>,
+    },
     /// The branch has all of it already.
     NothingToLand,
     /// Conflict, failed checks: back to the agent.
-    LandingRefused { why: String },
+    LandingRefused {
+        why: String,
+    },
     /// The worker that held it is gone.
-    WorkerLost { lost: i64 },
+    WorkerLost {
+        lost: i64,
+    },
     /// By people.
     Cancel,
-    Answer { text: String },
+    Answer {
+        text: String,
+    },
     Retry,
     Publish,
 }
@@ -129,7 +154,6 @@ pub fn step(goal: Standing, happening: Happening) -> Result<Change, NotPossible>
             let state = if goal.state == Running { Waiting } else { goal.state };
             Change { run_at: Some(at), error: Some(why), ..to(state) }
         }
-        H::Released if working => to(if goal.state == Running { Queued } else { goal.state }),
         H::Hopeless { why } if working => Change { error: Some(why), ..to(Failed) },
         H::Approved if goal.state == Review => to(Landing),
         H::Findings { text } if goal.state == Review => findings(goal, text, to),
@@ -139,7 +163,7 @@ pub fn step(goal: Standing, happening: Happening) -> Result<Change, NotPossible>
             let why = format!("{lost} workers were lost on it, one after the other");
             Change { error: Some(why), ..to(Failed) }
         }
-        H::WorkerLost { .. } if working => to(if goal.state == Running { Queued } else { goal.state }),
+        H::Released | H::WorkerLost { .. } if working => to(if goal.state == Running { Queued } else { goal.state }),
         H::Cancel if goal.state.is_over() => return no("cancelled"),
         H::Cancel if goal.is_held => Change { releases: false, ask_to_cancel: true, ..to(goal.state) },
         H::Cancel => to(Cancelled),
@@ -183,7 +207,14 @@ fn answered(goal: Standing, text: String, to: impl Fn(GoalState) -> Change) -> C
         return Change { question: Some(String::new()), ..to(GoalState::Landing) };
     }
     // A person looked at it: the reviews are counted anew.
-    Change { rounds: 0, context: Some(text), question: Some(String::new()), run_at: Some(0), new_run: true, ..to(GoalState::Queued) }
+    Change {
+        rounds: 0,
+        context: Some(text),
+        question: Some(String::new()),
+        run_at: Some(0),
+        new_run: true,
+        ..to(GoalState::Queued)
+    }
 }
 
 #[cfg(test)]

@@ -87,7 +87,8 @@ fn a_review_comes_between_work_and_landing() {
 #[test]
 fn attempts_are_used_up() {
     for (attempts, expected) in [(0, Queued), (1, Queued), (2, Failed), (7, Failed)] {
-        let change = step(Standing { attempts, ..standing(Landing) }, Happening::LandingRefused { why: why() }).unwrap();
+        let change =
+            step(Standing { attempts, ..standing(Landing) }, Happening::LandingRefused { why: why() }).unwrap();
         assert_eq!((change.state, change.attempts), (expected, attempts + 1));
         assert_eq!(change.context.as_deref(), Some("why"));
     }

@@ -27,7 +27,9 @@ impl Target {
     pub fn parse(text: &str) -> Self {
         match text {
             "terminal" => Self::Terminal,
-            address if address.starts_with("https://") || address.starts_with("http://") => Self::Web(address.to_owned()),
+            address if address.starts_with("https://") || address.starts_with("http://") => {
+                Self::Web(address.to_owned())
+            }
             command => Self::Command(command.to_owned()),
         }
     }
@@ -89,7 +91,12 @@ async fn post(address: &str, event: &Value) -> Result<(), String> {
 
 /// Nothing of the event can end the sequence that it is in.
 fn terminal_bytes(event: &Value) -> String {
-    let words = format!("ralph: goal {} {}: {}", event["goal"], event["event"].as_str().unwrap_or_default(), event["title"].as_str().unwrap_or_default());
+    let words = format!(
+        "ralph: goal {} {}: {}",
+        event["goal"],
+        event["event"].as_str().unwrap_or_default(),
+        event["title"].as_str().unwrap_or_default()
+    );
     let words: String = words.chars().filter(|letter| !letter.is_control()).take(WORDS_MAX).collect();
     format!("\x1b]0;{words}\x07\x1b]9;{words}\x07\x07")
 }

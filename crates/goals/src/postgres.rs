@@ -60,10 +60,8 @@ impl Postgres {
     /// For statements of the open transaction.
     fn open(&self) -> Result<Rc<Session>, GoalError> {
         let open = self.transaction.borrow().clone();
-        open.filter(|session| !session.client.is_closed()).ok_or_else(|| GoalError::Unreachable {
-            store: self.name.clone(),
-            why: "the connection was lost".into(),
-        })
+        open.filter(|session| !session.client.is_closed())
+            .ok_or_else(|| GoalError::Unreachable { store: self.name.clone(), why: "the connection was lost".into() })
     }
 
     async fn session(&self) -> Result<Rc<Session>, GoalError> {
@@ -91,15 +89,13 @@ impl Postgres {
     }
 
     async fn within<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, GoalError> {
-        match tokio::time::timeout(ANSWER, answer).await {
-            Ok(done) => done.map_err(|error| self.fail(&error)),
-            Err(_) => {
-                // Nobody knows what the server still does: the next transaction gets a connection of its own.
-                self.session.replace(None);
-                self.transaction.replace(None);
-                Err(self.silent(ANSWER))
-            }
+        if let Ok(done) = tokio::time::timeout(ANSWER, answer).await {
+            return done.map_err(|error| self.fail(&error));
         }
+        // Nobody knows what the server still does: the next transaction gets a connection of its own.
+        self.session.replace(None);
+        self.transaction.replace(None);
+        Err(self.silent(ANSWER))
     }
 
     fn silent(&self, after: Duration) -> GoalError {

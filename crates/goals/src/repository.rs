@@ -71,7 +71,8 @@ impl Repository {
     }
 
     pub(crate) async fn at_mirror(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
-        let all: Vec<&OsStr> = [OsStr::new("--git-dir"), self.mirror.as_os_str()].into_iter().chain(args.iter().copied()).collect();
+        let all: Vec<&OsStr> =
+            [OsStr::new("--git-dir"), self.mirror.as_os_str()].into_iter().chain(args.iter().copied()).collect();
         self.git.run(&self.mirror, &all, FETCH).await.map_err(|why| GoalError::Git { what, why })
     }
 
@@ -111,9 +112,12 @@ impl Repository {
             let why = "there is no such folder".to_owned();
             return Err(GoalError::Repository { repo: self.source.clone(), why });
         }
-        match self.at_source(words!["rev-parse", "--verify", "--quiet", "--end-of-options", branch], "rev-parse").await {
+        match self.at_source(words!["rev-parse", "--verify", "--quiet", "--end-of-options", branch], "rev-parse").await
+        {
             Ok(tip) => Ok(Some(tip.trim().to_owned())),
-            Err(GoalError::Git { why, .. }) if why.contains("not a git repository") || why.contains("dubious ownership") => {
+            Err(GoalError::Git { why, .. })
+                if why.contains("not a git repository") || why.contains("dubious ownership") =>
+            {
                 Err(GoalError::Repository { repo: self.source.clone(), why })
             }
             Err(_) => Ok(None),
@@ -199,8 +203,10 @@ impl Repository {
     /// For a repository that takes no refs of ours.
     async fn bundle(&self, name: &str) -> Result<Vec<u8>, GoalError> {
         let file = self.mirror.with_extension(format!("{}.bundle", name.replace('/', "-")));
-        let made = self.at_mirror(words!["bundle", "create", "--quiet", &file, name, "--not", "--branches"], "bundle").await;
-        let read = |_| std::fs::read(&file).map_err(|source| GoalError::File { path: file.clone(), verb: "read", source });
+        let made =
+            self.at_mirror(words!["bundle", "create", "--quiet", &file, name, "--not", "--branches"], "bundle").await;
+        let read =
+            |_| std::fs::read(&file).map_err(|source| GoalError::File { path: file.clone(), verb: "read", source });
         let bytes = match made {
             // Nothing but what the branches have.
             Err(GoalError::Git { why, .. }) if why.contains("empty bundle") => Ok(Vec::new()),
@@ -211,7 +217,13 @@ impl Repository {
     }
 
     /// Brings the commits of an earlier worker into the mirror.
-    pub async fn fetch_saved(&self, id: GoalId, fence: Fence, base: &str, bundle: Option<&[u8]>) -> Result<String, GoalError> {
+    pub async fn fetch_saved(
+        &self,
+        id: GoalId,
+        fence: Fence,
+        base: &str,
+        bundle: Option<&[u8]>,
+    ) -> Result<String, GoalError> {
         let name = Goal::checkpoint_ref(id, fence);
         let Some(bytes) = bundle else {
             return match self.refresh(base, std::slice::from_ref(&name)).await {
@@ -228,7 +240,9 @@ impl Repository {
             std::fs::write(&file, bytes).map_err(fail)?;
             let refspec = format!("+{name}:{name}");
             let _lock = self.lock_mirror().await?;
-            let fetched = self.at_mirror(words!["fetch", "--quiet", "--no-write-fetch-head", "--", &file, &refspec], "fetch").await;
+            let fetched = self
+                .at_mirror(words!["fetch", "--quiet", "--no-write-fetch-head", "--", &file, &refspec], "fetch")
+                .await;
             let _ = std::fs::remove_file(&file);
             fetched?;
         }
@@ -290,7 +304,8 @@ impl Checkout {
             gone.map_err(fail)?;
         }
         let format = std::fs::read_to_string(self.mirror.join("config")).unwrap_or_default().contains("sha256");
-        write_git_folder(&git_folder, &config(false, if format { 64 } else { 40 }), Some((&self.mirror, ""))).map_err(fail)
+        write_git_folder(&git_folder, &config(false, if format { 64 } else { 40 }), Some((&self.mirror, "")))
+            .map_err(fail)
     }
 
     pub async fn head(&self) -> Result<String, GoalError> {
@@ -319,7 +334,12 @@ impl Checkout {
 /// Whether a text can stand in a refspec and in a path as a branch: stricter than git, since stores are shared.
 pub fn is_branch_name(text: &str) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || "._-/+#@".contains(letter);
-    let part = |part: &str| !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with(".lock") && !part.ends_with('.');
+    let part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with(['.', '-'])
+            && !part.to_lowercase().ends_with(".lock")
+            && !part.ends_with('.')
+    };
     text.chars().all(plain) && !text.contains("..") && text.split('/').all(part)
 }
 
@@ -369,7 +389,10 @@ fn write_git_folder(folder: &Path, config: &str, clone: Option<(&Path, &str)>) -
     if let Some((mirror, on)) = clone {
         std::fs::write(folder.join("objects/info/alternates"), format!("{}\n", mirror.join("objects").display()))?;
         // Our files beside the work are nobody's changes.
-        std::fs::write(folder.join("info/exclude"), "/.ralph/runs/\n/.ralph/attached/\n/.ralph/lock\n/.ralph/day.json\n")?;
+        std::fs::write(
+            folder.join("info/exclude"),
+            "/.ralph/runs/\n/.ralph/attached/\n/.ralph/lock\n/.ralph/day.json\n",
+        )?;
         branch = on;
     }
     if branch.is_empty() {
@@ -381,9 +404,12 @@ fn write_git_folder(folder: &Path, config: &str, clone: Option<(&Path, &str)>) -
 /// A name for a folder: what people recognise, and a number that tells two of the same name apart.
 pub fn short_name(source: &str) -> String {
     // FNV-1a: the same in every version of every program that looks for the folder.
-    let hash = source.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = source
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let last = source.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
-    let clean: String = last.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-').take(24).collect();
+    let clean: String =
+        last.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-').take(24).collect();
     format!("{clean}-{hash:016x}")
 }
 

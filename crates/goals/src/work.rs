@@ -18,8 +18,8 @@ pub use review::schema as review_schema;
 use crate::error::GoalError;
 use crate::goal::{Goal, GoalState, Reviewer};
 use crate::machine::Happening;
-use crate::store::{Place, Store, WorkerName};
 use crate::notify::{self, Target};
+use crate::store::{Place, Store, WorkerName};
 use beat::{Heart, Lease};
 use proc::Env;
 use proc::sandbox::{Rules, Sandbox};
@@ -148,7 +148,8 @@ async fn run(worker: Rc<Worker>, mut stop: watch::Receiver<bool>) -> Result<Work
                 Err(error) => return Err(error),
             }
         }
-        if worker.options.drain && slots.is_empty() && worker.store.is_drained(&worker.name.host).await.unwrap_or(false) {
+        if worker.options.drain && slots.is_empty() && worker.store.is_drained(&worker.name.host).await.unwrap_or(false)
+        {
             break WorkEnd::Drained;
         }
         tokio::select! {
@@ -195,7 +196,8 @@ async fn slot(worker: Rc<Worker>, goal: Goal, lease: watch::Receiver<Lease>, sto
 fn outcome(goal: &Goal) -> String {
     let why = goal.error.as_deref().or(goal.question.as_deref()).unwrap_or_default();
     let why = why.lines().next().unwrap_or_default();
-    let landed = goal.landed.as_deref().map(|commit| format!(" ({})", &commit[..commit.len().min(10)])).unwrap_or_default();
+    let landed =
+        goal.landed.as_deref().map(|commit| format!(" ({})", &commit[..commit.len().min(10)])).unwrap_or_default();
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
     format!("goal {}: {}{landed}{why}", goal.id, goal.state)
 }
@@ -214,7 +216,10 @@ impl Job {
     }
 
     /// A store that cannot be reached is asked again for as long as the lease holds.
-    pub async fn insist<T, F: Future<Output = Result<T, GoalError>>>(&self, verb: impl Fn() -> F) -> Result<T, GoalError> {
+    pub async fn insist<T, F: Future<Output = Result<T, GoalError>>>(
+        &self,
+        verb: impl Fn() -> F,
+    ) -> Result<T, GoalError> {
         loop {
             match verb().await {
                 Err(GoalError::Unreachable { .. } | GoalError::Store { .. }) if *self.lease.borrow() != Lease::Lost => {
@@ -293,13 +298,11 @@ impl Worker {
 
     /// The store's clock; ours where it cannot be asked.
     pub async fn now(&self) -> i64 {
-        match self.store.now().await {
-            Ok(now) => now,
-            Err(_) => {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-                i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
-            }
+        if let Ok(now) = self.store.now().await {
+            return now;
         }
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
     }
 
     /// Clones of one store and one repository: what is trusted together.

@@ -60,8 +60,7 @@ impl Postgres {
         let (Some(stdin), Some(stdout)) = (shell.stdin.take(), shell.stdout.take()) else {
             return Err("the server's shell has no pipes".into());
         };
-        let server =
-            Self { folder, binaries, uid, talk: Mutex::new((stdin, BufReader::new(stdout))), _shell: shell };
+        let server = Self { folder, binaries, uid, talk: Mutex::new((stdin, BufReader::new(stdout))), _shell: shell };
         match server.answer().as_str() {
             "ready" => Ok(server),
             other => Err(format!("PostgreSQL cannot be started: {other}")),
@@ -118,12 +117,12 @@ impl Postgres {
 
 fn binaries() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let complete = |folder: &PathBuf| ["initdb", "postgres", "psql", "pg_isready"].iter().all(|name| folder.join(name).is_file());
+    let complete =
+        |folder: &PathBuf| ["initdb", "postgres", "psql", "pg_isready"].iter().all(|name| folder.join(name).is_file());
     let on_path = std::env::split_paths(&path).find(complete);
     on_path.or_else(|| {
         let versions = FOLDERS.iter().filter_map(|folder| Path::new(folder).read_dir().ok()).flatten().flatten();
-        let mut found: Vec<PathBuf> =
-            versions.map(|version| version.path().join("bin")).filter(complete).collect();
+        let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).filter(complete).collect();
         found.sort();
         found.pop()
     })

@@ -145,7 +145,10 @@ impl Board {
 }
 
 fn card_line(card: &Card, style: Style) -> Line<'_> {
-    Line::from(vec![Span::styled(format!("{} ", card.id), theme::ACCENT), Span::styled(clean::line(&card.title), style)])
+    Line::from(vec![
+        Span::styled(format!("{} ", card.id), theme::ACCENT),
+        Span::styled(clean::line(&card.title), style),
+    ])
 }
 
 /// Shows the board until a card is opened (its number) or somebody leaves. Blocks.
@@ -222,7 +225,8 @@ mod tests {
             let evil = Card { title: "\u{1b}[2Jx".into(), ..card(2, 1) };
             board.bring((0..50).map(|id| card(id + 10, 2)).chain([card(1, 0), evil]).collect());
             terminal.draw(|frame| board.view(frame)).unwrap();
-            let text: String = terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
+            let text: String =
+                terminal.backend().buffer().content().iter().map(ratatui::buffer::Cell::symbol).collect();
             assert!(!text.contains('\u{1b}'));
         }
     }

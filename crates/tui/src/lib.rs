@@ -32,8 +32,8 @@ mod tool;
 mod view;
 mod wrap;
 
-use cycle::clean;
 pub use board::{Board, BoardAction, Card, show_board};
+use cycle::clean;
 pub use keys::Command;
 pub use screen::{Options, play, run};
 pub use state::State;

@@ -102,7 +102,8 @@ impl Store {
             scopes.sort();
             scopes.dedup();
             for scope in scopes {
-                let sql = "update budget set spent_usd = spent_usd + $2, spent_tokens = spent_tokens + $3 where scope = $1";
+                let sql =
+                    "update budget set spent_usd = spent_usd + $2, spent_tokens = spent_tokens + $3 where scope = $1";
                 tx.execute(sql, &[scope.into(), cost.micro_usd.into(), cost.tokens.into()]).await?;
             }
         }

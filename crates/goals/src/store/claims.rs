@@ -76,9 +76,7 @@ impl Store {
                    on conflict (id) do update set seen = excluded.seen, slots = excluded.slots";
         tx.execute(sql, &[worker.id.as_str().into(), worker.host.as_str().into(), slots.into()]).await?;
         tx.commit().await?;
-        let beat = |row: &crate::sql::Row| {
-            Ok(Beat { goal: row.int(0)?, fence: row.int(1)?, cancel: row.int(2)? != 0 })
-        };
+        let beat = |row: &crate::sql::Row| Ok(Beat { goal: row.int(0)?, fence: row.int(1)?, cancel: row.int(2)? != 0 });
         rows.iter().map(beat).collect()
     }
 
@@ -124,7 +122,9 @@ impl Store {
 
 /// Takes goals from workers whose lease is over, with what they had reserved.
 async fn expire(tx: &Tx<'_>) -> Result<(), GoalError> {
-    let sql = format!("select id from goal where owner is not null and lease_until < {{now}} limit {EXPIRED_AT_ONCE} {{skip_locked}}");
+    let sql = format!(
+        "select id from goal where owner is not null and lease_until < {{now}} limit {EXPIRED_AT_ONCE} {{skip_locked}}"
+    );
     for row in tx.query(&sql, &[]).await? {
         let goal = locked(tx, row.int(0)?).await?;
         let lost = goal.lost + 1;
@@ -162,7 +162,8 @@ async fn next_landing(tx: &Tx<'_>, host: &str) -> Result<Option<GoalId>, GoalErr
     // Two statements: only what begins after the lock is held sees what the one before us has written.
     let sql = "select goal, fence from lander where repo = $1 and base = $2 {lock}";
     let Some(holder) = tx.first(sql, &lane).await? else { return Ok(None) };
-    let sql = "select 1 from goal where id = $1 and fence = $2 and owner is not null and lease_until >= {now} and id <> $3";
+    let sql =
+        "select 1 from goal where id = $1 and fence = $2 and owner is not null and lease_until >= {now} and id <> $3";
     let busy = tx.first(sql, &[holder.int(0)?.into(), holder.int(1)?.into(), id.into()]).await?;
     Ok(busy.is_none().then_some(id))
 }

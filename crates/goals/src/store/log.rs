@@ -34,8 +34,9 @@ impl Store {
         let tx = self.connection.write().await?;
         claimed(&tx, id, fence).await?;
         for (number, body) in (first..).zip(bodies) {
-            let cut = (body.len() > BODY_MAX)
-                .then(|| format!("{{\"type\":\"warning\",\"text\":\"an event of {} bytes was left out\"}}", body.len()));
+            let cut = (body.len() > BODY_MAX).then(|| {
+                format!("{{\"type\":\"warning\",\"text\":\"an event of {} bytes was left out\"}}", body.len())
+            });
             let body = cut.as_deref().unwrap_or(body);
             let sql = "insert into event (goal, fence, number, at, body) values ($1, $2, $3, {now}, $4) on conflict do nothing";
             tx.execute(sql, &[id.into(), fence.into(), number.into(), body.into()]).await?;
@@ -46,14 +47,17 @@ impl Store {
     /// Lines behind `after`, oldest first.
     pub async fn tail(&self, id: GoalId, after: i64) -> Result<Vec<LogLine>, GoalError> {
         let tx = self.connection.read().await?;
-        let sql = format!("select id, fence, at, body from event where goal = $1 and id > $2 order by id limit {LINES_MAX}");
+        let sql =
+            format!("select id, fence, at, body from event where goal = $1 and id > $2 order by id limit {LINES_MAX}");
         tx.query(&sql, &[id.into(), after.into()]).await?.iter().map(line).collect()
     }
 
     /// Lines of all goals, for those who are to be called.
     pub async fn tail_all(&self, after: i64) -> Result<Vec<(GoalId, LogLine)>, GoalError> {
         let tx = self.connection.read().await?;
-        let sql = format!("select id, fence, at, body, goal from event where id > $1 and number < 0 order by id limit {LINES_MAX}");
+        let sql = format!(
+            "select id, fence, at, body, goal from event where id > $1 and number < 0 order by id limit {LINES_MAX}"
+        );
         let rows = tx.query(&sql, &[after.into()]).await?;
         rows.iter().map(|row| Ok((row.int(4)?, line(row)?))).collect()
     }

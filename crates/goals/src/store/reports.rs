@@ -78,7 +78,8 @@ impl Store {
         if claimed(&tx, id, fence).await?.cancel {
             return Ok(false);
         }
-        let sql = "insert into intent (goal, fence, new_value, old_value) values ($1, $2, $3, $4) on conflict do nothing";
+        let sql =
+            "insert into intent (goal, fence, new_value, old_value) values ($1, $2, $3, $4) on conflict do nothing";
         let values = [id.into(), fence.into(), intent.new_value.as_str().into(), intent.old_value.clone().into()];
         tx.execute(sql, &values).await?;
         tx.commit().await?;
@@ -88,7 +89,8 @@ impl Store {
     /// What earlier landers of this goal were about to do.
     pub async fn intents(&self, id: GoalId) -> Result<Vec<Intent>, GoalError> {
         let tx = self.connection.read().await?;
-        let rows = tx.query("select new_value, old_value from intent where goal = $1 order by fence", &[id.into()]).await?;
+        let rows =
+            tx.query("select new_value, old_value from intent where goal = $1 order by fence", &[id.into()]).await?;
         rows.iter().map(|row| Ok(Intent { new_value: row.text(0)?, old_value: row.maybe_text(1)? })).collect()
     }
 
@@ -112,7 +114,8 @@ impl Store {
 /// Asks the machine and writes its answer, with everything that follows from it.
 pub(super) async fn apply(tx: &Tx<'_>, before: &Goal, happening: Happening) -> Result<Goal, GoalError> {
     let id = before.id;
-    let change = step(Standing::from(before), happening).map_err(|source| GoalError::NotPossible { goal: id, source })?;
+    let change =
+        step(Standing::from(before), happening).map_err(|source| GoalError::NotPossible { goal: id, source })?;
     let after = write(tx, before, &change).await?;
     if change.releases {
         give_back(tx, before).await?;

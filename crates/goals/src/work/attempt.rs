@@ -70,7 +70,10 @@ impl Job {
         }
         // The branch as it is now, for an agent that brings its work onto it.
         let base = folder.join(".git/refs/heads").join(&goal.base);
-        let written = base.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&base, format!("{tip}\n")));
+        let written = base
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&base, format!("{tip}\n")));
         written.map_err(|source| GoalError::File { path: base, verb: "written", source })?;
         Ok((clone, tip))
     }
@@ -80,8 +83,11 @@ impl Job {
         let (comments, attachments) = (store.comments(self.goal.id).await?, store.attachments(self.goal.id).await?);
         let put = |path: &Path, bytes: &[u8]| {
             let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            made.and_then(|()| std::fs::write(path, bytes))
-                .map_err(|source| GoalError::File { path: path.to_owned(), verb: "written", source })
+            made.and_then(|()| std::fs::write(path, bytes)).map_err(|source| GoalError::File {
+                path: path.to_owned(),
+                verb: "written",
+                source,
+            })
         };
         for attachment in &attachments {
             // A name, never a way to somewhere else.
@@ -180,8 +186,11 @@ impl Job {
         }
         let file = clone.join(".ralph/runs").join(run).join("events.ndjson");
         let made = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.and_then(|()| std::fs::write(&file, kept.join("\n") + "\n"))
-            .map_err(|source| GoalError::File { path: file, verb: "written", source })?;
+        made.and_then(|()| std::fs::write(&file, kept.join("\n") + "\n")).map_err(|source| GoalError::File {
+            path: file,
+            verb: "written",
+            source,
+        })?;
         Ok(true)
     }
 }

@@ -43,7 +43,7 @@ fn lock(claims: &Claims) -> MutexGuard<'_, HashMap<(GoalId, Fence), Held>> {
 }
 
 fn usable(lease: Duration) -> Duration {
-    lease - lease / MARGIN
+    lease.saturating_sub(lease / MARGIN)
 }
 
 impl Heart {
@@ -99,9 +99,10 @@ fn beat(
         });
         let mut claims = lock(claims);
         for (claim, held) in claims.iter_mut() {
-            let news = beats.as_ref().filter(|_| known.contains(claim)).map(|beats| {
-                beats.iter().find(|beat| (beat.goal, beat.fence) == *claim)
-            });
+            let news = beats
+                .as_ref()
+                .filter(|_| known.contains(claim))
+                .map(|beats| beats.iter().find(|beat| (beat.goal, beat.fence) == *claim));
             match news {
                 Some(Some(beat)) if Instant::now() < held.good_until => {
                     held.good_until = asked + usable(lease);

@@ -32,11 +32,22 @@ const BEFORE_COMMIT: [&str; 3] = ["iteration_ended", "todo", "warning"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoopEnd {
-    Verdict { kind: String, reason: String, question: Option<String> },
+    Verdict {
+        kind: String,
+        reason: String,
+        question: Option<String>,
+    },
     /// A usage limit, until then.
-    Waits { until: i64, reason: String },
+    Waits {
+        until: i64,
+        reason: String,
+    },
     /// It ended without a verdict.
-    Died { code: i32, started: bool, words: String },
+    Died {
+        code: i32,
+        started: bool,
+        words: String,
+    },
     Cancelled,
     Stopped,
 }
@@ -159,8 +170,7 @@ impl<'a> Following<'a> {
             "verdict" => {
                 let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
                 let question = event["question"]["text"].as_str().or(event["question"].as_str()).map(str::to_owned);
-                self.heard.verdict =
-                    Some(LoopEnd::Verdict { kind: text("verdict"), reason: text("reason"), question });
+                self.heard.verdict = Some(LoopEnd::Verdict { kind: text("verdict"), reason: text("reason"), question });
             }
             _ => {}
         }
@@ -170,7 +180,8 @@ impl<'a> Following<'a> {
     async fn settle(&mut self, costs: &Value) -> Result<(), GoalError> {
         let tokens = &costs["tokens"];
         let counts = ["input", "output", "cache_read", "cache_write"].map(|name| tokens[name].as_u64().unwrap_or(0));
-        let cost = Amount::new(costs["cost_usd"].as_f64().unwrap_or(0.0), counts.into_iter().fold(0, u64::saturating_add));
+        let cost =
+            Amount::new(costs["cost_usd"].as_f64().unwrap_or(0.0), counts.into_iter().fold(0, u64::saturating_add));
         self.heard.settled += 1;
         let (goal, number) = (&self.job.goal, self.heard.settled);
         self.job.insist(|| self.job.worker.store.settle(goal.id, goal.fence, number, cost)).await
@@ -184,11 +195,8 @@ impl<'a> Following<'a> {
         if let Some(bundle) = saved.bundle {
             self.job.insist(|| store.keep_bundle(goal.id, goal.fence, &saved.head, bundle.clone())).await?;
         }
-        let at = Checkpoint {
-            iteration: self.heard.iteration,
-            head: Some(saved.head.clone()),
-            run: self.heard.run.clone(),
-        };
+        let at =
+            Checkpoint { iteration: self.heard.iteration, head: Some(saved.head.clone()), run: self.heard.run.clone() };
         self.job.insist(|| store.checkpoint(goal.id, goal.fence, &at)).await?;
         self.job.die_at("checkpointed");
         Ok(saved.head)

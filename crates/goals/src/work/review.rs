@@ -5,7 +5,7 @@
 use super::Job;
 use super::beat::Lease;
 use crate::error::GoalError;
-use crate::goal::{Amount, Goal, Reviewer};
+use crate::goal::{Amount, Goal};
 use crate::machine::{APPROVE, Happening};
 use crate::repository::words;
 use proc::{Limits, Output, Spec, Stdin};
@@ -14,7 +14,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-const LIMITS: Limits = Limits { deadline: Duration::from_mins(30), max_output: 8 * 1024 * 1024, grace: Duration::from_secs(2) };
+const LIMITS: Limits =
+    Limits { deadline: Duration::from_mins(30), max_output: 8 * 1024 * 1024, grace: Duration::from_secs(2) };
 /// In the prompt; the reviewer can read the files themselves.
 const DIFF_MAX: usize = 200 * 1024;
 /// Findings beyond these are not read by anybody.
@@ -62,14 +63,16 @@ impl Job {
             Ok(Opinion::Approved) => Happening::Approved,
             Ok(Opinion::Findings(text)) => Happening::Findings { text },
             Err(why) => Happening::Asked {
-                question: format!("The reviewer gave no answer ({why}). Answer '{APPROVE}' to land the work as it is, or say what to do."),
+                question: format!(
+                    "The reviewer gave no answer ({why}). Answer '{APPROVE}' to land the work as it is, or say what to do."
+                ),
             },
         };
         self.report(happening).await
     }
 
     async fn ask_reviewer(&self, folder: &Path, prompt: &str) -> Result<Result<Opinion, String>, GoalError> {
-        let reviewer = self.goal.spec.review.clone().unwrap_or_else(Reviewer::default);
+        let reviewer = self.goal.spec.review.clone().unwrap_or_default();
         let command = (self.worker.options.reviewer)(&reviewer, folder).map_err(GoalError::Start)?;
         let spec = Spec {
             program: command.program.into_os_string(),
@@ -137,9 +140,7 @@ fn opinion(result: &Value) -> Result<Opinion, String> {
         .collect();
     match (answer["approve"].as_bool(), findings.is_empty()) {
         (Some(true), _) => Ok(Opinion::Approved),
-        (Some(false), false) => {
-            Ok(Opinion::Findings(format!("A review of your work found:\n{}", findings.join("\n"))))
-        }
+        (Some(false), false) => Ok(Opinion::Findings(format!("A review of your work found:\n{}", findings.join("\n")))),
         (Some(false), true) => Err("it did not approve and named no finding".into()),
         (None, _) => Err(result["result"].as_str().unwrap_or("no structured answer").chars().take(200).collect()),
     }
@@ -153,7 +154,8 @@ mod tests {
     fn only_a_clear_approval_is_one() {
         let of = |answer: Value| opinion(&json!({"structured_output": answer}));
         assert_eq!(of(json!({"approve": true, "findings": []})), Ok(Opinion::Approved));
-        let found = of(json!({"approve": false, "findings": [{"file": "a.rs", "line": 3, "text": "off by one"}]})).unwrap();
+        let found =
+            of(json!({"approve": false, "findings": [{"file": "a.rs", "line": 3, "text": "off by one"}]})).unwrap();
         assert!(matches!(found, Opinion::Findings(text) if text.contains("a.rs:3: off by one")));
         assert!(of(json!({"approve": false, "findings": []})).is_err());
         assert!(of(json!({"approve": "true"})).is_err());

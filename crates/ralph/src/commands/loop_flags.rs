@@ -59,7 +59,12 @@ const FLAGS: [(&str, &str, Kind, &str); 44] = [
     ("stuck", "stuck", Switch, "--stuck=false: never mind when nothing changes"),
     ("summarise-every", "summarise_every", Whole, "iterations between summaries (10); 0 is never"),
     ("watch", "watch", Switch, "when done, wait for new work and start again"),
-    ("notify", "notify", List, "called at the end and for questions: a command, a web address, or 'terminal'; repeatable"),
+    (
+        "notify",
+        "notify",
+        List,
+        "called at the end and for questions: a command, a web address, or 'terminal'; repeatable",
+    ),
     ("json", "json", Switch, "print every event as a line of JSON"),
     ("no-tui", "no_tui", Switch, "plain lines, no screen"),
 ];

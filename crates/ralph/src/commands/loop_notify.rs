@@ -35,7 +35,8 @@ impl Sink for Calls {
         if let Some((name, reason)) = worth_a_call(event) {
             let value = json!({"event": name, "title": self.title, "reason": reason, "folder": self.folder});
             for target in &self.targets {
-                let (target, value, env, folder) = (target.clone(), value.clone(), self.env.clone(), self.folder.clone());
+                let (target, value, env, folder) =
+                    (target.clone(), value.clone(), self.env.clone(), self.folder.clone());
                 self.made.extend(std::thread::Builder::new().spawn(move || call(&target, &value, &env, &folder)).ok());
             }
         }

@@ -41,7 +41,13 @@ pub async fn add(fields: Fields, json: bool, store: &Store, environment: &Enviro
     Ok(())
 }
 
-pub async fn import(file: &Path, fields: Fields, json: bool, store: &Store, environment: &Environment) -> Result<(), Refusal> {
+pub async fn import(
+    file: &Path,
+    fields: Fields,
+    json: bool,
+    store: &Store,
+    environment: &Environment,
+) -> Result<(), Refusal> {
     let path = environment.cwd.join(file);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let entries = goals::import::parse(&name, &read_text(&path)?)?;
@@ -67,7 +73,13 @@ pub async fn import(file: &Path, fields: Fields, json: bool, store: &Store, envi
     Ok(())
 }
 
-pub async fn edit(id: GoalId, fields: Fields, json: bool, store: &Store, environment: &Environment) -> Result<(), Refusal> {
+pub async fn edit(
+    id: GoalId,
+    fields: Fields,
+    json: bool,
+    store: &Store,
+    environment: &Environment,
+) -> Result<(), Refusal> {
     if fields.repo.is_some() || fields.key.is_some() || fields.draft || fields.trust {
         return Err(refusal("--repo, --key, --draft and --trust are for new goals: cancel this one and add another"));
     }
@@ -102,7 +114,13 @@ pub async fn edit(id: GoalId, fields: Fields, json: bool, store: &Store, environ
     Ok(())
 }
 
-pub async fn attach(id: GoalId, files: &[PathBuf], json: bool, store: &Store, environment: &Environment) -> Result<(), Refusal> {
+pub async fn attach(
+    id: GoalId,
+    files: &[PathBuf],
+    json: bool,
+    store: &Store,
+    environment: &Environment,
+) -> Result<(), Refusal> {
     for file in read_files(files, environment)? {
         store.attach(id, &file).await?;
     }
@@ -136,7 +154,13 @@ impl Home {
                 )));
             }
             let base = fields.base.clone().ok_or_else(|| refusal("a repository by address needs --base BRANCH"))?;
-            let asked = [OsStr::new("ls-remote"), OsStr::new("--heads"), OsStr::new("--"), OsStr::new(named), OsStr::new(&base)];
+            let asked = [
+                OsStr::new("ls-remote"),
+                OsStr::new("--heads"),
+                OsStr::new("--"),
+                OsStr::new(named),
+                OsStr::new(&base),
+            ];
             let said = git.run(Path::new("/"), &asked, GIT).await;
             let said = said.map_err(|why| goals::GoalError::Repository { repo: named.to_owned(), why })?;
             if said.trim().is_empty() || !is_branch_name(&base) {
@@ -173,7 +197,8 @@ impl Home {
             )));
         }
         let file = runner::Folder::new(&repo).config();
-        let settings = runner::Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
+        let settings =
+            runner::Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
         let land = settings.land.as_deref().unwrap_or("branch");
         let land = Land::parse(land)
             .ok_or_else(|| refusal(&format!("{}: land is branch, push or pr, not '{land}'", file.display())))?;
@@ -185,7 +210,8 @@ fn new_goal(fields: &Fields, text: String, home: &Home) -> Result<NewGoal, Refus
     if text.trim().is_empty() {
         return Err(refusal("a goal needs a text"));
     }
-    let first = text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim()).find(|line| !line.is_empty());
+    let first =
+        text.lines().map(|line| line.trim_start_matches(['#', '-', '*', ' ']).trim()).find(|line| !line.is_empty());
     let title = fields.title.clone().unwrap_or_else(|| cycle::bounded(first.unwrap_or("goal"), TITLE_MAX));
     let spec = changed(Spec { trusted: true, land: home.land, ..Spec::default() }, fields, Some(text));
     Ok(NewGoal {
@@ -245,9 +271,9 @@ fn read_files(files: &[PathBuf], environment: &Environment) -> Result<Vec<Attach
         .iter()
         .map(|file| {
             let path = environment.cwd.join(file);
-            let name = path.file_name().and_then(OsStr::to_str).ok_or_else(|| refusal("an attached file has no name"))?;
+            let name =
+                path.file_name().and_then(OsStr::to_str).ok_or_else(|| refusal("an attached file has no name"))?;
             Ok(Attachment { name: name.to_owned(), body: read(&path, ATTACHMENT_MAX)? })
         })
         .collect()
 }
-

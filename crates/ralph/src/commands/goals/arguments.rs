@@ -164,9 +164,32 @@ fn unknown(flag: &str, known: &[&str]) -> String {
 }
 
 const FIELD_NAMES: [&str; 26] = [
-    "file", "title", "repo", "base", "after", "label", "check", "attach", "priority", "attempts", "model", "reasoning",
-    "backend", "max-iterations", "duration", "max-cost", "max-tokens", "iteration-cost", "iteration-tokens", "land",
-    "squash", "review", "key", "draft", "trust", "json",
+    "file",
+    "title",
+    "repo",
+    "base",
+    "after",
+    "label",
+    "check",
+    "attach",
+    "priority",
+    "attempts",
+    "model",
+    "reasoning",
+    "backend",
+    "max-iterations",
+    "duration",
+    "max-cost",
+    "max-tokens",
+    "iteration-cost",
+    "iteration-tokens",
+    "land",
+    "squash",
+    "review",
+    "key",
+    "draft",
+    "trust",
+    "json",
 ];
 
 /// An amount of money that makes sense.
@@ -221,7 +244,8 @@ impl Fields {
             "land" => {
                 let text = words.value(flag)?;
                 let land = Land::parse(text);
-                self.land = Some(land.ok_or_else(|| format!("error: option '--land' is branch, push or pr, not '{text}'."))?);
+                self.land =
+                    Some(land.ok_or_else(|| format!("error: option '--land' is branch, push or pr, not '{text}'."))?);
             }
             "squash" => self.squash = Some(flag.inline.is_none_or(|value| value == "true")),
             // The next word is the goal's text: a reviewer is named with '='.
@@ -266,7 +290,9 @@ pub fn goal(words: &[String]) -> Result<(GoalCommand, bool), String> {
         }
         "edit" => {
             let (plain, fields) = fields(&mut words)?;
-            let Some((id, text)) = plain.split_first() else { return Err("usage: ralph goal edit N [options] [TEXT]".into()) };
+            let Some((id, text)) = plain.split_first() else {
+                return Err("usage: ralph goal edit N [options] [TEXT]".into());
+            };
             let text = Some(text.join(" ")).filter(|text| !text.is_empty());
             GoalCommand::Edit { id: goal_id(id)?, fields: Fields { text, ..fields } }
         }
@@ -307,8 +333,8 @@ fn by_number(verb: &str, plain: &[&str]) -> Result<GoalCommand, String> {
         }
         other => {
             let verbs = [
-                "add", "import", "list", "show", "log", "diff", "comment", "attach", "answer", "retry", "cancel", "queue",
-                "edit", "budget",
+                "add", "import", "list", "show", "log", "diff", "comment", "attach", "answer", "retry", "cancel",
+                "queue", "edit", "budget",
             ];
             let near = crate::argv::nearest(other, verbs.into_iter()).map(|near| format!(" Did you mean '{near}'?"));
             return Err(format!("error: 'ralph goal {other}' is unknown.{} {USAGE}", near.unwrap_or_default()));
@@ -355,10 +381,14 @@ fn list(words: &mut Words<'_>) -> Result<GoalCommand, String> {
             Word::Flag(flag) if flag.name == "state" => {
                 let text = words.value(&flag)?;
                 let names = GoalState::ALL.map(GoalState::word).join(", ");
-                state = Some(GoalState::parse(text).ok_or_else(|| format!("error: '{text}' is no state. States: {names}."))?);
+                state = Some(
+                    GoalState::parse(text).ok_or_else(|| format!("error: '{text}' is no state. States: {names}."))?,
+                );
             }
             Word::Flag(flag) => return Err(unknown(flag.name, &["all", "state", "label", "json"])),
-            Word::Plain(text) => return Err(format!("error: 'ralph goal list' takes options only, and '{text}' is none.")),
+            Word::Plain(text) => {
+                return Err(format!("error: 'ralph goal list' takes options only, and '{text}' is none."));
+            }
         }
     }
     Ok(GoalCommand::List { all, state, label })
@@ -378,7 +408,9 @@ fn budget(words: &mut Words<'_>) -> Result<GoalCommand, String> {
     let (scope, usd) = match plain[..] {
         [] if tokens.is_none() && !remove => (None, None),
         [scope] if tokens.is_some() || remove => (Some(scope), None),
-        [scope, usd] => (Some(scope), Some(amount(usd).ok_or_else(|| format!("error: '{usd}' is no amount in USD. {usage}"))?)),
+        [scope, usd] => {
+            (Some(scope), Some(amount(usd).ok_or_else(|| format!("error: '{usd}' is no amount in USD. {usage}"))?))
+        }
         _ => return Err(usage.into()),
     };
     let is_scope = |scope: &str| scope == "all" || scope.starts_with("repo:") || scope.starts_with("label:");
@@ -399,7 +431,8 @@ pub fn work(words: &[String]) -> Result<WorkArguments, String> {
                 "notify" => parsed.notify.push(words.value(&flag)?.to_owned()),
                 "lease" => {
                     let text = words.value(&flag)?;
-                    let span = runner::span(text).map_err(|_| format!("error: option '--lease' needs a span like 60s, not '{text}'."))?;
+                    let span = runner::span(text)
+                        .map_err(|_| format!("error: option '--lease' needs a span like 60s, not '{text}'."))?;
                     parsed.lease = span.max(LEASE_MIN);
                 }
                 other => return Err(unknown(other, &["slots", "drain", "lease", "notify", "json"])),

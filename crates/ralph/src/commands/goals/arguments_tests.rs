@@ -11,7 +11,8 @@ fn parsed(text: &str) -> Result<GoalCommand, String> {
 #[test]
 fn a_goal_is_made_of_words_and_options() {
     let GoalCommand::Add(fields) =
-        parsed("add make it --after 3,4 --after 5 --check=true --max-cost $5 --land push --review=claude:opus:x").unwrap()
+        parsed("add make it --after 3,4 --after 5 --check=true --max-cost $5 --land push --review=claude:opus:x")
+            .unwrap()
     else {
         panic!()
     };
@@ -53,7 +54,10 @@ fn mistakes_are_one_line_with_what_to_do() {
         ("add x --max-cost lots", "error: option '--max-cost' needs an amount in USD, not 'lots'."),
         ("add x --max-cost -5", "error: option '--max-cost' needs an amount in USD, not '-5'."),
         ("add x --land away", "error: option '--land' is branch, push or pr, not 'away'."),
-        ("budget everything 5", "error: 'everything' is no budget. usage: ralph goal budget [all|repo:PATH|label:NAME] [USD] [--tokens N] [--remove]"),
+        (
+            "budget everything 5",
+            "error: 'everything' is no budget. usage: ralph goal budget [all|repo:PATH|label:NAME] [USD] [--tokens N] [--remove]",
+        ),
     ] {
         assert_eq!(parsed(text).unwrap_err(), message, "{text}");
     }

@@ -29,7 +29,9 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     }
     let somebody = environment.stdout_is_terminal && stdin_kind(false) == StdinKind::Terminal;
     if !somebody {
-        return refuse(&Refusal("error: 'ralph board' needs a terminal. 'ralph goal list --all' prints the goals.".into()));
+        return refuse(&Refusal(
+            "error: 'ralph board' needs a terminal. 'ralph goal list --all' prints the goals.".into(),
+        ));
     }
     match shown(environment) {
         Ok(()) => ExitCode::Success,
@@ -58,7 +60,8 @@ fn shown(environment: &Environment) -> Result<(), Refusal> {
 }
 
 fn sorted(goals: &[Goal]) -> Vec<Card> {
-    let over: Vec<GoalId> = goals.iter().rev().filter(|goal| goal.state.is_over()).take(OVER_SHOWN).map(|goal| goal.id).collect();
+    let over: Vec<GoalId> =
+        goals.iter().rev().filter(|goal| goal.state.is_over()).take(OVER_SHOWN).map(|goal| goal.id).collect();
     let shown = goals.iter().filter(|goal| !goal.state.is_over() || over.contains(&goal.id));
     shown.map(card).collect()
 }

@@ -16,7 +16,13 @@ const GIT: Duration = Duration::from_secs(60);
 /// Of a title in a list.
 const TITLE_MAX: usize = 70;
 
-pub async fn list(all: bool, state: Option<GoalState>, label: Option<String>, json: bool, store: &Store) -> Result<(), Refusal> {
+pub async fn list(
+    all: bool,
+    state: Option<GoalState>,
+    label: Option<String>,
+    json: bool,
+    store: &Store,
+) -> Result<(), Refusal> {
     let goals = store.list(&Filter { all, state, label }).await?;
     if json {
         for goal in &goals {
@@ -119,7 +125,10 @@ fn plain(line: &LogLine, sink: &mut PlainSink<crate::commands::loop_run::Stdout>
     if event["type"] == "goal_state" {
         let why = event["reason"].as_str().map(|why| format!(": {}", first(why))).unwrap_or_default();
         let state = event["state"].as_str().unwrap_or("?");
-        let landed = event["landed"].as_str().map(|commit| format!(" ({})", &commit[..commit.len().min(10)])).unwrap_or_default();
+        let landed = event["landed"]
+            .as_str()
+            .map(|commit| format!(" ({})", &commit[..commit.len().min(10)]))
+            .unwrap_or_default();
         say::out(&format!("── goal {}: {state}{landed}{why}\n", event["goal"]));
     }
 }
@@ -127,7 +136,8 @@ fn plain(line: &LogLine, sink: &mut PlainSink<crate::commands::loop_run::Stdout>
 /// What the goal changed: of a landed one what landed, of others the work so far.
 pub async fn diff(id: GoalId, json: bool, store: &Store, environment: &Environment) -> Result<(), Refusal> {
     let goal = store.goal(id).await?;
-    let git = proc::Git::find(&environment.vars).ok_or_else(|| Refusal("error: git is not on PATH; install it.".into()))?;
+    let git =
+        proc::Git::find(&environment.vars).ok_or_else(|| Refusal("error: git is not on PATH; install it.".into()))?;
     let (new, old) = match (&goal.landed, &goal.head) {
         (Some(landed), _) => (landed.clone(), base_of(&goal)),
         (None, Some(head)) => (head.clone(), base_of(&goal)),
@@ -139,7 +149,14 @@ pub async fn diff(id: GoalId, json: bool, store: &Store, environment: &Environme
     let folder = repository_folder(&goal, environment)?;
     let range = format!("{old}...{new}");
     let git_dir = if folder.join(".git").exists() { folder.join(".git") } else { folder.clone() };
-    let words = ["--git-dir".as_ref(), git_dir.as_os_str(), "diff".as_ref(), "--no-ext-diff".as_ref(), "--no-textconv".as_ref(), OsStr::new(&range)];
+    let words = [
+        "--git-dir".as_ref(),
+        git_dir.as_os_str(),
+        "diff".as_ref(),
+        "--no-ext-diff".as_ref(),
+        "--no-textconv".as_ref(),
+        OsStr::new(&range),
+    ];
     let said = git.run(&folder, &words, GIT).await.map_err(|why| goals::GoalError::Git { what: "diff", why })?;
     if json {
         say::out(&format!("{}\n", json!({"goal": id, "old": old, "new": new, "diff": said})));

@@ -65,7 +65,8 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
 /// Any of them ends the worker in order. A second one changes nothing: every wait on the way out is short.
 async fn listen(tell: watch::Sender<bool>) {
     let stays = hangup_is_ignored();
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
         return;
     };
     let mut hangup = if stays { None } else { signal(SignalKind::hangup()).ok() };
@@ -88,9 +89,9 @@ async fn listen(tell: watch::Sender<bool>) {
 }
 
 fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOptions, Refusal> {
-    let state = environment.state_folder().ok_or_else(|| {
-        Refusal("error: there is no home folder to keep clones in. Set RALPH_STATE.".into())
-    })?;
+    let state = environment
+        .state_folder()
+        .ok_or_else(|| Refusal("error: there is no home folder to keep clones in. Set RALPH_STATE.".into()))?;
     std::fs::create_dir_all(&state)
         .map_err(|error| Refusal(format!("error: {} cannot be made: {error}.", state.display())))?;
     let state = state.canonicalize().unwrap_or(state);
@@ -112,7 +113,9 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
         reviewer: Box::new(move |reviewer, folder| reviewer_command(reviewer, folder, &for_review)),
         say: {
             let json = wanted.json;
-            Box::new(move |line| if json { say::err(line) } else { say::out(&format!("{}\n", cycle::clean::line(line))) })
+            Box::new(
+                move |line| if json { say::err(line) } else { say::out(&format!("{}\n", cycle::clean::line(line))) },
+            )
         },
         ended: {
             let json = wanted.json;
@@ -138,7 +141,8 @@ pub fn host() -> String {
 /// What checks may do in a clone: what the loop's checks may there.
 fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, String> {
     let there = environment.in_folder(folder);
-    let settings = Settings::load(&runner::Folder::new(folder).config(), toml::Table::new()).map_err(|error| error.to_string())?;
+    let settings =
+        Settings::load(&runner::Folder::new(folder).config(), toml::Table::new()).map_err(|error| error.to_string())?;
     if settings.sandbox == SandboxWish::Off {
         let policy = meaning::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
         return policy.map_or(Ok(None), |why| Err(why.to_owned()));
