@@ -158,7 +158,7 @@ impl Goals {
     }
 
     pub fn wait_for(&self, what: &str, is_there: impl Fn() -> bool) {
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_mins(1);
         while !is_there() {
             let said = || std::fs::read_to_string(self.log()).unwrap_or_default();
             assert!(Instant::now() < until, "waited in vain for {what}: {:#?}\n{}", self.all(), said());
