@@ -61,7 +61,7 @@ fn schedule(seed: u64, server: Option<&Postgres>) {
     }
     let work = || goals.worker(&[&["--slots", "2"][..], &LEASE].concat());
     let mut workers: Vec<Worker> = (0..2).map(|_| work()).collect();
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     for _ in 0..4 + dice.roll(4) {
         std::thread::sleep(Duration::from_millis(200 + dice.roll(800)));
         let at = dice.roll(workers.len() as u64) as usize;

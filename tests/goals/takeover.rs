@@ -98,3 +98,41 @@ fn cancelling_stops_the_agent_and_frees_everything() {
     goals.drain(&[]);
     assert_eq!(goals.state_of(1), "done");
 }
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    let goals = Goals::new();
+    for number in 1..=3 {
+        goals.add(&format!("write f{number}.txt"), &["--land", "push"]);
+    }
+    // Nothing fits; the store fits but not its log; a little fits.
+    for blocks in [1, 20, 200] {
+        let mut worker = goals.starved_worker(blocks, &["--lease", "1s", "--slots", "2"]);
+        std::thread::sleep(Duration::from_secs(2));
+        worker.signal(Signal::TERM);
+        let until = Instant::now() + Duration::from_secs(15);
+        while !worker.ended() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(worker.ended(), "a worker on a full disk ends when it is told to");
+    }
+    for goal in goals.all() {
+        if matches!(goal["state"].as_str(), Some("failed" | "waiting" | "blocked")) {
+            goals.ok(&["goal", "retry", &goal["id"].to_string()]);
+        }
+    }
+    // A landing that met the full disk is tried again after its pause.
+    goals.wait_for("every goal", || {
+        let mut worker = goals.worker(&["--lease", "1s", "--slots", "2"]);
+        std::thread::sleep(Duration::from_secs(3));
+        worker.kill();
+        goals.all().iter().all(|goal| goal["state"] == "done")
+    });
+    goals.drain(&["--lease", "1s"]);
+    for id in 1..=3 {
+        assert_eq!(goals.landed_commits("main", id), 1);
+        assert!(goals.file_at("main", &format!("f{id}.txt")).is_some());
+    }
+    goals.git(&["fsck", "--connectivity-only"]);
+    assert_eq!(goals.leftovers(), [] as [String; 0]);
+}

@@ -117,6 +117,21 @@ impl Goals {
         Worker(command.spawn().unwrap())
     }
 
+    /// A worker whose files cannot grow beyond so many blocks of 512 bytes: to it, the disk is full.
+    #[expect(clippy::disallowed_methods, reason = "only a shell can set the limit")]
+    pub fn starved_worker(&self, blocks: u32, words: &[&str]) -> Worker {
+        let like = self.command(&[&["work"][..], words].concat());
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", &format!("ulimit -f {blocks}; exec \"$0\" \"$@\"")])
+            .arg(like.get_program())
+            .args(like.get_args());
+        shell.env_clear().envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let log = std::fs::File::options().create(true).append(true).open(self.log()).unwrap();
+        shell.current_dir(self.world.wd()).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        Worker(shell.spawn().unwrap())
+    }
+
     /// What workers beside us say.
     pub fn log(&self) -> PathBuf {
         self.world.home().join("worker.log")
@@ -158,7 +173,7 @@ impl Goals {
     }
 
     pub fn wait_for(&self, what: &str, is_there: impl Fn() -> bool) {
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_mins(1);
         while !is_there() {
             let said = || std::fs::read_to_string(self.log()).unwrap_or_default();
             assert!(Instant::now() < until, "waited in vain for {what}: {:#?}\n{}", self.all(), said());

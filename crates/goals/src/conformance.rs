@@ -388,11 +388,39 @@ engines!(
     a_large_store_stays_quick,
 );
 
+#[test]
+fn a_wrong_password_is_said_and_never_shown() {
+    let Some(Place::Postgres(address)) = postgres_place("a_wrong_password") else { return };
+    let server = server().as_ref().unwrap();
+    server.sql("postgres", "create role locked login password 'right'").unwrap();
+    let file = server.folder().join("data/pg_hba.conf");
+    let rules = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("local all locked scram-sha-256\n{rules}")).unwrap();
+    server.sql("postgres", "select pg_reload_conf()").unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let wrong = address.replace("postgres://ralph@", "postgres://locked:geheim@");
+    let until = Instant::now() + Duration::from_secs(10);
+    let error = loop {
+        // The server takes a moment to read its rules.
+        match runtime.block_on(Store::open(&Place::Postgres(wrong.clone()))) {
+            Err(error @ GoalError::Denied { .. }) => break error,
+            other => assert!(Instant::now() < until, "{:?}", other.err()),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let said = format!("{error} {error:?} {}", error.hint());
+    assert!(said.contains("refused") && !said.contains("geheim"), "{said}");
+}
+
+fn server() -> &'static Result<testkit::postgres::Postgres, String> {
+    static SERVER: std::sync::OnceLock<Result<testkit::postgres::Postgres, String>> = std::sync::OnceLock::new();
+    SERVER.get_or_init(testkit::postgres::Postgres::start)
+}
+
 /// A database of its own on one server for all tests. Where there is none, a line says what was left out.
 fn postgres_place(test: &str) -> Option<Place> {
     use std::io::Write as _;
-    static SERVER: std::sync::OnceLock<Result<testkit::postgres::Postgres, String>> = std::sync::OnceLock::new();
-    match SERVER.get_or_init(testkit::postgres::Postgres::start) {
+    match server() {
         Ok(server) => {
             let name = format!("t_{}", &test[..test.len().min(50)]);
             Some(Place::Postgres(server.database(&name).unwrap()))

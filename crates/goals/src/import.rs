@@ -24,12 +24,11 @@ const ENTRIES_MAX: usize = 10_000;
 
 pub fn parse(file_name: &str, text: &str) -> Result<Vec<Imported>, GoalError> {
     let wrong = |why: &str| GoalError::Import(format!("{file_name}: {why}"));
-    let entries = if file_name.ends_with(".jsonl") {
-        beads(text).map_err(|why| wrong(&why))?
-    } else if file_name.ends_with(".json") {
-        stories(text).map_err(|why| wrong(&why))?
-    } else {
-        plan(text)
+    let extension = std::path::Path::new(file_name).extension().map(std::ffi::OsStr::to_ascii_lowercase);
+    let entries = match extension.as_deref().and_then(std::ffi::OsStr::to_str) {
+        Some("jsonl") => beads(text).map_err(|why| wrong(&why))?,
+        Some("json") => stories(text).map_err(|why| wrong(&why))?,
+        _ => plan(text),
     };
     match entries.len() {
         0 => Err(wrong("nothing to import: no open checkbox, no heading, no open story or issue in it")),

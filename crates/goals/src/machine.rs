@@ -154,7 +154,6 @@ pub fn step(goal: Standing, happening: Happening) -> Result<Change, NotPossible>
             let state = if goal.state == Running { Waiting } else { goal.state };
             Change { run_at: Some(at), error: Some(why), ..to(state) }
         }
-        H::Released if working => to(if goal.state == Running { Queued } else { goal.state }),
         H::Hopeless { why } if working => Change { error: Some(why), ..to(Failed) },
         H::Approved if goal.state == Review => to(Landing),
         H::Findings { text } if goal.state == Review => findings(goal, text, to),
@@ -164,7 +163,7 @@ pub fn step(goal: Standing, happening: Happening) -> Result<Change, NotPossible>
             let why = format!("{lost} workers were lost on it, one after the other");
             Change { error: Some(why), ..to(Failed) }
         }
-        H::WorkerLost { .. } if working => to(if goal.state == Running { Queued } else { goal.state }),
+        H::Released | H::WorkerLost { .. } if working => to(if goal.state == Running { Queued } else { goal.state }),
         H::Cancel if goal.state.is_over() => return no("cancelled"),
         H::Cancel if goal.is_held => Change { releases: false, ask_to_cancel: true, ..to(goal.state) },
         H::Cancel => to(Cancelled),

@@ -89,15 +89,13 @@ impl Postgres {
     }
 
     async fn within<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, GoalError> {
-        match tokio::time::timeout(ANSWER, answer).await {
-            Ok(done) => done.map_err(|error| self.fail(&error)),
-            Err(_) => {
-                // Nobody knows what the server still does: the next transaction gets a connection of its own.
-                self.session.replace(None);
-                self.transaction.replace(None);
-                Err(self.silent(ANSWER))
-            }
+        if let Ok(done) = tokio::time::timeout(ANSWER, answer).await {
+            return done.map_err(|error| self.fail(&error));
         }
+        // Nobody knows what the server still does: the next transaction gets a connection of its own.
+        self.session.replace(None);
+        self.transaction.replace(None);
+        Err(self.silent(ANSWER))
     }
 
     fn silent(&self, after: Duration) -> GoalError {

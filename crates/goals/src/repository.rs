@@ -102,6 +102,17 @@ impl Repository {
         self.mirrored(&branch).ok_or_else(gone)
     }
 
+    /// The same repository, lending its own objects instead of the mirror's; and where the branch is. For clones that are
+    /// gone in a moment and that no agent works in: nothing has to be fetched. `None` for repositories elsewhere.
+    pub(crate) async fn lending_itself(&self, base: &str) -> Result<Option<(Self, String)>, GoalError> {
+        let folder = Path::new(&self.source);
+        let git_dir = [folder.join(".git"), folder.to_owned()].into_iter().find(|dir| dir.join("objects").is_dir());
+        let Some(mirror) = git_dir.filter(|_| self.is_local() && is_branch_name(base)) else { return Ok(None) };
+        let tip = self.local_tip(&format!("refs/heads/{base}")).await?;
+        let gone = || GoalError::BaseGone { repo: self.source.clone(), base: base.to_owned() };
+        Ok(Some((Self { mirror, ..self.clone() }, tip.ok_or_else(gone)?)))
+    }
+
     /// Where a ref of the mirror is; we never pack them.
     pub(crate) fn mirrored(&self, name: &str) -> Option<String> {
         std::fs::read_to_string(self.mirror.join(name)).ok().map(|text| text.trim().to_owned())
@@ -335,7 +346,10 @@ impl Checkout {
 pub fn is_branch_name(text: &str) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || "._-/+#@".contains(letter);
     let part = |part: &str| {
-        !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with(".lock") && !part.ends_with('.')
+        !part.is_empty()
+            && !part.starts_with(['.', '-'])
+            && !part.to_lowercase().ends_with(".lock")
+            && !part.ends_with('.')
     };
     text.chars().all(plain) && !text.contains("..") && text.split('/').all(part)
 }

@@ -298,13 +298,11 @@ impl Worker {
 
     /// The store's clock; ours where it cannot be asked.
     pub async fn now(&self) -> i64 {
-        match self.store.now().await {
-            Ok(now) => now,
-            Err(_) => {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-                i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
-            }
+        if let Ok(now) = self.store.now().await {
+            return now;
         }
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
     }
 
     /// Clones of one store and one repository: what is trusted together.

@@ -79,7 +79,7 @@ impl Store {
             (None, false) => "state not in ('done', 'failed', 'cancelled')".to_owned(),
         };
         // Labels are a JSON list of texts: a label in it stands between quotes.
-        let label = filter.label.as_ref().map(|label| json(label));
+        let label = filter.label.as_ref().map(json);
         let sql = format!(
             "select {COLUMNS} from goal where {states} and (cast($1 as text) is null or replace(labels, $1, '') <> labels) \
              order by id desc limit {LISTED_MAX}"

@@ -43,7 +43,7 @@ fn lock(claims: &Claims) -> MutexGuard<'_, HashMap<(GoalId, Fence), Held>> {
 }
 
 fn usable(lease: Duration) -> Duration {
-    lease - lease / MARGIN
+    lease.saturating_sub(lease / MARGIN)
 }
 
 impl Heart {

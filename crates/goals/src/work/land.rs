@@ -58,9 +58,12 @@ impl Job {
         let goal = &self.goal;
         let bundle = self.worker.store.bundle(goal.id).await?.filter(|(head, _)| Some(head) == goal.head.as_ref());
         let bytes = bundle.as_ref().map(|(_, bytes)| bytes.as_slice());
-        let onto = repo.fetch_saved(goal.id, goal.head_fence, &goal.base, bytes).await?;
+        let (lender, onto) = match repo.lending_itself(&goal.base).await? {
+            Some(found) if bytes.is_none() => found,
+            _ => (repo.clone(), repo.fetch_saved(goal.id, goal.head_fence, &goal.base, bytes).await?),
+        };
         let folder = self.folder("land").join("repo");
-        let ready = match landing::prepare(repo, goal, onto, &folder).await? {
+        let ready = match landing::prepare(&lender, goal, onto, &folder).await? {
             Prepared::Nothing => return Ok(Tried::Ended(Happening::NothingToLand)),
             Prepared::Conflict(why) => return Ok(Tried::Ended(Happening::LandingRefused { why })),
             Prepared::Ready(ready) => ready,

@@ -35,8 +35,7 @@ impl Job {
 
     async fn gh(&self, folder: &Path, args: &[String]) -> Result<String, String> {
         let env = &self.worker.options.env;
-        let path =
-            env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str()).unwrap_or(OsStr::new(""));
+        let path = env.iter().find(|(name, _)| name == "PATH").map_or(OsStr::new(""), |(_, path)| path.as_os_str());
         let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
         let program = folders.map(|folder| folder.join("gh")).find(|program| program.is_file());
         let spec = Spec {

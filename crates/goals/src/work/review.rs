@@ -5,7 +5,7 @@
 use super::Job;
 use super::beat::Lease;
 use crate::error::GoalError;
-use crate::goal::{Amount, Goal, Reviewer};
+use crate::goal::{Amount, Goal};
 use crate::machine::{APPROVE, Happening};
 use crate::repository::words;
 use proc::{Limits, Output, Spec, Stdin};
@@ -72,7 +72,7 @@ impl Job {
     }
 
     async fn ask_reviewer(&self, folder: &Path, prompt: &str) -> Result<Result<Opinion, String>, GoalError> {
-        let reviewer = self.goal.spec.review.clone().unwrap_or_else(Reviewer::default);
+        let reviewer = self.goal.spec.review.clone().unwrap_or_default();
         let command = (self.worker.options.reviewer)(&reviewer, folder).map_err(GoalError::Start)?;
         let spec = Spec {
             program: command.program.into_os_string(),

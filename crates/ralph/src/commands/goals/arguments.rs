@@ -66,7 +66,7 @@ pub struct WorkArguments {
 }
 
 /// A minute: three heartbeats may be lost before another worker takes over.
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 /// Below it, a busy disk would cost leases.
 const LEASE_MIN: Duration = Duration::from_millis(500);
 /// More agents than any machine runs.

@@ -7,7 +7,8 @@ use crate::say;
 use agent::StdinKind;
 use cycle::LoopEvent;
 use goals::{Filter, Goal, GoalError, GoalId, GoalState, Place, Store};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tui::{Board, Card};
 use wire::ExitCode;
@@ -84,22 +85,30 @@ fn card(goal: &Goal) -> Card {
 /// The goal's run on the loop's screen, live, until somebody leaves.
 fn open(id: GoalId, place: &Place) -> std::io::Result<()> {
     let (events, shown) = mpsc::channel::<LoopEvent>();
-    let place = place.clone();
+    let (place, is_open) = (place.clone(), Arc::new(AtomicBool::new(true)));
+    let still_open = Arc::clone(&is_open);
     std::thread::Builder::new().name("goal-log".into()).spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         // A log that cannot be read ends; the board is still there.
         if let Ok(runtime) = runtime {
-            let _ = runtime.block_on(follow(id, &place, &events));
+            let _ = runtime.block_on(follow(id, &place, &events, &still_open));
         }
     })?;
     let clock = || u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
-    tui::run(shown, |_| {}, tui::Options { clock, suspend: loop_screen::stop, hold: true })
+    let done = tui::run(shown, |_| {}, tui::Options { clock, suspend: loop_screen::stop, hold: true });
+    is_open.store(false, Ordering::Relaxed);
+    done
 }
 
-async fn follow(id: GoalId, place: &Place, events: &mpsc::Sender<LoopEvent>) -> Result<(), GoalError> {
+async fn follow(
+    id: GoalId,
+    place: &Place,
+    events: &mpsc::Sender<LoopEvent>,
+    is_open: &AtomicBool,
+) -> Result<(), GoalError> {
     let store = Store::open(place).await?;
     let mut after = 0;
-    loop {
+    while is_open.load(Ordering::Relaxed) {
         for line in store.tail(id, after).await? {
             after = line.id;
             let Ok(event) = serde_json::from_str::<LoopEvent>(&line.body) else { continue };
@@ -109,4 +118,5 @@ async fn follow(id: GoalId, place: &Place, events: &mpsc::Sender<LoopEvent>) -> 
         }
         tokio::time::sleep(FOLLOW).await;
     }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// How often a followed log is looked at.
 const FOLLOW: Duration = Duration::from_millis(500);
-const GIT: Duration = Duration::from_secs(60);
+const GIT: Duration = Duration::from_mins(1);
 /// Of a title in a list.
 const TITLE_MAX: usize = 70;
 
