@@ -2,6 +2,8 @@ use super::*;
 use crate::testing::{Plain, call, config, decision};
 use crate::{Effect, Input};
 
+type Row = (&'static str, HookAnswer, Verdict, Option<Value>, Option<&'static str>, &'static str);
+
 #[test]
 fn hooks_spare_the_question_of_a_mode_and_not_that_of_a_rule() {
     use HookDecision::{Allow, Ask, Deny};
@@ -32,7 +34,7 @@ fn what_a_call_runs_with_is_what_was_last_set() {
     let deny = json!({"behavior": "deny", "message": "not now"});
     let garbled = json!({"behaviour": "allow"});
     let none = HookAnswer::default;
-    let rows: [(&str, HookAnswer, Verdict, Option<Value>, Option<&str>, &str); 11] = [
+    let rows: [Row; 11] = [
         ("allowed", none(), Verdict::Allow, None, Some("t"), "ran"),
         ("changed by a hook", by_hook(), Verdict::Allow, None, Some("hook"), "ran"),
         ("blocked by a hook", blocked(), Verdict::Allow, None, None, "Bash was not run: a hook refused it (no)"),

@@ -1,5 +1,6 @@
 use super::*;
 
+#[expect(clippy::unnecessary_box_returns, reason = "every user wants the box")]
 fn failure(category: &'static str) -> Box<ModelFailure> {
     Box::new(ModelFailure {
         source: FailureSource::Http,

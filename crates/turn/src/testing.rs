@@ -15,9 +15,12 @@ pub(crate) struct Plain<'a> {
     /// Blocks of the model's answers, in order; afterwards it says "done".
     pub(crate) answers: VecDeque<Vec<Value>>,
     /// Answers that a test gives itself.
-    pub(crate) special: Box<dyn FnMut(&Effect) -> Option<Input> + 'a>,
+    pub(crate) special: Special<'a>,
     inputs: VecDeque<Input>,
 }
+
+/// What a test answers to an effect itself.
+pub(crate) type Special<'a> = Box<dyn FnMut(&Effect) -> Option<Input> + 'a>;
 
 pub(crate) fn config() -> Config {
     let mut tools = ToolTable::default();

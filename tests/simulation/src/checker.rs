@@ -78,7 +78,7 @@ impl Facts {
         match input {
             Input::Interrupt(_) => self.interrupted(),
             Input::AgentFinished { ticket, stopped, .. } if self.asked.remove(ticket).is_some() && *stopped => {
-                self.interrupted()
+                self.interrupted();
             }
             Input::Close { .. } => {
                 self.is_open = false;

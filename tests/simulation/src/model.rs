@@ -111,7 +111,7 @@ impl World {
             },
             Kind::Call => vec![text, self.tool_use()],
             Kind::Calls => (0..2 + self.pick(3)).map(|_| self.tool_use()).collect(),
-            Kind::Agents => (0..1 + self.pick(3)).map(|_| self.tool_use_of("Agent")).collect(),
+            Kind::Agents => (0..=self.pick(3)).map(|_| self.tool_use_of("Agent")).collect(),
             Kind::Structured => vec![self.tool_use_of(turn::STRUCTURED_OUTPUT)],
             Kind::BlankText => vec![json!({"type": "text", "text": ""}), self.tool_use()],
             Kind::BadInput => {

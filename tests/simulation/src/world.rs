@@ -271,15 +271,14 @@ impl World {
                 self.subagent_ended(at, result.result, result.status == SubagentStatus::Stopped);
             }
             Effect::Closed => self.is_over = true,
-            other => match other.ticket() {
-                Some(ticket) => {
+            other => {
+                if let Some(ticket) = other.ticket() {
                     if matches!(other, Effect::ResetConversation { .. }) {
                         self.agents[at].entries.clear();
                     }
                     self.wait(at, ticket, Work::Effect(Box::new(other)));
                 }
-                None => {}
-            },
+            }
         }
         Ok(())
     }

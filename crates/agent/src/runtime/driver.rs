@@ -113,12 +113,11 @@ impl<E: Executor> Driver<E> {
         self.running.push(Box::pin(async move {
             // Dropped here where it was cancelled, before the wait for what it started.
             let ended = Abortable::new(work, registration).await;
-            let input = match ended {
-                Ok(input) => input,
-                Err(_) => {
-                    gone.await;
-                    Input::Stopped { ticket }
-                }
+            let input = if let Ok(input) = ended {
+                input
+            } else {
+                gone.await;
+                Input::Stopped { ticket }
             };
             (ticket, input)
         }));

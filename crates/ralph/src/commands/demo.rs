@@ -55,7 +55,7 @@ async fn demo(environment: &Environment) -> Result<ExitCode, String> {
     let mut job = job(&folder, environment, &mock.url()).map_err(|error| error.to_string())?;
     job.attended = show == Show::Screen;
     job.settings.live = show == Show::Screen;
-    let exit = loop_run::drive(job, show, false, Vec::new()).await;
+    let exit = Box::pin(loop_run::drive(job, show, false, Vec::new())).await;
     if exit == ExitCode::Success {
         say::out(&format!("\nThe project stays in {0}\nReplay it: cd {0} && ralph --replay\n", folder.display()));
     }
