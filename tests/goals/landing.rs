@@ -152,3 +152,47 @@ fn a_branch_that_is_gone_fails_with_the_reason() {
     let goal = goals.show(id);
     assert!(goal["state"] == "failed" && goal["error"].as_str().unwrap().contains("has no branch 'next'"), "{goal:#}");
 }
+
+#[test]
+fn a_repository_that_takes_no_refs_of_ours_has_its_work_kept_in_the_store() {
+    let goals = Goals::with_agent(
+        "hear\nif [ $n = 1 ]; then echo one > f1.txt; structured '\"more\"'; else echo two > f2.txt; structured '\"DONE\"'; fi",
+    );
+    let bare = goals.world.home().join("bare.git");
+    git(goals.world.wd(), &["clone", "-q", "--bare", ".", &bare.display().to_string()]);
+    git(&bare, &["config", "transfer.hideRefs", "refs/ralph"]);
+    let address = format!("file://{}", bare.display());
+    let id = goals.add("two steps", &["--repo", &address, "--base", "main", "--trust", "--land", "push"]);
+    // The first worker dies with its first checkpoint in the store.
+    let worker = RefCell::new(goals.worker_with(&["--lease", "1s"], "RALPH_TEST_DIE_AT", "checkpointed"));
+    goals.wait_for("the worker's death", || worker.borrow_mut().ended());
+    goals.drain(&["--lease", "1s"]);
+    assert_eq!(goals.state_of(id), "done", "{:#}", goals.show(id));
+    assert_eq!(git(&bare, &["show", "main:f1.txt"]), "one");
+    assert_eq!(git(&bare, &["show", "main:f2.txt"]), "two");
+}
+
+#[test]
+fn a_pull_request_is_opened_once_with_words_as_arguments() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let goals = Goals::new();
+    let (bare, bin) = (goals.world.home().join("bare.git"), goals.world.home().join("bin"));
+    git(goals.world.wd(), &["clone", "-q", "--bare", ".", &bare.display().to_string()]);
+    goals.git(&["remote", "add", "origin", &bare.display().to_string()]);
+    std::fs::create_dir(&bin).unwrap();
+    let gh = "#!/bin/sh\n[ \"$2\" = view ] && exit 1\nfor word in \"$@\"; do echo \"<$word>\" >> \"$HOME/gh\"; done\n";
+    std::fs::write(bin.join("gh"), gh).unwrap();
+    std::fs::set_permissions(bin.join("gh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    goals.add("write f1.txt $(touch evil) \"quoted", &["--land", "pr"]);
+    let mut command = goals.command(&["work", "--drain"]);
+    let path = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path).unwrap().to_owned();
+    command.env("PATH", format!("{}:{}", bin.display(), path.display()));
+    assert!(command.output().unwrap().status.success());
+    let said = std::fs::read_to_string(goals.world.home().join("gh")).unwrap();
+    assert!(
+        said.contains("<create>") && said.contains("<--head=ralph/goal-1>") && said.contains("$(touch evil)"),
+        "{said}"
+    );
+    assert_eq!(git(&bare, &["show", "ralph/goal-1:f1.txt"]), "content of f1.txt");
+    assert!(!goals.repo().join("evil").exists());
+}

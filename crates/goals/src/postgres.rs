@@ -22,7 +22,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(10);
 
 const DIALECT: Dialect = Dialect {
-    now: "(cast(extract(epoch from clock_timestamp()) * 1000 as bigint))",
+    // Of the statement: with the clock's own time, which changes while it runs, no index would be used.
+    now: "(cast(extract(epoch from statement_timestamp()) * 1000 as bigint))",
     lock: "for update",
     skip_locked: "for update skip locked",
     identity: "bigint generated always as identity primary key",

@@ -215,14 +215,17 @@ impl Job {
         self.insist(|| self.worker.store.report(self.goal.id, self.goal.fence, happening.clone())).await
     }
 
-    /// A store that cannot be reached is asked again for as long as the lease holds.
+    /// A store that cannot be reached is asked again for as long as the lease holds. A worker that was told to end does
+    /// not wait for it: the lease runs out, and another one goes on.
     pub async fn insist<T, F: Future<Output = Result<T, GoalError>>>(
         &self,
         verb: impl Fn() -> F,
     ) -> Result<T, GoalError> {
         loop {
-            match verb().await {
-                Err(GoalError::Unreachable { .. } | GoalError::Store { .. }) if *self.lease.borrow() != Lease::Lost => {
+            let asked = verb().await;
+            let waits = *self.lease.borrow() != Lease::Lost && !self.is_stopped();
+            match asked {
+                Err(GoalError::Unreachable { .. } | GoalError::Store { .. }) if waits => {
                     sleep(STORE_PAUSE.min(self.worker.options.lease / 8)).await;
                 }
                 Err(GoalError::Unreachable { .. } | GoalError::Store { .. }) => return Err(self.lost()),

@@ -123,7 +123,8 @@ impl Store {
 /// Takes goals from workers whose lease is over, with what they had reserved.
 async fn expire(tx: &Tx<'_>) -> Result<(), GoalError> {
     let sql = format!(
-        "select id from goal where owner is not null and lease_until < {{now}} limit {EXPIRED_AT_ONCE} {{skip_locked}}"
+        "select id from goal where owner is not null and lease_until < {{now}} order by lease_until \
+         limit {EXPIRED_AT_ONCE} {{skip_locked}}"
     );
     for row in tx.query(&sql, &[]).await? {
         let goal = locked(tx, row.int(0)?).await?;

@@ -3,7 +3,7 @@
 use super::Job;
 use super::child::{Following, LoopEnd};
 use crate::error::GoalError;
-use crate::goal::{Amount, Goal, GoalState};
+use crate::goal::{Amount, Goal, GoalState, Moment};
 use crate::machine::Happening;
 use crate::prompt;
 use crate::repository::{Checkout, Repository};
@@ -38,7 +38,7 @@ impl Job {
         let head = following.checkpoint().await?;
         following.ship().await;
         self.die_at("worked");
-        let done = match happening(end, head != tip) {
+        let done = match happening(end, head != tip, self.worker.now().await) {
             Some(happening) => self.report(happening).await,
             None => self.insist(|| self.worker.store.cancelled(self.goal.id, self.goal.fence)).await,
         };
@@ -242,12 +242,12 @@ fn flags(goal: &Goal, goal_file: &Path) -> Vec<String> {
     words
 }
 
-/// `None`: a person cancelled it.
-fn happening(end: LoopEnd, changed: bool) -> Option<Happening> {
+/// `None`: a person cancelled it. `now` is by the store's clock.
+fn happening(end: LoopEnd, changed: bool, now: Moment) -> Option<Happening> {
     let happening = match end {
         LoopEnd::Cancelled => return None,
         LoopEnd::Stopped => Happening::Released,
-        LoopEnd::Waits { until, reason } => Happening::Limited { until, why: reason },
+        LoopEnd::Waits { for_ms, reason } => Happening::Limited { until: now + for_ms, why: reason },
         LoopEnd::Died { started: false, words, code } => {
             let why = words.lines().last().unwrap_or_default().trim_start_matches("error: ");
             Happening::Hopeless { why: format!("the loop did not start (exit code {code}): {why}") }
@@ -294,13 +294,17 @@ mod tests {
     #[test]
     fn verdicts_become_happenings() {
         let verdict = |kind: &str| LoopEnd::Verdict { kind: kind.into(), reason: "why".into(), question: None };
-        assert_eq!(happening(verdict("done"), true), Some(Happening::Worked { changed: true }));
-        assert_eq!(happening(verdict("blocked"), true), Some(Happening::Asked { question: "why".into() }));
-        assert!(matches!(happening(verdict("stuck"), true), Some(Happening::AttemptFailed { .. })));
-        assert!(matches!(happening(verdict("limit"), true), Some(Happening::AttemptFailed { .. })));
-        assert_eq!(happening(verdict("terminated"), true), Some(Happening::Released));
-        assert_eq!(happening(LoopEnd::Cancelled, true), None);
+        assert_eq!(happening(verdict("done"), true, 0), Some(Happening::Worked { changed: true }));
+        assert_eq!(happening(verdict("blocked"), true, 0), Some(Happening::Asked { question: "why".into() }));
+        assert!(matches!(happening(verdict("stuck"), true, 0), Some(Happening::AttemptFailed { .. })));
+        assert!(matches!(happening(verdict("limit"), true, 0), Some(Happening::AttemptFailed { .. })));
+        assert_eq!(happening(verdict("terminated"), true, 0), Some(Happening::Released));
+        assert_eq!(happening(LoopEnd::Cancelled, true, 0), None);
+        let waits = LoopEnd::Waits { for_ms: 5, reason: "limit".into() };
+        assert_eq!(happening(waits, true, 100), Some(Happening::Limited { until: 105, why: "limit".into() }));
         let refused = LoopEnd::Died { code: 1, started: false, words: "error: not trusted".into() };
-        assert!(matches!(happening(refused, false), Some(Happening::Hopeless { why }) if why.contains("not trusted")));
+        assert!(
+            matches!(happening(refused, false, 0), Some(Happening::Hopeless { why }) if why.contains("not trusted"))
+        );
     }
 }

@@ -37,9 +37,9 @@ pub enum LoopEnd {
         reason: String,
         question: Option<String>,
     },
-    /// A usage limit, until then.
+    /// A usage limit, for so long.
     Waits {
-        until: i64,
+        for_ms: i64,
         reason: String,
     },
     /// It ended without a verdict.
@@ -164,7 +164,7 @@ impl<'a> Following<'a> {
                 let (until, at) = (event["until"].as_i64().unwrap_or(0), event["at"].as_i64().unwrap_or(0));
                 if until - at > WAIT_IN_SLOT_MS {
                     let reason = event["reason"].as_str().unwrap_or("a usage limit").to_owned();
-                    return Ok(Some(LoopEnd::Waits { until, reason }));
+                    return Ok(Some(LoopEnd::Waits { for_ms: until - at, reason }));
                 }
             }
             "verdict" => {

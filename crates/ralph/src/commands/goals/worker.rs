@@ -8,6 +8,7 @@ use crate::{meaning, say};
 use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
 use proc::sandbox::{Level, Rules};
 use runner::{SandboxWish, Settings};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -92,7 +93,12 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
     let state = environment
         .state_folder()
         .ok_or_else(|| Refusal("error: there is no home folder to keep clones in. Set RALPH_STATE.".into()))?;
-    std::fs::create_dir_all(&state)
+    // Clones are nobody else's to look into.
+    let mut private = std::fs::DirBuilder::new();
+    private
+        .recursive(true)
+        .mode(0o700)
+        .create(&state)
         .map_err(|error| Refusal(format!("error: {} cannot be made: {error}.", state.display())))?;
     let state = state.canonicalize().unwrap_or(state);
     let file = runner::Folder::new(&environment.cwd).config();
