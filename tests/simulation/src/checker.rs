@@ -44,6 +44,8 @@ struct CallFacts {
     is_refused: bool,
     is_permitted: bool,
     wish: Option<HookDecision>,
+    /// The text that the rules have allowed.
+    run: Option<String>,
     has_run: bool,
 }
 
@@ -104,7 +106,10 @@ impl Facts {
                     let call = self.calls.entry(id).or_default();
                     match decision.verdict {
                         Verdict::Deny => call.is_refused = true,
-                        Verdict::Allow => call.is_permitted = call.wish != Some(HookDecision::Ask),
+                        Verdict::Allow => {
+                            call.is_permitted = call.wish != Some(HookDecision::Ask);
+                            call.run = decision.run.clone().filter(|_| call.is_permitted);
+                        }
                         Verdict::Ask => {
                             call.is_permitted =
                                 call.wish == Some(HookDecision::Allow) && decision.reason_type != "rule";
@@ -189,7 +194,11 @@ impl Facts {
                 self.ask(*ticket, Asked::Permission(question.tool_use_id.clone()));
             }
             Effect::FireHook { ticket, hook } => self.see_hook(*ticket, hook),
-            Effect::RunTool { tool_use_id, input, .. } => self.see_run(tool_use_id, input)?,
+            Effect::RunTool { tool_use_id, input, run, .. } => {
+                self.see_run(tool_use_id, input)?;
+                let judged = self.calls.get(tool_use_id).and_then(|call| call.run.as_ref());
+                rule(judged == run.as_ref(), || format!("{tool_use_id} runs {run:?} where {judged:?} was judged"))?;
+            }
             Effect::StartAgent { ticket, tool_use_id, input } => {
                 self.ask(*ticket, Asked::Agent);
                 self.see_run(tool_use_id, input)?;
