@@ -75,6 +75,8 @@ pub(crate) struct Call {
     pub(crate) made: ToolUse,
     /// As the check, hooks and the client have left it.
     pub(crate) input: Value,
+    /// The text that the shell must be given, where that is what the rules allowed.
+    pub(crate) run: Option<String>,
     pub(crate) facts: Option<ToolFacts>,
     pub(crate) state: CallState,
     /// What PreToolUse hooks want.
@@ -120,6 +122,7 @@ impl Call {
             name,
             input: made.input.clone(),
             made,
+            run: None,
             facts,
             state: CallState::Waiting,
             wish: None,
@@ -317,12 +320,13 @@ impl Turn {
         let Some(call) = self.call(key) else { return };
         call.since_ms = cx.now.ms;
         let (tool_use_id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
+        let run = call.run.take();
         let ticket = self.wait_for(key, CallState::Running);
         if is_agent {
             cx.started += 1;
             cx.push(Effect::StartAgent { ticket, tool_use_id, input });
         } else {
-            cx.push(Effect::RunTool { ticket, tool_use_id, name, input });
+            cx.push(Effect::RunTool { ticket, tool_use_id, name, input, run });
         }
     }
 

@@ -94,6 +94,8 @@ pub enum Effect {
         tool_use_id: String,
         name: String,
         input: Value,
+        /// The text that the shell must be given in place of the input's command, since that is what was judged.
+        run: Option<String>,
     },
     /// Another [`crate::Turn`]. One that goes to the background is answered at once. → `AgentFinished`
     StartAgent {

@@ -9,6 +9,8 @@ pub enum Fault {
     RunsDenied,
     /// A call runs with the input that it had before a hook or the client changed it.
     RunsOldInput,
+    /// The shell is given a command as it was written instead of as it was judged.
+    RunsAsWritten,
     /// A turn ends with two results.
     SecondResult,
     /// The results of a compacted conversation's last calls stay.
@@ -46,10 +48,11 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::DropsResult,
         Self::RunsDenied,
         Self::RunsOldInput,
+        Self::RunsAsWritten,
         Self::SecondResult,
         Self::OrphanedResult,
         Self::OneAnswerMore,

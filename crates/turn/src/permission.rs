@@ -44,7 +44,14 @@ impl Turn {
                 let words = refusal(&name, &decision);
                 self.deny(key, None, words, Some(decision), cx);
             }
-            Some(false) => self.run(key, cx),
+            Some(false) => {
+                // A yes of the rules is for the text that they have judged; every other yes is for the input as it is.
+                let is_theirs = decision.verdict == Verdict::Allow && !self.has_fault(Fault::RunsAsWritten);
+                if let Some(call) = self.call(key) {
+                    call.run = decision.run.filter(|_| is_theirs);
+                }
+                self.run(key, cx);
+            }
             Some(true) => {
                 let Some(call) = self.call(key) else { return };
                 let hook = Hook::PermissionRequest {

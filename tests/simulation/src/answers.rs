@@ -163,7 +163,8 @@ impl World {
         let verdicts = [Verdict::Allow, Verdict::Allow, Verdict::Ask, Verdict::Ask, Verdict::Deny];
         let verdict = verdicts[self.pick(verdicts.len())];
         let reason_type = if self.happens(30) { "rule" } else { "mode" };
-        Decision { verdict, reason_type, reason: "reason.".into(), rule: None, blocked_path: None, run: None }
+        let run = self.happens(30).then(|| format!("as judged {}", self.number()));
+        Decision { verdict, reason_type, reason: "reason.".into(), rule: None, blocked_path: None, run }
     }
 
     fn permission(&mut self, input: &Value) -> PermissionAnswer {

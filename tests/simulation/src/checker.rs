@@ -44,6 +44,8 @@ struct CallFacts {
     is_refused: bool,
     is_permitted: bool,
     wish: Option<HookDecision>,
+    /// The text that the rules have allowed.
+    run: Option<String>,
     has_run: bool,
 }
 
@@ -104,7 +106,10 @@ impl Facts {
                     let call = self.calls.entry(id).or_default();
                     match decision.verdict {
                         Verdict::Deny => call.is_refused = true,
-                        Verdict::Allow => call.is_permitted = call.wish != Some(HookDecision::Ask),
+                        Verdict::Allow => {
+                            call.is_permitted = call.wish != Some(HookDecision::Ask);
+                            call.run = decision.run.clone().filter(|_| call.is_permitted);
+                        }
                         Verdict::Ask => {
                             call.is_permitted =
                                 call.wish == Some(HookDecision::Allow) && decision.reason_type != "rule";
@@ -189,7 +194,11 @@ impl Facts {
                 self.ask(*ticket, Asked::Permission(question.tool_use_id.clone()));
             }
             Effect::FireHook { ticket, hook } => self.see_hook(*ticket, hook),
-            Effect::RunTool { tool_use_id, input, .. } => self.see_run(tool_use_id, input)?,
+            Effect::RunTool { tool_use_id, input, run, .. } => {
+                self.see_run(tool_use_id, input)?;
+                let judged = self.calls.get(tool_use_id).and_then(|call| call.run.as_ref());
+                rule(judged == run.as_ref(), || format!("{tool_use_id} runs {run:?} where {judged:?} was judged"))?;
+            }
             Effect::StartAgent { ticket, tool_use_id, input } => {
                 self.ask(*ticket, Asked::Agent);
                 self.see_run(tool_use_id, input)?;
@@ -338,13 +347,10 @@ impl Facts {
 /// Every line that leaves can be read again, as the value that it came from.
 pub fn line_is_whole(event: &Event) -> Checked {
     let line = wire::encode(event, "session", "id", false);
-    let mut parsed: Value = serde_json::from_slice(&line).map_err(|error| format!("a line is no JSON: {error}"))?;
-    let expected = serde_json::to_value(event).map_err(|error| error.to_string())?;
-    if let Value::Object(map) = &mut parsed {
-        map.shift_remove("session_id");
-        map.shift_remove("uuid");
-    }
-    rule(parsed == expected, || format!("a line came back as {parsed}"))
+    let text = std::str::from_utf8(&line).map_err(|error| format!("a line is no text: {error}"))?;
+    let read = wire::Line::parse(text).map_err(|error| format!("a line cannot be read: {error}"))?;
+    let is_same = read.is_some_and(|read| read.event == *event);
+    rule(is_same, || format!("a line came back as another event: {text}"))
 }
 
 pub fn holds(value: &Value, text: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Twenty thousand schedules, and every deliberate fault found.
 
+#![expect(clippy::expect_used, reason = "a test that cannot make a folder fails")]
+
 use ralph_simulation::{Broken, Scratch, run, run_tape, shrink};
 use turn::Fault;
 
