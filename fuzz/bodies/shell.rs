@@ -26,6 +26,10 @@ impl Resolve for Plain {
         false
     }
 
+    fn repository_runs_programs(&self, _: &Path) -> bool {
+        false
+    }
+
     fn shared_inode(&self, _path: &Path) -> Option<u64> {
         None
     }

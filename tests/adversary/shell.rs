@@ -344,6 +344,20 @@ fn s13_rules_are_about_what_a_command_does() {
 }
 
 #[test]
+fn s13_git_runs_nothing_that_a_repository_brings() {
+    let files = |config: &'static str| {
+        [(".git/HEAD", "ref: refs/heads/main\n"), (".git/config", config), (".git/objects/x", ""), (".git/refs/x", "")]
+    };
+    let reading = ["git status", "git diff", "git log"];
+    for evil in ["[diff]\nexternal = evil\n", "[filter \"x\"]\nclean = evil\n", "[include]\npath = evil\n"] {
+        let judged = judge(&files(evil), &Rules::default(), &commands(&reading));
+        assert_eq!((judged.denied, judged.ran), (vec![true; 3], Vec::new()), "{evil}");
+    }
+    let judged = judge(&files("[core]\nbare = false\n"), &Rules::default(), &commands(&reading));
+    assert_eq!(judged.denied, vec![false; 3]);
+}
+
+#[test]
 fn s13_deny_rules_see_through_wrappers_variables_and_pipes() {
     denied_everywhere(&[
         "uv run curl x",

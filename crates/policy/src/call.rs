@@ -48,6 +48,9 @@ pub trait Resolve {
 
     fn exists(&self, path: &Path) -> bool;
 
+    /// Whether git, run in this folder, may start programs because the repository's own files say so.
+    fn repository_runs_programs(&self, folder: &Path) -> bool;
+
     /// The inode of a file that has several names (hard links); `None` for every other.
     fn shared_inode(&self, path: &Path) -> Option<u64>;
 }

@@ -27,8 +27,11 @@ fn main() -> std::process::ExitCode {
 }
 
 fn run(mut environment: Environment) -> ExitCode {
-    let config_dir = meaning::places(&environment).config_dir;
-    proc::sandbox::remove_left(&environment.cwd, environment.home.as_deref(), &config_dir);
+    // Whoever asks for the version waits for nothing else.
+    if !environment.words.iter().any(|word| word == "--version") {
+        let config_dir = meaning::places(&environment).config_dir;
+        proc::sandbox::remove_left(&environment.cwd, environment.home.as_deref(), &config_dir);
+    }
     let words = std::mem::take(&mut environment.words);
     let called_as = Path::new(&environment.program).file_stem().map(|name| name.to_string_lossy().into_owned());
     match (called_as.as_deref(), words.split_first()) {

@@ -33,6 +33,10 @@ impl policy::Resolve for Disk {
         path.symlink_metadata().is_ok()
     }
 
+    fn repository_runs_programs(&self, folder: &Path) -> bool {
+        crate::repository::runs_programs(folder)
+    }
+
     fn shared_inode(&self, path: &Path) -> Option<u64> {
         let data = path.symlink_metadata().ok().filter(|data| data.is_file() && data.nlink() > 1)?;
         Some(data.ino())

@@ -35,6 +35,7 @@ mod read_log;
 mod read_notebook;
 mod read_pdf;
 mod read_text;
+mod repository;
 mod stamp;
 mod tasks;
 mod tasks_tools;

@@ -223,7 +223,7 @@ fn without_any_the_run_ends_at_once_and_says_what_to_do() {
     let text = super::finish(super::bare(&world).args(["-p", "hi"]));
     assert_eq!(text.code, Some(1));
     let expected = "No credentials found. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings; \
-                    `auth status` shows what was looked at. · Please run /login";
+                    `ralph auth status` shows what was looked at. · Please run /login";
     assert_eq!(text.lines, [expected]);
     assert_eq!(text.stderr, expected);
     let events = super::finish(streamed(&world));

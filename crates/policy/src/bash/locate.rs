@@ -192,11 +192,13 @@ impl<'a> Locator<'a> {
         !self.fs.exists(&folder.join(".git")) && self.fs.exists(&folder.join("HEAD"))
     }
 
-    /// Whether git may find another repository than the project's here, and obey its configuration.
+    /// Whether git may find another repository than the project's here, or one whose configuration runs programs.
     pub(super) fn in_another_repository(&self, place: &Place) -> bool {
         let Some(directories) = self.directories(place) else { return true };
         let here = &self.policy.cwd;
-        directories.iter().any(|directory| self.fs.real(directory) != *here) || self.holds_a_repository(here)
+        directories.iter().any(|directory| self.fs.real(directory) != *here)
+            || self.holds_a_repository(here)
+            || self.fs.repository_runs_programs(here)
     }
 
     /// Whether this folder, or one between it and the project's, is a repository of its own; a bare one is known

@@ -64,7 +64,9 @@ impl Command {
         }
         out.push_str(&quoted(&name.text));
         match (name.text.as_str(), how) {
-            ("git", Disarm::Program) => out.push_str(" -c safe.bareRepository=explicit -c core.fsmonitor=false"),
+            ("git", Disarm::Program) => {
+                out.push_str(" -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null");
+            }
             ("git", Disarm::Repository) => out.push_str(" -c safe.bareRepository=explicit"),
             _ => {}
         }

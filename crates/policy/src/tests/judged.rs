@@ -73,7 +73,9 @@ fn the_decision_carries_the_text_to_run() {
             Default,
             &[],
             "git status",
-            Some("command git -c safe.bareRepository=explicit -c core.fsmonitor=false status"),
+            Some(
+                "command git -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null status",
+            ),
         ),
         (Default, &["allow Bash(git add:*)"], "git add a", Some("git -c safe.bareRepository=explicit add a")),
         (Default, &[], "wc -l *.rs", Some("command wc -l ./*.rs")),

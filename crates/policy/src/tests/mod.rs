@@ -85,6 +85,10 @@ impl Resolve for Links {
         self.names().any(|name| name.starts_with(path))
     }
 
+    fn repository_runs_programs(&self, _: &Path) -> bool {
+        false
+    }
+
     fn shared_inode(&self, path: &Path) -> Option<u64> {
         let ino = self.files.get(path)?;
         (self.files.values().filter(|other| *other == ino).count() > 1).then_some(*ino)

@@ -49,6 +49,10 @@ impl Resolve for Disk {
         path.symlink_metadata().is_ok()
     }
 
+    fn repository_runs_programs(&self, _: &Path) -> bool {
+        false
+    }
+
     fn shared_inode(&self, path: &Path) -> Option<u64> {
         path.metadata().ok().filter(|meta| meta.is_file() && meta.nlink() > 1).map(|meta| meta.ino())
     }
