@@ -1,26 +1,15 @@
 //! One question to the model: whether it is asked, its answer block by block, and what a failure leads to.
 
-use crate::batch::ToolUse;
 use crate::effect::{Effect, Entry, Gather, ModelQuestion};
 use crate::fault::Fault;
 use crate::hook::{Hook, ModelSwitch};
-use crate::mainline::Step;
 use crate::model_answer::{ModelAnswer, ModelFailure};
 use crate::next::{AnswerFacts, GiveUp, Next, Nudge, after_answer};
 use crate::result::End;
+use crate::state::{Asking, Step, ToolUse};
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
 use wire::{Assistant, Event, Message};
-
-/// What has come of an answer so far.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Asking {
-    head: Value,
-    request_id: Option<String>,
-    calls: Vec<ToolUse>,
-    /// The credential was renewed for this answer already.
-    is_renewed: bool,
-}
 
 impl Turn {
     /// The next question, unless a limit is reached.

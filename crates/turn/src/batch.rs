@@ -3,14 +3,13 @@
 //! Neighbouring calls whose tools allow it run at the same time; all others one after another. Results leave in the
 //! order of the calls, and every call gets exactly one, whatever happened to it.
 
-use crate::call::{Call, CallEnd, CallState, Owner};
 use crate::effect::{Effect, Entry, Gather};
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer};
 use crate::input::{CallResult, Ticket};
-use crate::mainline::{Step, Work};
 use crate::result::{End, totals};
 use crate::settings::{DeferredCall, Role, ToolFacts};
+use crate::state::{Batch, Call, CallEnd, CallState, Owner, Step, ToolUse, Waiting, Work};
 use crate::turn::{Cx, Turn};
 use crate::words;
 use serde_json::{Value, json};
@@ -20,44 +19,6 @@ use wire::{Event, Message, System, TaskProgress, User};
 pub const STRUCTURED_OUTPUT: &str = "StructuredOutput";
 /// The `system` entry of the transcript that says which call was put off.
 const TOOL_DEFERRED: &str = "tool_deferred";
-
-/// A call as the model made it.
-#[derive(Debug, Clone)]
-pub(crate) struct ToolUse {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    pub(crate) input: Value,
-    /// What came instead of JSON.
-    pub(crate) bad_input: Option<String>,
-    /// The transcript entry that holds the call.
-    pub(crate) entry: String,
-}
-
-impl From<DeferredCall> for ToolUse {
-    fn from(call: DeferredCall) -> Self {
-        Self { id: call.id, name: call.name, input: call.input, bad_input: None, entry: call.entry }
-    }
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Batch {
-    /// Keys of the calls, in their order; each group runs at once.
-    groups: Vec<Vec<u64>>,
-    /// The group that is on its way.
-    at: usize,
-    /// Calls of this group that have ended, as they did.
-    ended: Vec<u64>,
-    results: Vec<Value>,
-    /// For PostToolBatch hooks.
-    reported: Vec<Value>,
-    last_name: String,
-    follow_ups: Vec<String>,
-    contexts: Vec<String>,
-    stop: Option<String>,
-    ends_turn: bool,
-    /// The work that waits behind a call that was put off.
-    work: Option<Work>,
-}
 
 impl Turn {
     pub(crate) fn run_calls(&mut self, uses: Vec<ToolUse>, work: Option<Work>, cx: &mut Cx) {
@@ -346,7 +307,7 @@ impl Turn {
     /// Work that may want calls made: a tool that runs, a command that is expanded.
     fn is_owner(&self, ticket: Ticket) -> bool {
         let is_call = |call: &Call| matches!(call.state, CallState::Running(running) if running == ticket);
-        let is_command = |waiting: &crate::mainline::Waiting| {
+        let is_command = |waiting: &Waiting| {
             waiting.ticket == ticket && matches!(waiting.step, Step::Expand(_)) && !waiting.is_cancelled
         };
         self.calls.iter().any(is_call) || self.waiting.as_ref().is_some_and(is_command)

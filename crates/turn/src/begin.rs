@@ -1,13 +1,12 @@
 //! How a turn begins: the runtime prepares, hooks hear of the session, a call that was put off comes first.
 
-use crate::batch::ToolUse;
 use crate::books::Books;
 use crate::effect::{Effect, Gather};
 use crate::hook::{Hook, HookAnswer};
 use crate::input::{Prepared, SubagentTask};
-use crate::mainline::{AfterInstructions, AfterStart, Start, Step, Work};
 use crate::result::End;
 use crate::settings::Role;
+use crate::state::{AfterInstructions, AfterStart, Start, Step, ToolUse, Work};
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
 use wire::{Event, Message, User, UserInput};

@@ -2,145 +2,16 @@
 //!
 //! What permission needs is in `permission`; how the calls of one answer belong together is in `batch`.
 
-use crate::batch::ToolUse;
 use crate::effect::Effect;
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer, HookDecision};
 use crate::input::{CallResult, Input, Ticket, ToolFinish};
-use crate::settings::ToolFacts;
+use crate::state::{Call, CallEnd, CallState, Replacement};
 use crate::turn::{Cx, Turn};
-use policy::Decision;
 use serde_json::Value;
 
 /// Excerpt of an input that is no JSON.
 const BAD_INPUT_CHARS: usize = 200;
-
-/// Who waits for a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
-    /// The model.
-    Answer,
-    /// A tool that runs, or a command that is expanded: the runtime's number, and the ticket of the work.
-    Inner { inner: u64, owner: Ticket },
-}
-
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallEnd {
-    /// The tool has run.
-    Done,
-    /// There is no such tool, or the input is not for it.
-    Rejected,
-    Denied,
-    /// A hook stops the whole run.
-    Stopped,
-    /// An interrupt cut it off.
-    Cancelled,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum CallState {
-    /// Its group has not begun.
-    Waiting,
-    Checking(Ticket),
-    PreHooks(Ticket),
-    Rechecking(Ticket, Replacement),
-    Judging(Ticket),
-    PermissionHook(Ticket, Box<Decision>, Vec<Value>),
-    AskingClient(Ticket, Box<Decision>),
-    Applying(Ticket, Option<Value>),
-    DeniedHook(Ticket, String),
-    Running(Ticket),
-    PostHooks(Ticket),
-    Hiding(Ticket),
-    Cancelling(Ticket),
-    Ended,
-}
-
-/// A new input, and who set it.
-#[derive(Debug, Clone)]
-pub(crate) enum Replacement {
-    ByHook(Value),
-    ByClient(Value),
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) key: u64,
-    pub(crate) owner: Owner,
-    pub(crate) id: String,
-    /// The tool that is meant.
-    pub(crate) name: String,
-    /// As the model made it.
-    pub(crate) made: ToolUse,
-    /// As the check, hooks and the client have left it.
-    pub(crate) input: Value,
-    /// The text that the shell must be given, where that is what the rules allowed.
-    pub(crate) run: Option<String>,
-    pub(crate) facts: Option<ToolFacts>,
-    pub(crate) state: CallState,
-    /// What PreToolUse hooks want.
-    pub(crate) wish: Option<HookDecision>,
-    pub(crate) end: Option<CallEnd>,
-    pub(crate) result: Option<CallResult>,
-    /// What hooks want the model to know.
-    pub(crate) contexts: Vec<String>,
-    pub(crate) stop: Option<String>,
-    pub(crate) follow_up: Option<String>,
-    pub(crate) structured: Option<Value>,
-    pub(crate) ends_turn: bool,
-    /// When it was permitted.
-    since_ms: u64,
-}
-
-impl CallState {
-    pub(crate) fn ticket(&self) -> Option<Ticket> {
-        match self {
-            Self::Waiting | Self::Ended => None,
-            Self::Checking(ticket)
-            | Self::PreHooks(ticket)
-            | Self::Rechecking(ticket, _)
-            | Self::Judging(ticket)
-            | Self::PermissionHook(ticket, ..)
-            | Self::AskingClient(ticket, _)
-            | Self::Applying(ticket, _)
-            | Self::DeniedHook(ticket, _)
-            | Self::Running(ticket)
-            | Self::PostHooks(ticket)
-            | Self::Hiding(ticket)
-            | Self::Cancelling(ticket) => Some(*ticket),
-        }
-    }
-}
-
-impl Call {
-    pub(crate) fn new(key: u64, owner: Owner, made: ToolUse, name: String, facts: Option<ToolFacts>) -> Self {
-        Self {
-            key,
-            owner,
-            id: made.id.clone(),
-            name,
-            input: made.input.clone(),
-            made,
-            run: None,
-            facts,
-            state: CallState::Waiting,
-            wish: None,
-            end: None,
-            result: None,
-            contexts: Vec::new(),
-            stop: None,
-            follow_up: None,
-            structured: None,
-            ends_turn: false,
-            since_ms: 0,
-        }
-    }
-
-    pub(crate) fn has_ended(&self) -> bool {
-        matches!(self.state, CallState::Ended)
-    }
-}
 
 impl Turn {
     pub(crate) fn call(&mut self, key: u64) -> Option<&mut Call> {

@@ -4,10 +4,10 @@ use crate::conversation::blocks_of;
 use crate::effect::{Effect, Entry};
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer};
-use crate::mainline::Step;
 use crate::model_answer::ModelFailure;
 use crate::next::GiveUp;
 use crate::result::{End, reason};
+use crate::state::{Compaction, Resume, Step};
 use crate::turn::{Cx, Turn};
 use crate::words;
 use serde_json::{Value, json};
@@ -19,29 +19,6 @@ const TEXT_MAX: [usize; 4] = [usize::MAX, 20_000, 2_000, 200];
 
 /// A rough rule, for a number that nobody has counted yet.
 const CHARS_PER_TOKEN: usize = 4;
-
-/// Who goes on afterwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Resume {
-    /// The question that was about to be asked.
-    Answer,
-    /// A new question, with its limits.
-    Question,
-    /// `/compact`.
-    Command,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Compaction {
-    trigger: &'static str,
-    /// What the user wants of the summary.
-    wish: Option<String>,
-    resume: Resume,
-    started_ms: u64,
-    attempt: usize,
-    /// Why there is no summary yet.
-    end: End,
-}
 
 impl Turn {
     pub(crate) fn compact_before_asking(&mut self, cx: &mut Cx) {

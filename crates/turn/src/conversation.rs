@@ -1,6 +1,7 @@
 //! The messages a model sees, kept in the form the API takes: roles alternate, no empty texts, and the results of an
 //! answer's calls come first in the message behind it.
 
+use crate::words;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -219,6 +220,18 @@ fn is_empty_text(block: &Value) -> bool {
 
 fn is_thought(block: &Value) -> bool {
     block["type"] == "thinking" || block["type"] == "redacted_thinking"
+}
+
+/// Whether a conversation that is taken up again was last told that plan mode is on.
+pub(crate) fn was_told_of_plan_mode(messages: &[Value]) -> bool {
+    let user = messages.iter().rev().filter(|message| message["role"] == "user");
+    let texts = user.flat_map(|message| message["content"].as_array().into_iter().flatten().rev());
+    let mut texts = texts.filter_map(|block| block["text"].as_str());
+    texts.find_map(|text| match (text.contains(words::PLAN_MODE), text.contains(words::PLAN_MODE_OFF)) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }) == Some(true)
 }
 
 #[cfg(test)]

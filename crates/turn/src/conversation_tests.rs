@@ -77,3 +77,24 @@ fn a_prompt_brings_nothing_that_poisons_the_conversation() {
     assert!(!is_unusable(&json!([{"type":"tool_result","tool_use_id":"9"}, {"type":"image"}])));
     assert!(is_blank(&json!(" ")) && !is_blank(&json!([{"type":"image"}])));
 }
+
+#[test]
+fn the_last_word_about_plan_mode_counts() {
+    let said = |texts: &[&str]| -> Vec<Value> {
+        let block =
+            |text: &&str| json!({"type": "text", "text": format!("<system-reminder>\n{text}\n</system-reminder>")});
+        vec![
+            json!({"role": "user", "content": "hi"}),
+            json!({"role": "user", "content": texts.iter().map(block).collect::<Vec<_>>()}),
+            json!({"role": "assistant", "content": [{"type": "text", "text": words::PLAN_MODE}]}),
+        ]
+    };
+    for (texts, expected) in [
+        (&[][..], false),
+        (&[words::PLAN_MODE], true),
+        (&[words::PLAN_MODE, words::PLAN_MODE_OFF], false),
+        (&[words::PLAN_MODE_OFF, words::PLAN_MODE], true),
+    ] {
+        assert_eq!(was_told_of_plan_mode(&said(texts)), expected, "{texts:?}");
+    }
+}

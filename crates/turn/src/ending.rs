@@ -3,10 +3,10 @@
 use crate::effect::{Effect, Entry};
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer};
-use crate::mainline::Step;
 use crate::model_answer::ModelFailure;
 use crate::result::{End, outcome, reason, subagent_result};
 use crate::settings::Role;
+use crate::state::Step;
 use crate::turn::{Cx, Turn};
 use crate::words;
 use serde_json::json;

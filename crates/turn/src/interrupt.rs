@@ -1,10 +1,10 @@
 //! Ending a turn from outside: an interrupt, something that broke.
 
-use crate::call::{CallState, Owner};
 use crate::effect::Effect;
 use crate::fault::Fault;
 use crate::input::InterruptCause;
 use crate::result::End;
+use crate::state::{Call, CallState, Owner};
 use crate::turn::{Cx, Turn};
 
 /// Work that was told to stop gets this long to be gone. Killing a process tree takes milliseconds; what is still there after
@@ -71,7 +71,7 @@ impl Turn {
         if let Some(waiting) = self.waiting.take_if(|waiting| waiting.is_cancelled) {
             return self.mainline_stopped(waiting.step, cx);
         }
-        let is_stuck = |call: &&crate::call::Call| matches!(call.state, CallState::Cancelling(_));
+        let is_stuck = |call: &&Call| matches!(call.state, CallState::Cancelling(_));
         let stuck: Vec<u64> = self.calls.iter().filter(is_stuck).map(|call| call.key).collect();
         for key in stuck {
             self.cancelled(key, cx);

@@ -64,6 +64,7 @@ mod prompt;
 mod result;
 mod say;
 mod settings;
+mod state;
 mod turn;
 mod words;
 

@@ -1,12 +1,12 @@
 //! May this call run? Hooks have spoken, rules have judged; where the answer is "ask", whoever can be asked is.
 //! Nobody there means no.
 
-use crate::call::{CallEnd, CallState, Owner, Replacement};
 use crate::effect::{Effect, PermissionQuestion, Report};
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer, HookDecision};
 use crate::input::{CallResult, InterruptCause, PermissionAnswer};
 use crate::settings::Prompter;
+use crate::state::{Call, CallEnd, CallState, Owner, Replacement};
 use crate::turn::{Cx, Turn};
 use policy::{Decision, Verdict};
 use serde_json::{Value, json};
@@ -199,7 +199,7 @@ impl Turn {
 
     /// The only call of an answer: a call can be put off where nothing is half done by it.
     fn is_single_call(&self, key: u64) -> bool {
-        let is_of_answer = |call: &&crate::call::Call| call.owner == Owner::Answer;
+        let is_of_answer = |call: &&Call| call.owner == Owner::Answer;
         let mut calls = self.calls.iter().filter(is_of_answer);
         calls.next().is_some_and(|call| call.key == key) && calls.next().is_none()
     }

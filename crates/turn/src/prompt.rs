@@ -4,8 +4,8 @@ use crate::conversation::{is_unusable, last_text, text_of, usable, without_last_
 use crate::effect::{Effect, Entry, Gather};
 use crate::hook::{Hook, HookAnswer};
 use crate::input::{Command, Gathered};
-use crate::mainline::{ComingPrompt, Step};
 use crate::result::End;
+use crate::state::{ComingPrompt, Step};
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
 use wire::{Event, LocalCommandOutput, System, UserInput};

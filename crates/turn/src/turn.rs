@@ -1,16 +1,14 @@
 //! The machine: its state, and who takes which input.
 
-use crate::batch::Batch;
 use crate::books::Books;
-use crate::call::Call;
 use crate::conversation::{Conversation, blocks_of};
 use crate::effect::{Effect, Report};
 use crate::fault::Fault;
 use crate::hook::Hook;
 use crate::ids::Ids;
 use crate::input::{Input, InterruptCause, Recall, Ticket};
-use crate::mainline::{Step, Waiting, Work};
 use crate::settings::{Change, DeferredCall, Limits, Now, Role, Settings};
+use crate::state::{Asking, Batch, Call, Step, Waiting, Work};
 use serde_json::{Value, json};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -58,7 +56,7 @@ pub struct Turn {
     pub(crate) books: Books,
     /// The one thing that the turn itself waits for; nothing while calls are on their way.
     pub(crate) waiting: Option<Waiting>,
-    pub(crate) asking: crate::asking::Asking,
+    pub(crate) asking: Asking,
     pub(crate) batch: Option<Batch>,
     pub(crate) calls: Vec<Call>,
     pub(crate) interrupt: Option<InterruptCause>,
@@ -118,7 +116,7 @@ impl Turn {
             let calls = blocks.filter(|block| block["type"] == "tool_use");
             used_ids.extend(calls.filter_map(|block| block["id"].as_str().map(str::to_owned)));
         }
-        let plan_told = crate::plan::was_told(&config.messages);
+        let plan_told = crate::conversation::was_told_of_plan_mode(&config.messages);
         Self {
             role: config.role,
             settings: config.settings,
@@ -135,7 +133,7 @@ impl Turn {
             is_running: false,
             books: Books::default(),
             waiting: None,
-            asking: crate::asking::Asking::default(),
+            asking: Asking::default(),
             batch: None,
             calls: Vec::new(),
             interrupt: None,
