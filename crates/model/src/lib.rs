@@ -14,6 +14,7 @@ mod failure;
 mod frame;
 mod http;
 mod login;
+mod provider;
 mod recorded;
 mod request;
 pub mod retry;
@@ -23,12 +24,18 @@ mod test_server;
 mod thinking;
 
 pub use ask::{Ask, Event, Reply};
-pub use catalog::{Listing, ModelEnv, ModelInfo, Price, cost_usd, info, listing, resolve, wants_long_context};
+pub use catalog::{
+    Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, listing, resolve,
+    wants_long_context,
+};
 pub use client::Client;
 pub use config::{Auth, Backoff, ClientConfig, ClientError, ProxyEnv, Secret, Timeouts};
 pub use failure::{Failure, FailureKind};
 pub use http::{endpoint_client, is_proxy_address, plain_client, proxy_host};
 pub use login::{LoginError, Tokens, refresh_login};
+pub use provider::{
+    AuthPlan, Choice, Endpoint, EntraPlan, GooglePlan, SetupError, StreamFormat, Variables, split_provider,
+};
 pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
 pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, thinking, thinking_betas};
