@@ -199,7 +199,7 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
 }
 
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    ["request-id", "x-request-id"].iter().find_map(|name| text(headers, name)).map(str::to_owned)
+    ["request-id", "x-amzn-requestid", "x-request-id"].iter().find_map(|name| text(headers, name)).map(str::to_owned)
 }
 
 pub(crate) fn facts(status: u16, headers: &HeaderMap, now: Timestamp) -> HttpFacts {

@@ -10,6 +10,7 @@ mod assemble;
 mod catalog;
 mod client;
 mod config;
+mod credential;
 mod failure;
 mod frame;
 mod http;
@@ -19,6 +20,7 @@ mod recorded;
 mod request;
 pub mod retry;
 mod sse;
+mod stream;
 #[cfg(test)]
 mod test_server;
 mod thinking;
@@ -29,7 +31,8 @@ pub use catalog::{
     wants_long_context,
 };
 pub use client::Client;
-pub use config::{Auth, Backoff, ClientConfig, ClientError, ProxyEnv, Secret, Timeouts};
+pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Secret, Timeouts};
+pub use credential::{CloudCredentials, CredentialSettings};
 pub use failure::{Failure, FailureKind};
 pub use http::{endpoint_client, is_proxy_address, plain_client, proxy_host};
 pub use login::{LoginError, Tokens, refresh_login};

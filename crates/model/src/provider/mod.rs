@@ -31,7 +31,6 @@ pub enum Operation {
 pub enum BetaPlace {
     Header,
     Body,
-    Nowhere,
 }
 
 /// One way to a model.
