@@ -72,6 +72,8 @@ pub struct ModelEnv {
     pub disable_legacy_remap: bool,
     /// Settings `modelOverrides`: our id to the provider's id.
     pub overrides: BTreeMap<String, String>,
+    /// A cloud that spells models in its own way.
+    pub endpoint: Option<std::sync::Arc<crate::Endpoint>>,
 }
 
 impl ModelEnv {
@@ -138,6 +140,14 @@ impl Catalog {
 
 /// The id to send for what the user typed: an alias, an id, either with `[1m]` behind it.
 pub fn resolve(asked: &str, env: &ModelEnv) -> String {
+    match &env.endpoint {
+        Some(endpoint) => endpoint.model_id(asked, env),
+        None => anthropic_id(asked, env),
+    }
+}
+
+/// The id of the first-party API.
+pub(crate) fn anthropic_id(asked: &str, env: &ModelEnv) -> String {
     let (name, _) = split_long_context(asked);
     let default = set(env.default.as_deref()).filter(|_| name.is_empty() || name.eq_ignore_ascii_case("default"));
     let name = default.map_or(name, |default| split_long_context(default).0);

@@ -3,7 +3,7 @@
 //! What is not recognised is passed on as it came: an id of the provider's, a profile, an ARN.
 
 use crate::ModelEnv;
-use crate::catalog::{alias_family, resolve, split_long_context};
+use crate::catalog::{alias_family, anthropic_id, split_long_context};
 
 /// A model as the user named it, with what the environment says about names.
 pub struct Asked<'a> {
@@ -75,7 +75,7 @@ impl<'a> Asked<'a> {
     }
 
     pub fn anthropic_id(&self) -> String {
-        resolve(self.name, self.env)
+        anthropic_id(self.name, self.env)
     }
 
     pub fn bedrock_id(&self, prefix: &str) -> String {
@@ -105,7 +105,7 @@ impl<'a> Asked<'a> {
     pub fn anthropic_aws_id(&self) -> String {
         let id = self.translated(&ANTHROPIC_AWS, |_| None);
         // Retired models are answered by their successors here as on the first-party API.
-        if alias_family(self.name).is_some() { id } else { resolve(&id, self.env) }
+        if alias_family(self.name).is_some() { id } else { anthropic_id(&id, self.env) }
     }
 
     pub fn foundry_id(&self) -> String {
