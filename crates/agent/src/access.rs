@@ -55,6 +55,10 @@ async fn renew(shared: &Shared, after_refusal: bool) -> Result<Rc<Client>, Box<F
 }
 
 async fn auth(shared: &Shared, after_refusal: bool) -> Result<Auth, Box<Failure>> {
+    // A cloud's requests are authorised one by one, by the client itself.
+    if shared.options.access.client.cloud.is_some() {
+        return Ok(Auth::None);
+    }
     let Some(chosen) = &shared.options.access.credentials.chosen else {
         return Err(local(NO_KEY, "authentication_failed"));
     };

@@ -10,9 +10,10 @@ use crate::client::Client;
 use crate::failure::{Failure, FailureKind};
 use crate::frame;
 use crate::http;
+use crate::provider::Operation;
 use crate::request::Request;
 use crate::retry::{self, Limits, Tally, Verdict};
-use crate::sse::{Decoder, EVENT_MAX};
+use crate::stream::{Decoder, StreamError};
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -89,6 +90,7 @@ pub struct Ask<'a> {
     client: &'a Client,
     state: State<'a>,
     queue: VecDeque<Event>,
+    model: String,
     headers: reqwest::header::HeaderMap,
     body: Bytes,
     partials: bool,
@@ -101,13 +103,14 @@ pub struct Ask<'a> {
 impl<'a> Ask<'a> {
     pub(crate) fn new(client: &'a Client, request: &Request) -> Self {
         let prepared = client.headers(request).and_then(|headers| {
-            let body = request.body().map_err(|error| client.setup(&error.to_string()))?;
-            Ok((headers, Bytes::from(body)))
+            let body = client.body(Operation::Stream, request)?;
+            Ok((headers, body))
         });
         let mut ask = Self {
             client,
             state: State::Ready,
             queue: VecDeque::new(),
+            model: request.model.clone(),
             headers: reqwest::header::HeaderMap::new(),
             body: Bytes::new(),
             partials: true,
@@ -143,7 +146,7 @@ impl<'a> Ask<'a> {
             match &mut self.state {
                 State::Ready => {
                     self.attempt_started = Instant::now();
-                    let opening = self.client.open(self.headers.clone(), self.body.clone());
+                    let opening = self.client.open(self.model.clone(), self.headers.clone(), self.body.clone());
                     self.state = State::Opening(Box::pin(opening));
                 }
                 State::Opening(opening) => match opening.as_mut().await {
@@ -278,7 +281,7 @@ impl Reading {
         Self {
             request_id: http::request_id(response.headers()),
             response,
-            decoder: Decoder::new(EVENT_MAX),
+            decoder: Decoder::new(client.stream_format()),
             assembler: Assembler::default(),
             partials,
             host: client.host.clone(),
@@ -301,6 +304,9 @@ impl Reading {
                     }
                 }
                 Ok(None) => break,
+                Err(StreamError::Exception { kind, message }) => {
+                    return Some(End::Broken(Failure::stream(kind, &message, self.request_id.clone())));
+                }
                 Err(error) => return Some(self.broken(FailureKind::Garbled, &error.to_string())),
             }
         }

@@ -72,10 +72,12 @@ pub struct ModelEnv {
     pub disable_legacy_remap: bool,
     /// Settings `modelOverrides`: our id to the provider's id.
     pub overrides: BTreeMap<String, String>,
+    /// A cloud that spells models in its own way.
+    pub endpoint: Option<std::sync::Arc<crate::Endpoint>>,
 }
 
 impl ModelEnv {
-    fn family(&self, family: &str) -> Option<&str> {
+    pub(crate) fn family(&self, family: &str) -> Option<&str> {
         let value = match family {
             "opus" => &self.opus,
             "sonnet" => &self.sonnet,
@@ -138,6 +140,14 @@ impl Catalog {
 
 /// The id to send for what the user typed: an alias, an id, either with `[1m]` behind it.
 pub fn resolve(asked: &str, env: &ModelEnv) -> String {
+    match &env.endpoint {
+        Some(endpoint) => endpoint.model_id(asked, env),
+        None => anthropic_id(asked, env),
+    }
+}
+
+/// The id of the first-party API.
+pub(crate) fn anthropic_id(asked: &str, env: &ModelEnv) -> String {
     let (name, _) = split_long_context(asked);
     let default = set(env.default.as_deref()).filter(|_| name.is_empty() || name.eq_ignore_ascii_case("default"));
     let name = default.map_or(name, |default| split_long_context(default).0);
@@ -147,6 +157,11 @@ pub fn resolve(asked: &str, env: &ModelEnv) -> String {
         None => unless_retired(name, env),
     };
     env.overrides.get(&id).cloned().unwrap_or(id)
+}
+
+/// The family that an alias names, where the word is one.
+pub(crate) fn alias_family(name: &str) -> Option<&'static str> {
+    catalog().alias(name).map(|alias| alias.family.as_str())
 }
 
 /// Whether what the user typed asks for the long context.
@@ -243,7 +258,7 @@ fn set(value: Option<&str>) -> Option<&str> {
     value.map(str::trim).filter(|value| !value.is_empty())
 }
 
-fn split_long_context(asked: &str) -> (&str, bool) {
+pub(crate) fn split_long_context(asked: &str) -> (&str, bool) {
     let asked = asked.trim();
     let cut = asked.len().saturating_sub(LONG_CONTEXT_SUFFIX.len());
     match asked.split_at_checked(cut) {
@@ -253,7 +268,7 @@ fn split_long_context(asked: &str) -> (&str, bool) {
 }
 
 /// The one spelling that a cloud's or a gateway's id and ours have in common.
-fn canonical(id: &str) -> String {
+pub fn canonical(id: &str) -> String {
     let lower = id.trim().to_ascii_lowercase();
     let from = lower.find("claude-").unwrap_or(0);
     let name = lower[from..].split([':', '@']).next().unwrap_or_default().replace('.', "-");

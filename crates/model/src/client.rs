@@ -3,8 +3,10 @@
 
 use crate::ask::{Ask, Event, Reply};
 use crate::config::{Auth, ClientConfig, ClientError, Secret};
+use crate::credential::Signable;
 use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
 use crate::http::{self, Stack};
+use crate::provider::{AuthPlan, Operation, StreamFormat};
 use crate::request::Request;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -36,7 +38,10 @@ pub struct Client {
 
 impl Client {
     pub fn new(config: ClientConfig) -> Result<Self, ClientError> {
-        let base = Url::parse(config.base_url.trim()).map_err(|error| ClientError::BaseUrl(error.to_string()))?;
+        let base = match &config.cloud {
+            Some(cloud) => cloud.endpoint.base.clone(),
+            None => Url::parse(config.base_url.trim()).map_err(|error| ClientError::BaseUrl(error.to_string()))?,
+        };
         let host = base.host_str().filter(|_| matches!(base.scheme(), "http" | "https"));
         let host = host.ok_or_else(|| ClientError::BaseUrl("no host".to_owned()))?;
         let host = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -76,23 +81,34 @@ impl Client {
 
     /// How many tokens the request would occupy. One attempt: the caller can estimate instead.
     pub async fn count_tokens(&self, request: &Request) -> Result<u64, Box<Failure>> {
-        let body = request.count_body().map_err(|error| self.setup(&error.to_string()))?;
+        let body = self.body(Operation::CountTokens, request)?;
         let headers = self.headers(request)?;
-        let mut response = self.send("v1/messages/count_tokens", headers, body.into()).await?;
+        let url = self.url(Operation::CountTokens, &request.model);
+        let mut response = self.send(url, headers, body).await?;
         let body = read_some(&mut response).await;
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
-        answer["input_tokens"].as_u64().ok_or_else(|| {
+        let count = answer["input_tokens"].as_u64().or_else(|| answer["inputTokens"].as_u64());
+        count.ok_or_else(|| {
             let message = format!("{} counted no tokens; it answered: {}", self.host, excerpt(&body));
             Box::new(self.scrubbed(Failure::new(FailureKind::NotAStream, message)))
         })
     }
 
     /// Sends one request for a stream and returns the response once it has begun as one.
-    pub(crate) async fn open(&self, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
-        let mut response = self.send("v1/messages", headers, body).await?;
+    pub(crate) async fn open(
+        &self,
+        model: String,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<reqwest::Response, Box<Failure>> {
+        let mut response = self.send(self.url(Operation::Stream, &model), headers, body).await?;
         let kind = http::text(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default().to_owned();
+        let expected = match self.stream_format() {
+            StreamFormat::ServerSentEvents => "text/event-stream",
+            StreamFormat::EventStream => "application/vnd.amazon.eventstream",
+        };
         // A server that names no type is given the benefit of the doubt.
-        if kind.is_empty() || kind.to_ascii_lowercase().starts_with("text/event-stream") {
+        if kind.is_empty() || kind.to_ascii_lowercase().starts_with(expected) {
             return Ok(response);
         }
         let id = http::request_id(response.headers());
@@ -107,10 +123,29 @@ impl Client {
         Err(Box::new(self.scrubbed(failure)))
     }
 
-    async fn send(&self, path: &str, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
+    /// Sends. A credential that was found by a chain and is refused is asked anew, once.
+    async fn send(&self, url: Url, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
+        let Some(cloud) = self.config.cloud.as_ref().filter(|cloud| cloud.endpoint.auth.is_renewable()) else {
+            return self.send_once(url, headers, body).await;
+        };
+        let mut renew = false;
+        loop {
+            let mut signed = headers.clone();
+            let signable = Signable { url: &url, headers: &signable_headers(&headers), body: &body };
+            for (name, value) in cloud.credentials.headers(&cloud.endpoint.auth, &signable, renew).await? {
+                signed.insert(name, self.sensitive(value.expose(), "the credential")?);
+            }
+            match self.send_once(url.clone(), signed, body.clone()).await {
+                Err(failure) if !renew && matches!(failure.status, Some(401 | 403)) => renew = true,
+                done => return done,
+            }
+        }
+    }
+
+    async fn send_once(&self, url: Url, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
         let stack = self.stack.get_or_init(|| http::build(&self.config, &self.endpoint));
         let stack = stack.as_ref().map_err(|message| self.setup(message))?;
-        let sending = stack.http.post(self.url(path)).headers(headers).body(body).send();
+        let sending = stack.http.post(url).headers(headers).body(body).send();
         let mut response = match timeout(self.config.timeouts.first_byte, sending).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
@@ -131,10 +166,30 @@ impl Client {
         Err(Box::new(self.scrubbed(Failure::http(facts, &body, &self.host))))
     }
 
-    fn url(&self, path: &str) -> Url {
+    fn url(&self, operation: Operation, model: &str) -> Url {
+        if let Some(cloud) = &self.config.cloud {
+            return cloud.endpoint.url(operation, model);
+        }
+        let path = match operation {
+            Operation::Stream => "v1/messages",
+            Operation::CountTokens => "v1/messages/count_tokens",
+        };
         let mut url = self.endpoint.clone();
         url.set_path(&format!("{}/{path}", self.endpoint.path().trim_end_matches('/')));
         url
+    }
+
+    pub(crate) fn body(&self, operation: Operation, request: &Request) -> Result<Bytes, Box<Failure>> {
+        let body = match (&self.config.cloud, operation) {
+            (Some(cloud), _) => cloud.endpoint.body(operation, request),
+            (None, Operation::Stream) => request.body(),
+            (None, Operation::CountTokens) => request.count_body(),
+        };
+        body.map(Bytes::from).map_err(|error| Box::new(self.setup(&error.to_string())))
+    }
+
+    pub(crate) fn stream_format(&self) -> StreamFormat {
+        self.config.cloud.as_ref().map_or(StreamFormat::ServerSentEvents, |cloud| cloud.endpoint.stream)
     }
 
     pub(crate) fn headers(&self, request: &Request) -> Result<HeaderMap, Box<Failure>> {
@@ -144,6 +199,16 @@ impl Client {
         headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
         headers.insert(USER_AGENT, self.value(&self.config.user_agent, "the user agent")?);
         let what = "the credential";
+        if let Some(cloud) = &self.config.cloud {
+            for (name, value) in &cloud.endpoint.headers {
+                headers.insert(*name, self.value(value, name)?);
+            }
+            if let AuthPlan::Headers(fixed) = &cloud.endpoint.auth {
+                for (name, value) in fixed {
+                    headers.insert(*name, self.sensitive(value.expose(), what)?);
+                }
+            }
+        }
         match &self.config.auth {
             Auth::ApiKey(key) => drop(headers.insert("x-api-key", self.sensitive(key.expose(), what)?)),
             Auth::Bearer(token) | Auth::OAuth(token) => {
@@ -170,7 +235,8 @@ impl Client {
         let oauth = matches!(self.config.auth, Auth::OAuth(_)).then_some(OAUTH_BETA);
         let custom = self.custom.get_all(BETA_HEADER).iter().filter_map(|value| value.to_str().ok());
         let mut betas: Vec<&str> = Vec::new();
-        for beta in request.all_betas().chain(oauth).chain(custom.flat_map(|value| value.split(','))) {
+        let takes = |beta: &&str| self.config.cloud.as_ref().is_none_or(|cloud| cloud.endpoint.takes_in_header(beta));
+        for beta in request.all_betas().filter(takes).chain(oauth).chain(custom.flat_map(|value| value.split(','))) {
             let beta = beta.trim();
             if !beta.is_empty() && !betas.contains(&beta) {
                 betas.push(beta);
@@ -199,7 +265,12 @@ impl Client {
         let custom = self.custom.iter().filter(|(name, _)| *name != BETA_HEADER);
         let custom = custom.filter_map(|(_, value)| value.to_str().ok());
         let passwords = self.endpoint.password();
-        for secret in self.config.auth.secret().map(Secret::expose).into_iter().chain(custom).chain(passwords) {
+        let found = self.config.cloud.as_ref().map(|cloud| cloud.credentials.secrets()).unwrap_or_default();
+        let fixed = self.config.cloud.as_ref().map(|cloud| cloud.endpoint.auth.fixed_secrets()).unwrap_or_default();
+        let found = found.iter().map(String::as_str).chain(fixed);
+        for secret in
+            self.config.auth.secret().map(Secret::expose).into_iter().chain(custom).chain(passwords).chain(found)
+        {
             let secret = secret.trim();
             if secret.len() >= SCRUB_MIN && failure.message.contains(secret) {
                 failure.message = failure.message.replace(secret, "[secret]");
@@ -207,6 +278,13 @@ impl Client {
         }
         failure
     }
+}
+
+/// The headers that a signature covers: what a proxy may change or add stays out.
+fn signable_headers(headers: &HeaderMap) -> Vec<(&str, &str)> {
+    let is_signed = |name: &str| name == "content-type" || name.starts_with("anthropic-");
+    let texts = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+    texts.filter(|(name, _)| is_signed(name)).collect()
 }
 
 /// The beginning of a body that is only looked at to say what went wrong.

@@ -1,5 +1,7 @@
 //! What a [`crate::Client`] must be told. Values only; nothing here reads the environment.
 
+use crate::credential::CloudCredentials;
+use crate::provider::Endpoint;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -120,11 +122,20 @@ impl Default for Backoff {
     }
 }
 
+/// One cloud's endpoint with whatever finds its credential.
+#[derive(Clone)]
+pub struct CloudEndpoint {
+    pub endpoint: Endpoint,
+    pub credentials: CloudCredentials,
+}
+
 #[derive(Clone)]
 pub struct ClientConfig {
     /// `/v1/messages` is added. May end in a slash and may have a path.
     pub base_url: String,
     pub auth: Auth,
+    /// A cloud's endpoint instead of [`Self::base_url`] and [`Self::auth`].
+    pub cloud: Option<CloudEndpoint>,
     /// Win over our own headers; `anthropic-beta` is joined with ours.
     pub custom_headers: Vec<(String, String)>,
     pub proxy: ProxyEnv,
@@ -145,6 +156,7 @@ impl ClientConfig {
         Self {
             base_url: base_url.into(),
             auth,
+            cloud: None,
             custom_headers: Vec::new(),
             proxy: ProxyEnv::default(),
             extra_ca_files: Vec::new(),

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use reqwest::header::HeaderMap;
 use std::error::Error;
 use std::time::Duration;
+use cloud::world::{HttpRequest, HttpResponse};
 use url::Url;
 
 /// Finds dead HTTP/2 connections of long silent streams before the idle deadline does.
@@ -112,6 +113,51 @@ pub(crate) async fn post_plain(config: &ClientConfig, url: &str, body: String, m
     Ok(bytes)
 }
 
+/// Why a small request came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SmallError {
+    #[error("{0} is no address")]
+    Address(String),
+    #[error("{0}")]
+    Transport(String),
+    #[error("the answer is longer than {0} bytes")]
+    TooLong(usize),
+    #[error("no answer within {0} s")]
+    Late(u64),
+}
+
+/// One request to a token endpoint or metadata server: no retries, no redirects, a bounded answer.
+pub async fn send_small(config: &ClientConfig, request: HttpRequest, most: usize) -> Result<HttpResponse, SmallError> {
+    let url = Url::parse(&request.url).map_err(|_| SmallError::Address(request.url.clone()))?;
+    let mut config = config.clone();
+    if request.without_proxy {
+        config.proxy = ProxyEnv::default();
+    }
+    let wait = request.wait;
+    let sending = async {
+        let stack = build(&config, &url).map_err(SmallError::Transport)?;
+        let method = reqwest::Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
+        let mut builder = stack.http.request(method, url.clone()).body(request.body);
+        for (name, value) in &request.headers {
+            builder = builder.header(name, value);
+        }
+        let mut response = builder.send().await.map_err(|error| SmallError::Transport(root(&error)))?;
+        let header = |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        };
+        let headers = response.headers().iter().filter_map(header).collect();
+        let mut answer = HttpResponse { status: response.status().as_u16(), headers, body: Vec::new() };
+        while let Some(chunk) = response.chunk().await.map_err(|error| SmallError::Transport(root(&error)))? {
+            answer.body.extend_from_slice(&chunk);
+            if answer.body.len() > most {
+                return Err(SmallError::TooLong(most));
+            }
+        }
+        Ok(answer)
+    };
+    tokio::time::timeout(wait, sending).await.unwrap_or(Err(SmallError::Late(wait.as_secs())))
+}
+
 /// The proxy for this endpoint. Each variable stands in for the other, as with the reference, but a plain
 /// request to this very machine goes through a proxy only if `http_proxy` says so.
 pub(crate) fn proxy_for(endpoint: &Url, env: &ProxyEnv) -> Option<String> {
@@ -199,7 +245,7 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
 }
 
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    ["request-id", "x-request-id"].iter().find_map(|name| text(headers, name)).map(str::to_owned)
+    ["request-id", "x-amzn-requestid", "x-request-id"].iter().find_map(|name| text(headers, name)).map(str::to_owned)
 }
 
 pub(crate) fn facts(status: u16, headers: &HeaderMap, now: Timestamp) -> HttpFacts {

@@ -10,25 +10,35 @@ mod assemble;
 mod catalog;
 mod client;
 mod config;
+mod credential;
 mod failure;
 mod frame;
 mod http;
 mod login;
+mod provider;
 mod recorded;
 mod request;
 pub mod retry;
 mod sse;
+mod stream;
 #[cfg(test)]
 mod test_server;
 mod thinking;
 
 pub use ask::{Ask, Event, Reply};
-pub use catalog::{Listing, ModelEnv, ModelInfo, Price, cost_usd, info, listing, resolve, wants_long_context};
+pub use catalog::{
+    Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, listing, resolve,
+    wants_long_context,
+};
 pub use client::Client;
-pub use config::{Auth, Backoff, ClientConfig, ClientError, ProxyEnv, Secret, Timeouts};
+pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Secret, Timeouts};
+pub use credential::{CloudCredentials, CredentialSettings};
 pub use failure::{Failure, FailureKind};
-pub use http::{endpoint_client, is_proxy_address, plain_client, proxy_host};
+pub use http::{SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
 pub use login::{LoginError, Tokens, refresh_login};
+pub use provider::{
+    AuthPlan, Choice, Endpoint, EntraPlan, GooglePlan, SetupError, StreamFormat, Variables, split_provider,
+};
 pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
 pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, thinking, thinking_betas};

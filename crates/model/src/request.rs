@@ -59,6 +59,21 @@ impl Request {
         serde_json::to_vec(&Body { request: self, head })
     }
 
+    /// The same bodies with their fields changed by a provider, before the three long lists follow.
+    pub(crate) fn body_with(
+        &self,
+        is_count: bool,
+        change: impl FnOnce(&mut Map<String, Value>),
+    ) -> Result<Vec<u8>, serde_json::Error> {
+        let mut head = self.head();
+        if is_count {
+            head.retain(|key, _| matches!(key.as_str(), "model" | "tool_choice" | "thinking"));
+        }
+        change(&mut head);
+        let head = if is_count { head } else { self.merged(head) };
+        serde_json::to_vec(&Body { request: self, head })
+    }
+
     /// The caller's betas and those that our own fields need.
     pub(crate) fn all_betas(&self) -> impl Iterator<Item = &str> {
         self.betas.iter().map(String::as_str).chain(self.task_budget.map(|_| TASK_BUDGET_BETA))

@@ -63,6 +63,11 @@ impl Environment {
         self.by_name.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Every variable that is text.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.by_name.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// What the settings' `env` block says wins over what the shell says.
     pub fn overlay(&mut self, more: &[(String, String)]) {
         for (name, value) in more {

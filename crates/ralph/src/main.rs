@@ -2,6 +2,7 @@
 //! it is the agent; called as `ralph` it is everything else. No logic worth a unit test lives here.
 
 mod argv;
+mod cloud_world;
 mod commands;
 mod environment;
 mod meaning;

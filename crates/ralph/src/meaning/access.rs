@@ -4,8 +4,12 @@ use super::Refusal;
 use crate::environment::Environment;
 use agent::Access;
 use config::{CredentialInputs, Places, Settings};
-use model::{Auth, ClientConfig, ProxyEnv};
+use crate::cloud_world::Machine;
+use model::{
+    Auth, Choice, ClientConfig, CloudCredentials, CloudEndpoint, CredentialSettings, ProxyEnv, Variables,
+};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A key from the helper is used this long, as the contract says.
@@ -16,9 +20,17 @@ const RETRIES_MAX: u64 = 15;
 
 const OAUTH_REFRESH_URL: &str = "https://platform.claude.com/v1/oauth/token";
 
-pub fn resolve(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> Result<Access, Refusal> {
+pub fn resolve(
+    settings: &Settings,
+    places: &Places,
+    environment: &Environment,
+    bare: bool,
+    warnings: &mut Vec<String>,
+) -> Result<Access, Refusal> {
+    let mut client = client(environment)?;
+    client.cloud = cloud(settings, environment, &client, warnings)?;
     Ok(Access {
-        client: client(environment)?,
+        client,
         credentials: credentials(settings, places, environment, bare),
         helper_ttl: Duration::from_millis(
             environment.number("CLAUDE_CODE_API_KEY_HELPER_TTL_MS").unwrap_or(HELPER_TTL_MS),
@@ -46,6 +58,36 @@ pub fn client(environment: &Environment) -> Result<ClientConfig, Refusal> {
     // Built once now, so that a bad address or proxy is told before the run and not in its middle.
     model::Client::new(client.clone()).map_err(|error| Refusal::new(format!("Error: {error}")))?;
     Ok(client)
+}
+
+/// The cloud that a switch chooses; `None` for the first-party API and gateways in front of it.
+fn cloud(
+    settings: &Settings,
+    environment: &Environment,
+    client: &ClientConfig,
+    warnings: &mut Vec<String>,
+) -> Result<Option<CloudEndpoint>, Refusal> {
+    let lookup = |name: &str| environment.get(name).map(str::to_owned);
+    let mut variables = Variables::new(&lookup);
+    let choice = Choice::from_switches(&variables);
+    let Some(switch) = choice.switch() else { return Ok(None) };
+    for ignored in choice.ignored_switches() {
+        warnings.push(format!("warning: {ignored} is ignored, because {switch} is set as well; unset one of them"));
+    }
+    let machine = Machine::new(environment, client);
+    let refusal = |problem: String| Refusal::new(format!("Error: {switch} is set, but {problem}."));
+    variables.profile_region = ::cloud::aws::active_region(&machine);
+    if choice.name() == "vertex" && lookup("ANTHROPIC_VERTEX_PROJECT_ID").is_none() {
+        let file = ::cloud::google::credential_file(&machine).map_err(|error| refusal(error.to_string()))?;
+        variables.file_project = file.and_then(|file| file.project());
+    }
+    let endpoint = choice.endpoint(&variables).map_err(|error| refusal(error.to_string()))?;
+    let text = |key: &str| settings.text(key).map(str::to_owned);
+    let commands = CredentialSettings {
+        aws: ::cloud::aws::AwsSettings { export: text("awsCredentialExport"), refresh: text("awsAuthRefresh") },
+        gcp_refresh: text("gcpAuthRefresh"),
+    };
+    Ok(Some(CloudEndpoint { endpoint, credentials: CloudCredentials::new(Arc::new(machine), commands) }))
 }
 
 pub fn credentials(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> config::Resolution {

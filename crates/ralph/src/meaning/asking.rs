@@ -3,17 +3,24 @@
 use super::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::Environment;
-use agent::{Asking, AutoCompact, Caching};
+use agent::{Access, Asking, AutoCompact, Caching};
 use config::{AgentDef, Settings};
 use model::{ModelEnv, Thinking, ThinkingAsk};
+use std::sync::Arc;
 
 /// Models tried after the first, as the contract allows.
 const FALLBACKS_MAX: usize = 3;
 
 const EFFORTS: [&str; 6] = ["low", "medium", "high", "xhigh", "max", "ultracode"];
 
-pub fn resolve(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<Asking, Refusal> {
-    let model_env = model_env(settings, environment);
+pub fn resolve(
+    typed: &Typed,
+    settings: &Settings,
+    environment: &Environment,
+    access: &Access,
+) -> Result<Asking, Refusal> {
+    let mut model_env = model_env(settings, environment);
+    model_env.endpoint = access.client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()));
     let named = non_empty(typed.value("model")).or(environment.get("ANTHROPIC_MODEL"));
     let asked = named.or(settings.model.as_deref()).unwrap_or("default");
     let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or("haiku");
@@ -69,6 +76,7 @@ fn model_env(settings: &Settings, environment: &Environment) -> ModelEnv {
         default: named("ANTHROPIC_DEFAULT_MODEL"),
         disable_legacy_remap: environment.is_on("CLAUDE_CODE_DISABLE_LEGACY_MODEL_REMAP"),
         overrides: settings.model_overrides.clone(),
+        endpoint: None,
     }
 }
 

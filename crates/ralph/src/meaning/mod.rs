@@ -72,10 +72,10 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let mut permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
     let memory = if bare || safe { None } else { folder::memory(&settings, &places, &extra_roots, environment) };
     permissions::let_read(&mut permissions.rules, memory.as_ref());
-    let mut asking = asking::resolve(typed, &settings, environment)?;
+    let access = access::resolve(&settings, &places, environment, bare, &mut warnings)?;
+    let mut asking = asking::resolve(typed, &settings, environment, &access)?;
     let session = sessions::resolve(typed, &places, environment)?;
     let limits = tooling::limits(typed, environment)?;
-    let access = access::resolve(&settings, &places, environment, bare)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
     let folder::Folder { agents, skills, plugins } =

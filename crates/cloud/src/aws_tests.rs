@@ -1,0 +1,164 @@
+use super::*;
+use crate::fake_world::FakeWorld;
+use futures_util::FutureExt as _;
+
+fn found(world: &FakeWorld, settings: &AwsSettings) -> Result<AwsCredential, CredentialError> {
+    find(world, settings, "us-east-1").now_or_never().expect("a played world answers at once")
+}
+
+fn key(world: &FakeWorld) -> String {
+    found(world, &AwsSettings::default())
+        .map_or_else(|error| format!("error: {error}"), |found| found.keys.access_key_id)
+}
+
+const ENV: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "ENVKEY"), ("AWS_SECRET_ACCESS_KEY", "s")];
+const STS: &str = "<R><AccessKeyId>STSKEY</AccessKeyId><SecretAccessKey>a&amp;b</SecretAccessKey>\
+                   <SessionToken>t</SessionToken><Expiration>2026-11-15T13:00:00Z</Expiration></R>";
+const JSON: &str = r#"{"AccessKeyId":"JSONKEY","SecretAccessKey":"s","Token":"t","Expiration":"2026-11-15T13:00:00Z"}"#;
+
+#[test]
+fn variables_come_first_unless_a_profile_is_named() {
+    assert_eq!(key(&FakeWorld::new(&ENV)), "ENVKEY");
+    let file = "[work]\naws_access_key_id = FILEKEY\naws_secret_access_key = s\n";
+    let named = FakeWorld::new(&[ENV[0], ENV[1], ("AWS_PROFILE", "work")]).file("/home/u/.aws/credentials", file);
+    assert_eq!(key(&named), "FILEKEY");
+    let half = FakeWorld::new(&ENV[..1]);
+    assert_eq!(key(&half), "error: AWS_SECRET_ACCESS_KEY is not set, although AWS_ACCESS_KEY_ID is");
+}
+
+#[test]
+fn a_role_is_taken_with_the_keys_of_its_source() {
+    let config = "[default]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\nregion = eu-west-1\nexternal_id = e/1\n\
+                  [profile base]\naws_access_key_id = BASE\naws_secret_access_key = s\n";
+    let world = FakeWorld::new(&[]).file("/home/u/.aws/config", config).answers(|_| Some((200, STS.to_owned())));
+    let credential = found(&world, &AwsSettings::default()).unwrap();
+    assert_eq!((credential.keys.access_key_id.as_str(), credential.keys.secret_access_key.as_str()), ("STSKEY", "a&b"));
+    assert_eq!(credential.expires, Some("2026-11-15T13:00:00Z".parse().unwrap()));
+    assert_eq!(world.log(), ["POST https://sts.eu-west-1.amazonaws.com/"]);
+    let request = world.requests.lock().unwrap().remove(0);
+    let authorization = &request.headers.iter().find(|(name, _)| name == "authorization").unwrap().1;
+    assert!(authorization.contains("Credential=BASE/20261115/eu-west-1/sts/aws4_request"), "{authorization}");
+    let body = String::from_utf8(request.body).unwrap();
+    assert!(body.starts_with("Action=AssumeRole&") && body.ends_with("&ExternalId=e%2F1"), "{body}");
+}
+
+#[test]
+fn a_circle_of_roles_ends() {
+    let config =
+        "[default]\nrole_arn = a\nsource_profile = two\n[profile two]\nrole_arn = b\nsource_profile = default\n";
+    let world = FakeWorld::new(&[]).file("/home/u/.aws/config", config).answers(|_| Some((200, STS.to_owned())));
+    assert!(key(&world).contains("too long a chain"), "{}", key(&world));
+}
+
+#[test]
+fn commands_and_logins_give_keys() {
+    let process = FakeWorld::new(&[]).file("/home/u/.aws/config", "[default]\ncredential_process = helper --json\n");
+    assert_eq!(key(&process.command("helper", &[Ok(JSON)])), "JSONKEY");
+    let sso = "[default]\nsso_session = corp\nsso_account_id = 1\nsso_role_name = dev\n\
+               [sso-session corp]\nsso_start_url = https://x\nsso_region = eu-west-1\n";
+    let cache = "/home/u/.aws/sso/cache/5a3d0d9b6ee2a94d0ae6b5dbae5d4b0e3e6d0f6d.json";
+    let hash = {
+        let digest = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, b"corp");
+        digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let cache = cache.replace("5a3d0d9b6ee2a94d0ae6b5dbae5d4b0e3e6d0f6d", &hash);
+    let answer = r#"{"roleCredentials":{"accessKeyId":"SSOKEY","secretAccessKey":"s","sessionToken":"t","expiration":1794747600000}}"#;
+    let world = |expires: &str| {
+        FakeWorld::new(&[])
+            .file("/home/u/.aws/config", sso)
+            .file(&cache, format!(r#"{{"accessToken":"login","expiresAt":"{expires}"}}"#))
+            .answers(|request| {
+                let token =
+                    request.headers.iter().any(|pair| *pair == ("x-amz-sso_bearer_token".into(), "login".into()));
+                token.then(|| (200, answer.to_owned()))
+            })
+    };
+    let good = world("2026-11-15T13:00:00Z");
+    assert_eq!(key(&good), "SSOKEY");
+    assert_eq!(
+        good.log(),
+        ["GET https://portal.sso.eu-west-1.amazonaws.com/federation/credentials?account_id=1&role_name=dev"]
+    );
+    let old = key(&world("2026-11-15T11:00:00Z"));
+    assert!(old.contains("expired at 2026-11-15T11:00:00Z; run `aws sso login --profile default`"), "{old}");
+}
+
+#[test]
+fn machines_give_keys_in_their_order() {
+    let web = [
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", "/token"),
+        ("AWS_ROLE_ARN", "arn:r"),
+        ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c"),
+    ];
+    let world = FakeWorld::new(&web).file("/token", " jwt\n").answers(|_| Some((200, STS.to_owned())));
+    assert_eq!(
+        (key(&world), world.log()),
+        ("STSKEY".into(), vec!["POST https://sts.us-east-1.amazonaws.com/".to_owned()])
+    );
+    let body = String::from_utf8(world.requests.lock().unwrap()[0].body.clone()).unwrap();
+    assert!(body.ends_with("&WebIdentityToken=jwt"), "{body}");
+    let container = FakeWorld::new(&web[2..]).answers(|_| Some((200, JSON.to_owned())));
+    assert_eq!((key(&container), container.log()), ("JSONKEY".into(), vec!["GET http://169.254.170.2/c".to_owned()]));
+    let instance = FakeWorld::new(&[]).answers(|request| {
+        let body = match (request.method, request.url.rsplit('/').next().unwrap_or_default()) {
+            ("PUT", "token") => "session",
+            ("GET", "") => "the-role\n",
+            ("GET", "the-role") => JSON,
+            _ => return None,
+        };
+        Some((200, body.to_owned()))
+    });
+    assert_eq!(key(&instance), "JSONKEY");
+    assert!(instance.requests.lock().unwrap().iter().all(|request| request.without_proxy));
+    let off = FakeWorld::new(&[("AWS_EC2_METADATA_DISABLED", "true")]);
+    assert!(key(&off).starts_with("error: no AWS credentials found") && off.log().is_empty());
+}
+
+#[test]
+fn a_containers_address_stays_on_the_machine() {
+    for (url, good) in [
+        ("https://example.test/c", true),
+        ("http://127.0.0.1:80/c", true),
+        ("http://[::1]:80/c", true),
+        ("http://169.254.170.23/c", true),
+        ("http://example.test/c", false),
+        ("http://127.0.0.1@example.test/c", false),
+        ("http://127.0.0.1.example.test/c", false),
+        ("file:///etc/passwd", false),
+    ] {
+        let world =
+            FakeWorld::new(&[("AWS_CONTAINER_CREDENTIALS_FULL_URI", url)]).answers(|_| Some((200, JSON.to_owned())));
+        assert_eq!(key(&world) == "JSONKEY", good, "{url}: {}", key(&world));
+    }
+}
+
+#[test]
+fn settings_export_and_refresh() {
+    let export = AwsSettings { export: Some("export-it".into()), refresh: None };
+    let world = FakeWorld::new(&ENV)
+        .command("export-it", &[Ok(r#"{"Credentials":{"AccessKeyId":"X","SecretAccessKey":"s"}}"#)]);
+    assert_eq!(found(&world, &export).unwrap().keys.access_key_id, "X");
+    let failing = FakeWorld::new(&ENV).command("export-it", &[Err("exit 1")]);
+    assert_eq!(found(&failing, &export).unwrap().keys.access_key_id, "ENVKEY");
+    let refresh = AwsSettings { export: None, refresh: Some("log-in".into()) };
+    let config = "[default]\ncredential_process = helper\n";
+    let world = FakeWorld::new(&[])
+        .file("/home/u/.aws/config", config)
+        .command("helper", &[Err("exit 255"), Ok(JSON)])
+        .command("log-in", &[Ok("")]);
+    assert_eq!(found(&world, &refresh).unwrap().keys.access_key_id, "JSONKEY");
+    assert_eq!(world.log(), ["run helper", "run log-in", "run helper"]);
+}
+
+#[test]
+fn broken_files_are_named() {
+    let broken = FakeWorld::new(&[]).file("/home/u/.aws/credentials", "[default]\nnonsense\n");
+    assert_eq!(
+        key(&broken),
+        "error: /home/u/.aws/credentials cannot be used: line 2 is neither a [section] nor name = value"
+    );
+    let unreadable = FakeWorld::new(&[]).file("/home/u/.aws/config", "<unreadable>");
+    assert_eq!(key(&unreadable), "error: /home/u/.aws/config cannot be used: permission denied");
+    let missing = FakeWorld::new(&[("AWS_PROFILE", "nope")]);
+    assert_eq!(key(&missing), "error: the AWS profile \"nope\" is in none of the AWS files");
+}

@@ -1,0 +1,103 @@
+//! Amazon Bedrock's Invoke API: the model in the path, binary frames in the answer.
+
+use super::endpoint::{AuthPlan, Endpoint, SetupError, StreamFormat, Variables};
+use super::{BetaPlace, Operation, Provider, ids};
+use crate::config::Secret;
+use serde_json::{Map, Value, json};
+
+const API_VERSION: &str = "bedrock-2023-05-31";
+/// Betas that Bedrock reads from the body; the others stay in the header.
+const BODY_BETAS: [&str; 5] = [
+    "interleaved-thinking-2025-05-14",
+    "context-1m-2025-08-07",
+    "tool-search-tool-2025-10-19",
+    "thinking-token-count-2026-05-13",
+    "thinking-binding-controls-2026-08-01",
+];
+const PREFIXES: [&str; 6] = ["us", "eu", "apac", "jp", "au", "global"];
+
+#[derive(Debug)]
+pub struct Bedrock;
+
+impl Provider for Bedrock {
+    fn name(&self) -> &'static str {
+        "bedrock"
+    }
+
+    fn short_name(&self) -> &'static str {
+        "bedrock"
+    }
+
+    fn switch(&self) -> Option<&'static str> {
+        Some("CLAUDE_CODE_USE_BEDROCK")
+    }
+
+    fn endpoint(&'static self, variables: &Variables) -> Result<Endpoint, SetupError> {
+        let region = variables.aws_region();
+        let name = "ANTHROPIC_BEDROCK_BASE_URL";
+        let base = variables.url(name, &format!("https://bedrock-runtime.{region}.amazonaws.com"))?;
+        let auth = aws_auth(variables, "CLAUDE_CODE_SKIP_BEDROCK_AUTH", "bedrock", &region);
+        let tier = variables.get("ANTHROPIC_BEDROCK_SERVICE_TIER");
+        Ok(Endpoint {
+            is_custom_base: variables.get(name).is_some(),
+            headers: tier.map(|tier| ("x-amzn-bedrock-service-tier", tier)).into_iter().collect(),
+            stream: StreamFormat::EventStream,
+            id_prefix: Some(prefix(variables.get("ANTHROPIC_BEDROCK_REGION_PREFIX").as_deref(), &region)),
+            region: Some(region),
+            ..Endpoint::new(self, base, auth)
+        })
+    }
+
+    fn model_id(&self, asked: &ids::Asked, endpoint: &Endpoint) -> String {
+        asked.bedrock_id(endpoint.id_prefix.as_deref().unwrap_or("us"))
+    }
+
+    fn path(&self, _: &Endpoint, operation: Operation, model: &str) -> String {
+        // The colon of an id stays as it is on the wire; the slash of an ARN does not.
+        let id = cloud::sigv4::escaped(model).replace("%3A", ":");
+        match operation {
+            Operation::Stream => format!("model/{id}/invoke-with-response-stream"),
+            Operation::CountTokens => format!("model/{id}/count-tokens"),
+        }
+    }
+
+    fn shape_body(&self, operation: Operation, head: &mut Map<String, Value>) {
+        head.shift_remove("model");
+        head.shift_remove("stream");
+        if operation == Operation::Stream {
+            head.insert("anthropic_version".into(), json!(API_VERSION));
+        }
+    }
+
+    fn beta_place(&self, beta: &str) -> BetaPlace {
+        if BODY_BETAS.contains(&beta) { BetaPlace::Body } else { BetaPlace::Header }
+    }
+}
+
+/// A bearer key, nothing (with the gateway's token), or signatures.
+pub(super) fn aws_auth(variables: &Variables, skip: &str, service: &'static str, region: &str) -> AuthPlan {
+    if variables.is_on(skip) {
+        let token = variables.gateway_token();
+        return AuthPlan::Headers(token.map(|token| ("authorization", bearer(&token))).into_iter().collect());
+    }
+    match variables.get("AWS_BEARER_TOKEN_BEDROCK") {
+        Some(token) => AuthPlan::Headers(vec![("authorization", bearer(&Secret::new(token)))]),
+        None => AuthPlan::SigV4 { service, region: region.to_owned() },
+    }
+}
+
+pub(super) fn bearer(token: &Secret) -> Secret {
+    Secret::new(format!("Bearer {}", token.expose()))
+}
+
+/// The group of regions that a model's inference profile is named after.
+fn prefix(wanted: Option<&str>, region: &str) -> String {
+    if region.starts_with("us-gov-") {
+        return "us-gov".to_owned();
+    }
+    if let Some(wanted) = wanted.filter(|wanted| PREFIXES.contains(wanted)) {
+        return wanted.to_owned();
+    }
+    let groups = [("us-", "us"), ("eu-", "eu"), ("ap-", "apac")];
+    groups.iter().find(|(start, _)| region.starts_with(start)).map_or("global", |(_, group)| group).to_owned()
+}
