@@ -9,6 +9,8 @@ mod login;
 use common::loopback;
 #[path = "credentials/order.rs"]
 mod order;
+#[path = "credentials/providers.rs"]
+mod providers;
 #[path = "credentials/secrecy.rs"]
 mod secrecy;
 #[path = "credentials/status.rs"]

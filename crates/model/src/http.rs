@@ -6,11 +6,11 @@
 use crate::config::{ClientConfig, ProxyEnv};
 use crate::failure::{Failure, FailureKind, HttpFacts};
 use crate::retry;
+use cloud::world::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
 use std::error::Error;
 use std::time::Duration;
-use cloud::world::{HttpRequest, HttpResponse};
 use url::Url;
 
 /// Finds dead HTTP/2 connections of long silent streams before the idle deadline does.

@@ -1,13 +1,11 @@
 //! How the API is reached, and as whom.
 
 use super::Refusal;
+use crate::cloud_world::Machine;
 use crate::environment::Environment;
 use agent::Access;
 use config::{CredentialInputs, Places, Settings};
-use crate::cloud_world::Machine;
-use model::{
-    Auth, Choice, ClientConfig, CloudCredentials, CloudEndpoint, CredentialSettings, ProxyEnv, Variables,
-};
+use model::{Auth, Choice, ClientConfig, CloudCredentials, CloudEndpoint, CredentialSettings, ProxyEnv, Variables};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
