@@ -67,17 +67,15 @@ async fn from_client(world: &dyn World, resource: &str) -> Result<Option<EntraTo
 /// The identity of an App Service, or of the virtual machine. No such service is no credential.
 async fn from_machine(world: &dyn World, resource: &str) -> Result<Option<EntraToken>, CredentialError> {
     let client = world.set("AZURE_CLIENT_ID").map(|id| format!("&client_id={}", escaped(&id))).unwrap_or_default();
-    let (url, header) = match (world.set("IDENTITY_ENDPOINT"), world.set("IDENTITY_HEADER")) {
-        (Some(endpoint), Some(secret)) => {
-            let url = format!("{endpoint}?api-version=2019-08-01&resource={}{client}", escaped(resource));
-            (url, ("x-identity-header".to_owned(), secret))
-        }
-        _ => {
-            let host = world.set("AZURE_POD_IDENTITY_AUTHORITY_HOST").unwrap_or_else(|| METADATA_HOST.to_owned());
-            let path = "metadata/identity/oauth2/token?api-version=2018-02-01";
-            let url = format!("{}/{path}&resource={}{client}", host.trim_end_matches('/'), escaped(resource));
-            (url, ("metadata".to_owned(), "true".to_owned()))
-        }
+    let service = world.set("IDENTITY_ENDPOINT").zip(world.set("IDENTITY_HEADER"));
+    let (url, header) = if let Some((endpoint, secret)) = service {
+        let url = format!("{endpoint}?api-version=2019-08-01&resource={}{client}", escaped(resource));
+        (url, ("x-identity-header".to_owned(), secret))
+    } else {
+        let host = world.set("AZURE_POD_IDENTITY_AUTHORITY_HOST").unwrap_or_else(|| METADATA_HOST.to_owned());
+        let path = "metadata/identity/oauth2/token?api-version=2018-02-01";
+        let url = format!("{}/{path}&resource={}{client}", host.trim_end_matches('/'), escaped(resource));
+        (url, ("metadata".to_owned(), "true".to_owned()))
     };
     let request = HttpRequest {
         method: "GET",

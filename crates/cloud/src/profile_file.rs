@@ -65,8 +65,7 @@ pub fn parse(text: &str, kind: FileKind) -> Result<ProfileFile, ProfileFileError
 fn section(name: &str, kind: FileKind) -> Place {
     let (first, rest) = name.split_once([' ', '\t']).map_or((name, ""), |(first, rest)| (first, rest.trim()));
     match (kind, first, rest) {
-        (FileKind::Credentials, _, _) => Place::Profile(name.to_owned()),
-        (FileKind::Config, "default", "") => Place::Profile(name.to_owned()),
+        (FileKind::Credentials, _, _) | (FileKind::Config, "default", "") => Place::Profile(name.to_owned()),
         (FileKind::Config, "profile", rest) if !rest.is_empty() => Place::Profile(unquoted(rest)),
         (FileKind::Config, "sso-session", rest) if !rest.is_empty() => Place::SsoSession(unquoted(rest)),
         (FileKind::Config, _, _) => Place::Nowhere,

@@ -74,9 +74,8 @@ fn git_dir(link: &Path) -> Option<PathBuf> {
 fn small(file: &Path, most: u64) -> Result<Option<String>, ()> {
     match file.symlink_metadata() {
         Ok(facts) if facts.is_file() && facts.len() <= most => std::fs::read_to_string(file).map(Some).map_err(drop),
-        Ok(_) => Err(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(_) => Err(()),
+        Ok(_) | Err(_) => Err(()),
     }
 }
 

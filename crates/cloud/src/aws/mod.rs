@@ -11,7 +11,7 @@ use crate::sigv4::Keys;
 use crate::world::{COMMAND_WAIT, Command, World};
 use jiff::Timestamp;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use profile::active_region;
 
@@ -95,17 +95,17 @@ fn unset(variable: &'static str, other: &str) -> CredentialError {
 pub(crate) fn read_files(world: &dyn World) -> Result<ProfileFile, CredentialError> {
     let folder = world.home().join(".aws");
     let place = |variable: &str, name: &str| world.set(variable).map_or_else(|| folder.join(name), PathBuf::from);
-    let mut all = read_file(world, place("AWS_CONFIG_FILE", "config"), FileKind::Config)?;
-    let keys = read_file(world, place("AWS_SHARED_CREDENTIALS_FILE", "credentials"), FileKind::Credentials)?;
+    let mut all = read_file(world, &place("AWS_CONFIG_FILE", "config"), FileKind::Config)?;
+    let keys = read_file(world, &place("AWS_SHARED_CREDENTIALS_FILE", "credentials"), FileKind::Credentials)?;
     for (name, section) in keys.profiles {
         all.profiles.entry(name).or_default().extend(section);
     }
     Ok(all)
 }
 
-fn read_file(world: &dyn World, path: PathBuf, kind: FileKind) -> Result<ProfileFile, CredentialError> {
+fn read_file(world: &dyn World, path: &Path, kind: FileKind) -> Result<ProfileFile, CredentialError> {
     let broken = |why: String| CredentialError::File { file: path.display().to_string(), why };
-    match world.read(&path).map_err(|trouble| broken(trouble.to_string()))? {
+    match world.read(path).map_err(|trouble| broken(trouble.to_string()))? {
         Some(text) => parse(&text, kind).map_err(|error| broken(error.to_string())),
         None => Ok(ProfileFile::default()),
     }
