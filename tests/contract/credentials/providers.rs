@@ -108,3 +108,14 @@ fn of_two_switches_the_loser_is_named() {
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(done.stderr.contains("CLAUDE_CODE_USE_VERTEX is ignored"), "{}", done.stderr);
 }
+
+#[test]
+fn the_status_names_the_provider() {
+    let world = plain();
+    let asked = with(super::bare(&world), &[("CLAUDE_CODE_USE_VERTEX", "1")]).args(["auth", "status"]);
+    let done = finish(asked);
+    let status: serde_json::Value = serde_json::from_str(&done.lines.concat()).unwrap_or_default();
+    let expected = serde_json::json!({"loggedIn": true, "authMethod": "third_party", "apiProvider": "vertex"});
+    assert_eq!((done.code, status), (Some(0), expected));
+    assert!(world.mock().requests().is_empty());
+}

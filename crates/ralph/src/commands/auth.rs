@@ -25,6 +25,12 @@ pub fn run(words: &[String], environment: &Environment, typed: Option<&Typed>) -
 }
 
 fn status(environment: &Environment, typed: Option<&Typed>, as_text: bool) -> ExitCode {
+    let lookup = |name: &str| environment.get(name).map(str::to_owned);
+    let choice = model::Choice::from_switches(&model::Variables::new(&lookup));
+    if let Some(switch) = choice.switch() {
+        say::out(&by_provider(choice.name(), switch, as_text));
+        return ExitCode::Success;
+    }
     let resolution = match meaning::credentials_only(typed, environment) {
         Ok(resolution) => resolution,
         Err(refusal) => {
@@ -36,6 +42,17 @@ fn status(environment: &Environment, typed: Option<&Typed>, as_text: bool) -> Ex
     let text = if as_text { in_words(&resolution) } else { in_json(&resolution) };
     say::out(&text);
     if chosen.is_some() { ExitCode::Success } else { ExitCode::Failure }
+}
+
+/// A cloud's credentials are found when a request is sent, so nothing is looked for here.
+fn by_provider(name: &str, switch: &str, as_text: bool) -> String {
+    if as_text {
+        return format!(
+            "API provider: {name} ({switch} is set). Its credentials are looked for at the first request.\n"
+        );
+    }
+    let value = json!({"loggedIn": true, "authMethod": "third_party", "apiProvider": name});
+    format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
 }
 
 fn in_words(resolution: &config::Resolution) -> String {
