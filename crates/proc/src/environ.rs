@@ -22,11 +22,15 @@ pub fn hide_credentials() {
             return;
         }
         let mut to = from;
+        // One buffer for all names: this runs at every start.
+        let mut upper = String::new();
         while !(*from).is_null() {
             let entry = *from;
             let bytes = CStr::from_ptr(entry).to_bytes();
             let name = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());
-            if scrub::is_sensitive(&String::from_utf8_lossy(&bytes[..name])) {
+            upper.clear();
+            upper.extend(bytes[..name].iter().map(|byte| char::from(byte.to_ascii_uppercase())));
+            if scrub::is_sensitive_upper(&upper) {
                 std::ptr::write_bytes(entry, 0, bytes.len());
             } else {
                 *to = entry;

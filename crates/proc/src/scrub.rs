@@ -59,16 +59,23 @@ pub fn credentials_but(env: &mut Env, kept: &[String]) {
 }
 
 pub(crate) fn is_sensitive(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || is_credential(&upper)
+    is_sensitive_upper(&name.to_ascii_uppercase())
+}
+
+/// The same for a name in upper case.
+pub(crate) fn is_sensitive_upper(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_credential_upper(name)
 }
 
 /// Whether the value of a variable of this name is a secret itself, so that it must not be shown. Narrower than what
 /// a child must not see: a region or a search path of the loader is no secret.
 pub fn is_credential(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
+    is_credential_upper(&name.to_ascii_uppercase())
+}
+
+fn is_credential_upper(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part))
-        || NAMES.contains(&name.as_str())
+        || NAMES.contains(&name)
         || name.rsplit('_').next().is_some_and(|word| LAST_WORDS.contains(&word))
 }
 
