@@ -23,12 +23,11 @@ const STILL_FOR: Duration = Duration::from_millis(300);
 /// What goes wrong with one call of the agent; line by line in `$HOME/faults`.
 const FAULTS: [&str; 7] = ["none", "none", "outage", "overload", "limit", "crash", "exit"];
 
-/// With `RALPH_FAULT_SURVIVORS=1` the agent also starts a child in a session of its own that goes on writing: such a
-/// child must die with its loop.
+/// The agent also starts a child in a session of its own that goes on writing: such a child must die with its loop.
 const AGENT: &str = r#"#!/bin/sh
 read -r line
 c=$(cat "$HOME/calls" 2>/dev/null || echo 0); c=$((c + 1)); echo $c > "$HOME/calls"
-[ -n "$SURVIVORS" ] && setsid sh -c 'while :; do date >> survivor.txt; sleep 0.02; done' > /dev/null 2>&1 < /dev/null &
+setsid sh -c 'while :; do date >> survivor.txt; sleep 0.02; done' > /dev/null 2>&1 < /dev/null &
 failure() { printf '{"type":"result","subtype":"error_during_execution","is_error":true,"result":"%s","session_id":"s1","total_cost_usd":0.001}\n' "$1"; exit 1; }
 case $(sed -n "${c}p" "$HOME/faults") in
   outage) failure 'API Error: cannot reach api.test: Connection refused (os error 111)';;
@@ -127,9 +126,6 @@ fn start(world: &World, schedule: &Schedule) -> Child {
     command.args(["-c", &script]).current_dir(world.wd()).env_clear().env("HOME", world.home());
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("RALPH", crate::binary());
     command.env("RALPH_FAULT_HOME", world.home()).env("WANTED", schedule.wanted.to_string());
-    if knobs::number("RALPH_FAULT_SURVIVORS", 0) > 0 {
-        command.env("SURVIVORS", "1");
-    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
