@@ -357,6 +357,17 @@ fn s13_git_runs_nothing_that_a_repository_brings() {
     assert_eq!(judged.denied, vec![false; 3]);
 }
 
+/// Git looks into repositories inside this one, and obeys their configuration, unless it is told not to.
+#[test]
+fn s13_git_looks_into_no_repository_inside_this_one() {
+    assert_denied(
+        &Rules::default(),
+        &["git status --ignore-submodules=none", "git diff --ignore-submodules=none", "git describe --dirty"],
+    );
+    let judged = judge(&[], &Rules::default(), &commands(&["git diff --stat"]));
+    assert_eq!(judged.denied, [false]);
+}
+
 #[test]
 fn s13_deny_rules_see_through_wrappers_variables_and_pipes() {
     denied_everywhere(&[

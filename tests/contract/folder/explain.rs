@@ -23,7 +23,7 @@ Bash(git push origin)
 
 Bash(git status)
   allow: Every part of this command only reads.
-  The shell is given: command git -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null status
+  The shell is given: command git -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null status --ignore-submodules=all
 
 Bash(make)
   ask: No rule allows `make`, and default mode asks before it runs.

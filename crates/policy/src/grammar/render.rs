@@ -70,7 +70,10 @@ impl Command {
             ("git", Disarm::Repository) => out.push_str(" -c safe.bareRepository=explicit"),
             _ => {}
         }
-        for word in args {
+        let looks_inside = (name.text == "git" && how == Disarm::Program)
+            .then(|| args.iter().position(|word| !word.text.starts_with('-')))
+            .flatten();
+        for (at, word) in args.iter().enumerate() {
             out.push(' ');
             match word {
                 // Else `CDPATH` is searched.
@@ -79,6 +82,10 @@ impl Command {
                 }
                 Word { text, glob: true, .. } => out.push_str(text),
                 Word { text, .. } => out.push_str(&quoted(text)),
+            }
+            // Else git starts a git in every repository inside this one, which obeys that one's configuration.
+            if looks_inside == Some(at) && matches!(word.text.as_str(), "status" | "diff") {
+                out.push_str(" --ignore-submodules=all");
             }
         }
         for redirect in &self.redirects {

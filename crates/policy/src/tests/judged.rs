@@ -74,7 +74,7 @@ fn the_decision_carries_the_text_to_run() {
             &[],
             "git status",
             Some(
-                "command git -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null status",
+                "command git -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null status --ignore-submodules=all",
             ),
         ),
         (Default, &["allow Bash(git add:*)"], "git add a", Some("git -c safe.bareRepository=explicit add a")),

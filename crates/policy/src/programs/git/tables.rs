@@ -19,7 +19,7 @@ const DIFF: &str = "-p -u --patch -s --no-patch -U= --unified= --raw --patch-wit
     --pickaxe-regex --skip-to= --rotate-to= -R --relative[=] --no-relative -a --text --ignore-cr-at-eol \
     --ignore-space-at-eol -b --ignore-space-change -w --ignore-all-space --ignore-blank-lines -I= \
     --ignore-matching-lines= --inter-hunk-context= -W --function-context --exit-code --quiet --no-ext-diff \
-    --no-textconv --ignore-submodules[=] --src-prefix= --dst-prefix= --no-prefix --default-prefix --line-prefix= \
+    --no-textconv --src-prefix= --dst-prefix= --no-prefix --default-prefix --line-prefix= \
     --ita-invisible-in-index --ita-visible-in-index --indent-heuristic --no-indent-heuristic";
 
 const LOG: &str = "--oneline --graph --no-graph --decorate[=] --no-decorate --decorate-refs= --decorate-refs-exclude= \
@@ -47,7 +47,7 @@ pub(in crate::programs) const SUBCOMMANDS: [Subcommand; 36] = [
         &["status"],
         Any,
         &["-s --short -b --branch --show-stash --porcelain[=] --long -v --verbose -u[=] --untracked-files[=] \
-           --ignore-submodules[=] --ignored[=] -z --column[=] --no-column --ahead-behind --no-ahead-behind --renames \
+           --ignored[=] -z --column[=] --no-column --ahead-behind --no-ahead-behind --renames \
            --no-renames --find-renames[=]"],
     ),
     command(&["log"], Any, &[LOG, DIFF]),
@@ -102,7 +102,7 @@ pub(in crate::programs) const SUBCOMMANDS: [Subcommand; 36] = [
         &["describe"],
         Any,
         &["--all --tags --contains --abbrev= --candidates= --exact-match --debug --long --match= --exclude= --always \
-           --first-parent --dirty[=]"],
+           --first-parent"],
     ),
     command(&["count-objects"], Operands::None, &["-v --verbose -H --human-readable"]),
     command(&["check-ignore"], Any, &["-v --verbose -n --non-matching -q --quiet --no-index -z"]),
