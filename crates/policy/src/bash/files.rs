@@ -6,7 +6,8 @@
 use crate::paths::Access;
 use crate::shell::{Certainty, Word};
 
-use super::{git, sed, writers};
+use super::{git, writers};
+use crate::programs::sed;
 
 #[derive(Debug, Clone)]
 pub(super) struct Use {

@@ -16,7 +16,6 @@ mod locate;
 mod protect;
 mod restrict;
 mod scan;
-mod sed;
 mod unseen;
 mod wrappers;
 mod writers;

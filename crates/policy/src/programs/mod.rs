@@ -18,7 +18,7 @@
 //!   the repository is the project's own and that none of these is obeyed: `core.fsmonitor`, `diff.external`,
 //!   `diff.*.command`, `diff.*.textconv`, `filter.*.clean` and `.process`, `gpg.program` (by `log.showSignature`,
 //!   `format.pretty` or `pretty.*`), `core.pager` (only on a terminal), the hook `post-index-change` (an index
-//!   refresh by `status`, `diff` or `describe --dirty`), lazy fetches of a partial clone
+//!   refresh by `status` or `diff`), lazy fetches of a partial clone
 //!   (`extensions.partialClone`, `remote.*.uploadpack`), and the same in submodules, which `status` and `diff`
 //!   enter. `core.worktree`, `include.path` and alternates lead to files outside.
 
@@ -26,7 +26,7 @@ mod find;
 mod forms;
 mod git;
 mod options;
-mod sed;
+pub(crate) mod sed;
 mod special;
 mod tables;
 mod text_tables;

@@ -36,7 +36,7 @@ pub(super) fn effects(args: &[Arg]) -> Option<Effects> {
 }
 
 /// Accepts addresses with `p d q = n N D P G H g h x l` and `s`, `y` with harmless flags.
-fn harmless(script: &str) -> bool {
+pub(crate) fn harmless(script: &str) -> bool {
     let chars: Vec<char> = script.chars().collect();
     let mut at = 0;
     while at < chars.len() {
