@@ -140,6 +140,7 @@ fn a_repository_by_address_gets_branches_and_pushes() {
     assert_eq!(git(&bare, &["show", "ralph/goal-2:f2.txt"]), "content of f2.txt");
     assert_eq!(git(&bare, &["for-each-ref", "--format=%(refname)", "refs/ralph/"]), "", "nothing is left there");
     assert!(goals.ok(&["goal", "diff", "1"]).contains("+content of f1.txt"));
+    assert!(goals.ok(&["goal", "diff", "2"]).contains("+content of f2.txt"));
 }
 
 #[test]

@@ -147,6 +147,9 @@ pub async fn diff(id: GoalId, json: bool, store: &Store, environment: &Environme
         }
     };
     let folder = repository_folder(&goal, environment)?;
+    if !is_local(&goal.repo) {
+        bring(&goal, &[&old, &new], &git, environment).await?;
+    }
     let range = format!("{old}...{new}");
     let git_dir = if folder.join(".git").exists() { folder.join(".git") } else { folder.clone() };
     let words = [
@@ -162,6 +165,23 @@ pub async fn diff(id: GoalId, json: bool, store: &Store, environment: &Environme
         say::out(&format!("{}\n", json!({"goal": id, "old": old, "new": new, "diff": said})));
     } else {
         say::out(&said.lines().map(|line| format!("{}\n", cycle::clean::line(line))).collect::<String>());
+    }
+    Ok(())
+}
+
+/// Fetches what the mirror lacks. It was last brought up to date before the landing, which pushed from a clone of its own.
+async fn bring(goal: &Goal, commits: &[&str], git: &proc::Git, environment: &Environment) -> Result<(), Refusal> {
+    let state = environment.state_folder().unwrap_or_default();
+    let mirror = goals::Repository::mirror_folder(&goal.repo, &state);
+    for commit in commits {
+        let object = format!("{commit}^{{commit}}");
+        let words = ["--git-dir".as_ref(), mirror.as_os_str(), "cat-file".as_ref(), "-e".as_ref(), OsStr::new(&object)];
+        if git.run(&mirror, &words, GIT).await.is_err() {
+            let own = format!("refs/heads/{}", goal.branch());
+            let more = if goal.landed.is_some() && goal.spec.land != goals::Land::Push { vec![own] } else { vec![] };
+            goals::Repository::new(git, &goal.repo, &state).refresh(&goal.base, &more).await?;
+            return Ok(());
+        }
     }
     Ok(())
 }
