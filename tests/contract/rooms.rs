@@ -33,6 +33,8 @@ fn used() -> BTreeMap<String, BTreeSet<String>> {
         let listed = package["dependencies"].as_array().cloned().unwrap_or_default();
         let built = listed.into_iter().filter(|dependency| dependency["kind"] != "dev");
         let named = built.filter_map(|dependency| dependency["name"].as_str().map(str::to_owned));
+        // `features` holds no code.
+        let named = named.filter(|name| name != "ralph-features");
         named.filter(|name| names.contains(name.as_str())).map(|name| room(&name).to_owned()).collect()
     };
     packages
@@ -110,4 +112,37 @@ fn only_the_room_that_starts_processes_has_unsafe_code() {
     }
     let proc = crates.iter().find(|path| path.ends_with("proc")).expect("proc");
     assert!(!has_unsafe(proc).is_empty(), "the search finds nothing any more");
+}
+
+/// A manifest's table of dependencies.
+fn listed(manifest: &str, table: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(root().join(manifest)).expect("a manifest");
+    let after = text.split_once(&format!("[{table}]\n")).map(|(_, after)| after).unwrap_or_default();
+    let lines = after.lines().take_while(|line| !line.starts_with('['));
+    let named = lines.filter_map(|line| line.split_once(['.', ' ', '=']).map(|(name, _)| name));
+    named.filter(|name| !name.is_empty() && *name != "#").map(str::to_owned).collect()
+}
+
+/// Or Cargo chooses other features for `-p ralph-tools` than for `-p ralph`, and builds 80 packages anew at each switch.
+#[test]
+fn features_of_packages_are_chosen_in_one_place() {
+    let text = std::fs::read_to_string(root().join("Cargo.toml")).expect("the manifest");
+    let ours: BTreeSet<String> = text
+        .lines()
+        .filter(|line| line.contains("path = \""))
+        .filter_map(|line| line.split_once(' ').map(|(name, _)| name.to_owned()))
+        .collect();
+    let tests_own = ["proptest", "pty-process", "vt100"].map(str::to_owned);
+    let outside: BTreeSet<String> = listed("Cargo.toml", "workspace.dependencies")
+        .into_iter()
+        .filter(|name| !ours.contains(name) && !tests_own.contains(name))
+        .collect();
+    assert!(outside.contains("serde") && ours.contains("wire"), "the manifest was read");
+    let chosen = listed("crates/features/Cargo.toml", "dependencies");
+    assert_eq!(chosen, outside, "crates/features/Cargo.toml lists every package of the workspace");
+    for folder in root().join("crates").read_dir().expect("crates").flatten().map(|entry| entry.path()) {
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        let uses = listed(&format!("crates/{name}/Cargo.toml"), "dependencies");
+        assert!(name == "features" || uses.contains("features"), "crates/{name} must depend on `features`");
+    }
 }
