@@ -8,7 +8,7 @@ use crate::handler::Handler;
 use crate::helper;
 use crate::notes::Notes;
 use crate::prompt::Prompt;
-use crate::tool::Tool;
+use crate::tool::McpTool;
 use crate::web::{self, FIRST_BYTE, WebError};
 use crate::{http, sdk, sse, stdio};
 use proc::{Exit, Piped, SpawnError};
@@ -102,7 +102,7 @@ pub(crate) struct Connected {
 /// What a server has for us.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Offers {
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) tools: Vec<McpTool>,
     pub(crate) prompts: Vec<Prompt>,
 }
 
@@ -239,7 +239,7 @@ pub(crate) async fn offers(config: &ServerConfig, peer: &Peer<RoleClient>) -> Re
     let mut offers = Offers::default();
     if info.capabilities.tools.is_some() {
         let listed = list(peer, Listed::Tools, Patience::default()).await?;
-        let read = |tool: &Value| Tool::read(&config.name, config.always_load, tool);
+        let read = |tool: &Value| McpTool::read(&config.name, config.always_load, tool);
         offers.tools = listed.iter().filter_map(read).collect();
     }
     if info.capabilities.prompts.is_some() {

@@ -25,6 +25,14 @@ pub struct Called {
     pub structured: Option<Value>,
 }
 
+impl Called {
+    /// The text of its blocks.
+    pub fn text(&self) -> String {
+        let text: Vec<&str> = self.content.iter().filter_map(|block| block["text"].as_str()).collect();
+        if text.is_empty() { "the tool failed without saying why".into() } else { text.join("\n") }
+    }
+}
+
 #[derive(Debug, PartialEq)]
 enum Part {
     Text(String),

@@ -10,7 +10,7 @@ use crate::message;
 use crate::prompt::{self, Prompt};
 use crate::table::{Connection, State, Status, Table};
 use crate::text::shown;
-use crate::tool::{DESCRIPTION_MAX, Tool};
+use crate::tool::{DESCRIPTION_MAX, McpTool};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, GetPromptRequest, GetPromptRequestParams, ReadResourceRequest,
     ReadResourceRequestParams,
@@ -47,7 +47,8 @@ pub struct SetResult {
     pub errors: BTreeMap<String, String>,
 }
 
-/// Must be used inside a [`tokio::task::LocalSet`], where its servers live. Dropping it ends them.
+/// Must be used inside a [`tokio::task::LocalSet`], where its servers live. Dropping the last clone ends them.
+#[derive(Clone)]
 pub struct Servers {
     table: Rc<Table>,
 }
@@ -85,7 +86,7 @@ impl Servers {
         self.table.statuses()
     }
 
-    pub fn tools(&self) -> Vec<Tool> {
+    pub fn tools(&self) -> Vec<McpTool> {
         self.table.tools()
     }
 

@@ -8,6 +8,7 @@ mod bash;
 mod call;
 mod decide;
 mod grammar;
+pub mod names;
 mod paths;
 mod pattern;
 pub mod programs;
@@ -16,8 +17,9 @@ pub mod shell;
 mod survey;
 
 pub use bash::Exclusions;
-pub use call::{Call, Decision, Kind, Listing, Name, PathFact, Policy, Resolve, Verdict};
+pub use call::{Call, Decision, Kind, Listing, Name, PathTarget, Policy, Resolve, Targets, Verdict};
 pub use decide::decide;
+pub use names::{Offered, RuleKind, ToolEntry};
 pub use paths::normalise;
 pub use rule::{Rule, RuleError, RuleSet, Source, Specifier, parse_rule, split_list};
 pub use wire::PermissionMode;

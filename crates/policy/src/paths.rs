@@ -9,9 +9,10 @@ use std::path::{Component, Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::call::{Decision, PathFact, Policy, Resolve, Verdict};
+use crate::call::{Decision, PathTarget, Policy, Resolve, Verdict};
+use crate::names;
 use crate::pattern::path_segments;
-use crate::rule::{Kind, List, Rule, is_editor, is_reader};
+use crate::rule::{Kind, List, Rule};
 use crate::survey;
 
 /// Removes `.`, doubled slashes and `..` by name alone, as `cd` does.
@@ -168,7 +169,7 @@ pub(crate) enum Access {
     Write,
 }
 
-impl PathFact {
+impl PathTarget {
     pub(crate) fn access(&self) -> Access {
         if self.write { Access::Write } else { Access::Read }
     }
@@ -176,18 +177,18 @@ impl PathFact {
 
 /// Edit allow also grants reading; Read deny also blocks writing.
 fn speaks_of(rule: &Rule, access: Access, list: List) -> bool {
-    let (reads, edits) = (is_reader(&rule.tool), is_editor(&rule.tool));
+    let kind = names::kind_of(&rule.tool);
     match (list, access) {
         // `Write(path)`, `Glob(path)` and the like never grant: the contract has them ignored.
-        (List::Allow, Access::Read) => rule.tool == "Read" || rule.tool == "Edit",
-        (List::Allow, Access::Write) => rule.tool == "Edit",
-        (_, Access::Read) => reads,
-        (_, Access::Write) => reads || edits,
+        (List::Allow, Access::Read) => rule.tool == names::READ.name || rule.tool == names::EDIT.name,
+        (List::Allow, Access::Write) => rule.tool == names::EDIT.name,
+        (_, Access::Read) => kind.reads_files(),
+        (_, Access::Write) => kind.names_paths(),
     }
 }
 
 /// The first path rule of the list that covers the path.
-pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathFact) -> Option<&'a Rule> {
+pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathTarget) -> Option<&'a Rule> {
     let mut rules = policy.rules.list(list).iter().filter_map(|rule| {
         let Some(Kind::Path(pattern)) = rule.specifier.as_ref().map(|s| &s.kind) else { return None };
         speaks_of(rule, fact.access(), list).then_some((rule, pattern))
@@ -209,7 +210,7 @@ pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathFact) -> 
 pub(crate) fn by_another_name<'f>(
     policy: &Policy,
     fs: &dyn Resolve,
-    facts: impl Iterator<Item = &'f PathFact>,
+    facts: impl Iterator<Item = &'f PathTarget>,
 ) -> Option<Decision> {
     if !restricts_paths(policy, Access::Read) && !restricts_paths(policy, Access::Write) {
         return None;
@@ -245,7 +246,7 @@ pub(crate) fn restricts_paths(policy: &Policy, access: Access) -> bool {
 impl Policy {
     /// For tools that list or search: a file that a rule denies must not show up in their results.
     pub fn denies_read(&self, given: &Path, real: &Path) -> bool {
-        let fact = PathFact { given: given.to_path_buf(), real: real.to_path_buf(), write: false };
+        let fact = PathTarget { given: given.to_path_buf(), real: real.to_path_buf(), write: false };
         path_rule(self, List::Deny, &fact).is_some()
     }
 
@@ -264,7 +265,7 @@ impl Policy {
         folders.sort();
         folders.dedup_by(|later, kept| later.starts_with(kept));
         survey::inodes(fs, &folders, |path| {
-            let fact = PathFact { given: path.to_path_buf(), real: path.to_path_buf(), write: true };
+            let fact = PathTarget { given: path.to_path_buf(), real: path.to_path_buf(), write: true };
             path_rule(self, List::Deny, &fact).is_some()
         })
     }
@@ -272,7 +273,7 @@ impl Policy {
 
 /// Inside the workspace, where the path really leads. Names under `/proc` and `/dev` mean different
 /// files to different processes, so what they resolve to here proves nothing.
-pub(crate) fn inside(policy: &Policy, fact: &PathFact) -> bool {
+pub(crate) fn inside(policy: &Policy, fact: &PathTarget) -> bool {
     !fact.given.starts_with("/proc")
         && !fact.given.starts_with("/dev")
         && policy.roots.iter().any(|root| fact.real.starts_with(root))
@@ -320,7 +321,7 @@ const PROTECTED_FILES: [&str; 33] = [
 const PROTECTED_PREFIXES: [&str; 3] = [".yarnrc", ".pnp.", "lefthook."];
 
 /// Files that other programs obey: a write here is a way to run code later.
-pub(crate) fn protected(policy: &Policy, fact: &PathFact) -> bool {
+pub(crate) fn protected(policy: &Policy, fact: &PathTarget) -> bool {
     [&fact.given, &fact.real].into_iter().any(|path| {
         // A project may itself live below such a directory; only what is under the root counts then.
         let root = policy.roots.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
@@ -354,14 +355,14 @@ fn protected_below(path: &Path) -> bool {
 }
 
 /// Folders of which only a part is protected, as a whole.
-pub(crate) fn holds_protected(fact: &PathFact) -> bool {
+pub(crate) fn holds_protected(fact: &PathTarget) -> bool {
     let names = [&fact.given, &fact.real].into_iter().filter_map(|path| path.file_name());
     names.into_iter().any(|name| matches!(fold(&name.to_string_lossy()).as_str(), ".ralph" | ".config"))
 }
 
 /// Removing one of these is never approved without a person: the root, its children, home, and the
 /// directories we stand in.
-pub(crate) fn critical(policy: &Policy, fact: &PathFact) -> bool {
+pub(crate) fn critical(policy: &Policy, fact: &PathTarget) -> bool {
     [&fact.given, &fact.real].into_iter().any(|path| {
         path.parent().is_none_or(|parent| parent.parent().is_none())
             || policy.home.as_ref().is_some_and(|home| home.starts_with(path))

@@ -3,28 +3,29 @@
 //! Deliberately absent: fuzzy matching. What is replaced is what the model named, byte for byte, save
 //! that a model never sees `\r` and so need not send it.
 
-use crate::ctx::{Ctx, Files, Invocation};
-use crate::dispatch::only_target;
+use crate::context::{Files, ToolContext};
 use crate::existing::{self, Existing};
+use crate::schema::{self, InputError};
 use crate::text::{self, Encoding, Text};
-use crate::workspace::Target;
-use crate::{Outcome, ToolSpec, file_error, input, patch, worker};
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed, path_target};
+use crate::workspace::{Target, Workspace};
+use crate::{Outcome, file_error, patch, worker};
 use memchr::memmem;
+use policy::{Targets, names};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::time::Duration;
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "Edit",
-    description: "Replaces old_string by new_string in a file. old_string must be in the file exactly as given, \
+static SPEC: ToolSpec = ToolSpec::alone(
+    &names::EDIT,
+    "Replaces old_string by new_string in a file. old_string must be in the file exactly as given, \
         indentation included and without the line numbers that Read adds, and only once; add lines around it to make it \
         unique, or set replace_all.\n\
         Read the file before. Line endings, encoding and mode of the file are kept. An empty old_string creates a file \
         that does not exist yet.",
-    schema: r#"{"type":"object","properties":{"file_path":{"type":"string","description":"Absolute path of the file"},"old_string":{"type":"string","description":"The text to replace"},"new_string":{"type":"string","description":"The text to put there; must differ from old_string"},"replace_all":{"type":"boolean","default":false,"description":"Replace every occurrence, not just one"}},"required":["file_path","old_string","new_string"],"additionalProperties":false}"#,
-    read_only: false,
-};
+    r#"{"type":"object","properties":{"file_path":{"type":"string","description":"Absolute path of the file"},"old_string":{"type":"string","description":"The text to replace"},"new_string":{"type":"string","description":"The text to put there; must differ from old_string"},"replace_all":{"type":"boolean","default":false,"description":"Replace every occurrence, not just one"}},"required":["file_path","old_string","new_string"],"additionalProperties":false}"#,
+);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -36,17 +37,38 @@ struct Input {
     replace_all: bool,
 }
 
-pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    let input: Input = match input::parse("Edit", call.input) {
-        Ok(input) => input,
-        Err(text) => return Outcome::misuse(text),
-    };
-    let target = match only_target(call) {
-        Ok(target) => target,
-        Err(outcome) => return outcome,
-    };
-    let files = ctx.files();
-    worker::run("Edit", DEADLINE, move |_| edit(&files, &target, &input).unwrap_or_else(|refused| refused)).await
+pub(crate) struct Edit;
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    /// Clients see `replace_all` in every call, as the first field.
+    fn adapt(&self, _called_as: &str, input: Value) -> Value {
+        let Value::Object(mut fields) = input else { return input };
+        let replace_all = fields.shift_remove("replace_all").filter(|given| !given.is_null());
+        let mut ordered = Map::new();
+        ordered.insert("replace_all".into(), replace_all.unwrap_or(Value::Bool(false)));
+        ordered.extend(fields);
+        Value::Object(ordered)
+    }
+
+    fn targets(&self, input: &Value, workspace: &Workspace) -> Result<Targets, InputError> {
+        Ok(Targets::paths(vec![path_target(&SPEC, input, workspace)?.for_writing()]))
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(run(call, context))
+    }
+}
+
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let input: Input = schema::parse(SPEC.entry.name, call.input)?;
+    let target = call.only_path()?;
+    let files = context.files();
+    let work = move |_: &_| edit(&files, &target, &input).unwrap_or_else(|refusal| refusal);
+    Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
 fn edit(files: &Files, target: &Target, input: &Input) -> Result<Outcome, Outcome> {

@@ -1,56 +1,67 @@
 //! Glob: files by the pattern of their path.
 
-use crate::ctx::{Ctx, Files, Invocation};
-use crate::dispatch::only_target;
+use crate::context::{Files, ToolContext};
+use crate::schema::InputError;
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use crate::worker::{self, Stop};
 use crate::workspace::{Target, Workspace};
-use crate::{Outcome, ToolSpec, walk};
+use crate::{Outcome, walk};
 use globset::{GlobBuilder, GlobMatcher};
+use policy::{Targets, names};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "Glob",
-    description: "Finds files by name: `**/*.rs`, `src/**/*.{ts,tsx}`, `*.md` (a pattern without a slash matches in every \
+static SPEC: ToolSpec = ToolSpec::beside_others(
+    &names::GLOB,
+    "Finds files by name: `**/*.rs`, `src/**/*.{ts,tsx}`, `*.md` (a pattern without a slash matches in every \
         folder). Paths come relative to the working folder, oldest change first, at most 100.\n\
         Use Grep to search what is inside files.",
-    schema: r#"{"type":"object","properties":{"pattern":{"type":"string","description":"The glob pattern, relative to path"},"path":{"type":"string","description":"The folder to search; the working folder unless given"}},"required":["pattern"],"additionalProperties":false}"#,
-    read_only: true,
-};
+    r#"{"type":"object","properties":{"pattern":{"type":"string","description":"The glob pattern, relative to path"},"path":{"type":"string","description":"The folder to search; the working folder unless given"}},"required":["pattern"],"additionalProperties":false}"#,
+);
 
 /// More names than this are no answer; the model narrows the pattern.
 const MAX_RESULTS: usize = 100;
 
-pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    let pattern = match search_root(call.input, &ctx.workspace) {
-        Ok((_, pattern)) => pattern,
-        Err(text) => return Outcome::misuse(text),
-    };
-    let target = match only_target(call) {
-        Ok(target) => target,
-        Err(outcome) => return outcome,
-    };
-    let files = ctx.files();
-    worker::run("Glob", ctx.limits.glob_timeout, move |stop| {
-        search(&files, &target, &pattern, stop).unwrap_or_else(|refused| refused)
-    })
-    .await
+pub(crate) struct Glob;
+
+impl Tool for Glob {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn targets(&self, input: &Value, workspace: &Workspace) -> Result<Targets, InputError> {
+        Ok(Targets::paths(vec![search_root(input, workspace)?.0]))
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(run(call, context))
+    }
+}
+
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let (_, pattern) = search_root(call.input, &context.workspace)?;
+    let target = call.only_path()?;
+    let files = context.files();
+    let work = move |stop: &Stop| search(&files, &target, &pattern, stop).unwrap_or_else(|refusal| refusal);
+    Ok(worker::run(SPEC.entry.name, context.limits.glob_timeout, work).await)
 }
 
 /// Where a call searches, and for what below there. A pattern that is absolute or climbs up moves the
 /// root, so that what is judged is where the search really begins.
-pub(crate) fn search_root(input: &Value, workspace: &Workspace) -> Result<(Target, String), String> {
+fn search_root(input: &Value, workspace: &Workspace) -> Result<(Target, String), InputError> {
+    let tool = SPEC.entry.name;
     let text = |name: &str| input.get(name).and_then(Value::as_str);
-    let pattern = text("pattern").ok_or("InputValidationError: Glob needs `pattern`, a string")?;
+    let pattern = text("pattern").ok_or(InputError::Missing { tool, field: "pattern" })?;
     if pattern.is_empty() || pattern.contains('\0') {
-        return Err("Glob: `pattern` must not be empty or contain a NUL byte.".into());
+        return Err(InputError::Tool("Glob: `pattern` must not be empty or contain a NUL byte.".into()));
     }
     let (above, below) = split_literal(pattern);
     let below_climbs = below.split('/').any(|part| part == "..");
     if below_climbs || below.is_empty() {
-        return Err(format!("Glob: {pattern:?} is no pattern of files below a folder; `..` may only stand in front."));
+        let why = "is no pattern of files below a folder; `..` may only stand in front.";
+        return Err(InputError::Tool(format!("Glob: {pattern:?} {why}")));
     }
     let path = text("path").unwrap_or(".");
     let root = if above.starts_with('/') || above.starts_with('~') {
@@ -60,7 +71,7 @@ pub(crate) fn search_root(input: &Value, workspace: &Workspace) -> Result<(Targe
     } else {
         format!("{path}/{above}")
     };
-    let root = workspace.resolve(&root).map_err(|error| format!("Glob: {error}"))?;
+    let root = workspace.resolve(&root).map_err(|cause| InputError::Path { tool, cause })?;
     let anchored = if above.is_empty() { below.to_owned() } else { format!("/{below}") };
     Ok((root, anchored))
 }

@@ -1,24 +1,25 @@
 //! NotebookEdit: one cell of a Jupyter notebook replaced, inserted or deleted; the rest stays as it is.
 
-use crate::ctx::{Ctx, Files, Invocation};
-use crate::dispatch::only_target;
+use crate::context::{Files, ToolContext};
 use crate::existing::{self, Existing};
 use crate::notebook::{self, Notebook};
-use crate::workspace::Target;
-use crate::{Outcome, ToolSpec, file_error, input, text, worker};
+use crate::schema::{self, InputError};
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed, path_target};
+use crate::workspace::{Target, Workspace};
+use crate::{Outcome, file_error, text, worker};
+use policy::{Targets, names};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "NotebookEdit",
-    description: "Changes one cell of a Jupyter notebook: replaces its source (default), inserts a new cell after it, or \
+static SPEC: ToolSpec = ToolSpec::alone(
+    &names::NOTEBOOK_EDIT,
+    "Changes one cell of a Jupyter notebook: replaces its source (default), inserts a new cell after it, or \
         deletes it. Read the notebook before; Read shows the cell ids. Inserting without cell_id puts the new cell \
         first. Replacing a code cell clears its outputs.",
-    schema: r#"{"type":"object","properties":{"notebook_path":{"type":"string","description":"Absolute path of the notebook"},"cell_id":{"type":"string","description":"The cell to change, or to insert after"},"new_source":{"type":"string","description":"The new source of the cell; ignored when deleting"},"cell_type":{"type":"string","enum":["code","markdown"],"description":"Needed for inserting; otherwise the cell keeps its type"},"edit_mode":{"type":"string","enum":["replace","insert","delete"],"description":"replace unless given"}},"required":["notebook_path","new_source"],"additionalProperties":false}"#,
-    read_only: false,
-};
+    r#"{"type":"object","properties":{"notebook_path":{"type":"string","description":"Absolute path of the notebook"},"cell_id":{"type":"string","description":"The cell to change, or to insert after"},"new_source":{"type":"string","description":"The new source of the cell; ignored when deleting"},"cell_type":{"type":"string","enum":["code","markdown"],"description":"Needed for inserting; otherwise the cell keeps its type"},"edit_mode":{"type":"string","enum":["replace","insert","delete"],"description":"replace unless given"}},"required":["notebook_path","new_source"],"additionalProperties":false}"#,
+);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -56,21 +57,29 @@ enum Mode {
     Delete,
 }
 
-pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    let input: Input = match input::parse("NotebookEdit", call.input) {
-        Ok(input) => input,
-        Err(text) => return Outcome::misuse(text),
-    };
-    let target = match only_target(call) {
-        Ok(target) => target,
-        Err(outcome) => return outcome,
-    };
-    let files = ctx.files();
+pub(crate) struct NotebookEdit;
+
+impl Tool for NotebookEdit {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn targets(&self, input: &Value, workspace: &Workspace) -> Result<Targets, InputError> {
+        Ok(Targets::paths(vec![path_target(&SPEC, input, workspace)?.for_writing()]))
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(run(call, context))
+    }
+}
+
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let input: Input = schema::parse(SPEC.entry.name, call.input)?;
+    let target = call.only_path()?;
+    let files = context.files();
     let seed = call.tool_use_id.to_owned();
-    worker::run("NotebookEdit", DEADLINE, move |_| {
-        edit(&files, &target, &input, &seed).unwrap_or_else(|refused| refused)
-    })
-    .await
+    let work = move |_: &_| edit(&files, &target, &input, &seed).unwrap_or_else(|refusal| refusal);
+    Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
 fn edit(files: &Files, target: &Target, input: &Input, seed: &str) -> Result<Outcome, Outcome> {

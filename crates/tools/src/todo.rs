@@ -1,18 +1,19 @@
 //! TodoWrite: the model's own list of what is left to do. Each call replaces the list.
 
-use crate::ctx::Invocation;
-use crate::{Outcome, ToolSpec};
+use crate::Outcome;
+use crate::context::ToolContext;
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
+use policy::names;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "TodoWrite",
-    description: "Keeps the task list of this session, which the user can see. Every call replaces the whole list.\n\
+static SPEC: ToolSpec = ToolSpec::alone(
+    &names::TODO_WRITE,
+    "Keeps the task list of this session, which the user can see. Every call replaces the whole list.\n\
         Use it for work of three or more steps. Keep exactly one item in_progress, and mark an item completed as soon \
         as it is really done, not in batches. An item that failed or is blocked stays open.",
-    schema: r#"{"type":"object","properties":{"todos":{"type":"array","description":"The whole list, in order","items":{"type":"object","properties":{"content":{"type":"string","description":"What is to be done, as an order: Run the tests"},"status":{"type":"string","enum":["pending","in_progress","completed"]},"activeForm":{"type":"string","description":"The same while it is being done: Running the tests"}},"required":["content","status","activeForm"],"additionalProperties":false}}},"required":["todos"],"additionalProperties":false}"#,
-    read_only: false,
-};
+    r#"{"type":"object","properties":{"todos":{"type":"array","description":"The whole list, in order","items":{"type":"object","properties":{"content":{"type":"string","description":"What is to be done, as an order: Run the tests"},"status":{"type":"string","enum":["pending","in_progress","completed"]},"activeForm":{"type":"string","description":"The same while it is being done: Running the tests"}},"required":["content","status","activeForm"],"additionalProperties":false}}},"required":["todos"],"additionalProperties":false}"#,
+);
 
 /// The current list, as the model wrote it.
 #[derive(Debug, Clone, Default)]
@@ -28,10 +29,20 @@ impl Todos {
     }
 }
 
-pub(crate) fn run(call: &Invocation<'_>, todos: &Todos) -> Outcome {
-    let Some(new) = call.input.get("todos").and_then(Value::as_array) else {
-        return Outcome::misuse("InputValidationError: TodoWrite needs `todos`, a list");
-    };
+pub(crate) struct TodoWrite;
+
+impl Tool for TodoWrite {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(async move { Ok(replace(call.input, &context.todos)) })
+    }
+}
+
+fn replace(input: &Value, todos: &Todos) -> Outcome {
+    let new = input.get("todos").and_then(Value::as_array).cloned().unwrap_or_default();
     let done = new.iter().filter(|item| item.get("status").and_then(Value::as_str) == Some("completed")).count();
     // A finished list is put away, so that the next one does not start with old ticks.
     let kept = if done == new.len() { Vec::new() } else { new.clone() };
@@ -46,8 +57,7 @@ mod tests {
 
     fn write(todos: &Todos, list: &Value) -> Value {
         let input = json!({"todos": list});
-        run(&Invocation { tool_use_id: "t", name: "TodoWrite", input: &input, targets: &[], run: None }, todos)
-            .structured
+        replace(&input, todos).structured
     }
 
     #[test]

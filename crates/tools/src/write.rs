@@ -1,23 +1,24 @@
 //! Write: a whole file at once. Line endings are the model's own: it sent the whole content and meant it.
 
-use crate::ctx::{Ctx, Files, Invocation};
-use crate::dispatch::only_target;
+use crate::context::{Files, ToolContext};
 use crate::existing::{self, Existing};
+use crate::schema::{self, InputError};
 use crate::text::{self, Encoding};
-use crate::workspace::Target;
-use crate::{Outcome, ToolSpec, file_error, input, patch, worker};
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed, path_target};
+use crate::workspace::{Target, Workspace};
+use crate::{Outcome, file_error, patch, worker};
+use policy::{Targets, names};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "Write",
-    description: "Writes a file, replacing what was there; missing folders are created.\n\
+static SPEC: ToolSpec = ToolSpec::alone(
+    &names::WRITE,
+    "Writes a file, replacing what was there; missing folders are created.\n\
         Read an existing file before overwriting it, and prefer Edit for changing a part of it. Do not create files \
         that the task does not need.",
-    schema: r#"{"type":"object","properties":{"file_path":{"type":"string","description":"Absolute path of the file"},"content":{"type":"string","description":"The whole new content"}},"required":["file_path","content"],"additionalProperties":false}"#,
-    read_only: false,
-};
+    r#"{"type":"object","properties":{"file_path":{"type":"string","description":"Absolute path of the file"},"content":{"type":"string","description":"The whole new content"}},"required":["file_path","content"],"additionalProperties":false}"#,
+);
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -26,18 +27,28 @@ struct Input {
     content: String,
 }
 
-pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    let input: Input = match input::parse("Write", call.input) {
-        Ok(input) => input,
-        Err(text) => return Outcome::misuse(text),
-    };
-    let target = match only_target(call) {
-        Ok(target) => target,
-        Err(outcome) => return outcome,
-    };
-    let files = ctx.files();
-    worker::run("Write", DEADLINE, move |_| write(&files, &target, &input.content).unwrap_or_else(|refused| refused))
-        .await
+pub(crate) struct Write;
+
+impl Tool for Write {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn targets(&self, input: &Value, workspace: &Workspace) -> Result<Targets, InputError> {
+        Ok(Targets::paths(vec![path_target(&SPEC, input, workspace)?.for_writing()]))
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(run(call, context))
+    }
+}
+
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let input: Input = schema::parse(SPEC.entry.name, call.input)?;
+    let target = call.only_path()?;
+    let files = context.files();
+    let work = move |_: &_| write(&files, &target, &input.content).unwrap_or_else(|refusal| refusal);
+    Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
 fn write(files: &Files, target: &Target, content: &str) -> Result<Outcome, Outcome> {

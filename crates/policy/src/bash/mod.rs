@@ -26,7 +26,7 @@ use std::path::PathBuf;
 
 use wire::PermissionMode;
 
-use crate::call::{Decision, PathFact, Policy, Resolve, Verdict};
+use crate::call::{Decision, PathTarget, Policy, Resolve, Verdict};
 use crate::grammar::{self, Disarm, List as Tree};
 use crate::paths::{self, Access};
 use crate::rule::{Kind, List, Rule};
@@ -44,7 +44,7 @@ struct Part<'a> {
     /// Files it touches, redirections included. `None` in place of facts: cannot be told.
     touches: Vec<Touch>,
     /// Files that stand among the arguments, whatever they are there for. It may read them.
-    named: Vec<PathFact>,
+    named: Vec<PathTarget>,
 }
 
 struct Touch {
@@ -52,7 +52,7 @@ struct Touch {
     /// Written by the shell for the command, whatever the command is.
     redirect: bool,
     glob: bool,
-    facts: Option<Vec<PathFact>>,
+    facts: Option<Vec<PathTarget>>,
 }
 
 struct Judge<'a> {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Judge, Part, Touch, argv, files, writers};
-use crate::call::{Listing, PathFact};
+use crate::call::{Listing, PathTarget};
 use crate::paths::{self, Access};
 use crate::shell::{Certainty, Word};
 use crate::survey;
@@ -45,7 +45,7 @@ impl Judge<'_> {
             _ => (operands.clone(), operands.clone()),
         };
         let at = |word: &Word| self.locator.locate(word, &part.command.place, Access::Write).unwrap_or_default();
-        let targets: Vec<PathFact> = targets.into_iter().flat_map(at).collect();
+        let targets: Vec<PathTarget> = targets.into_iter().flat_map(at).collect();
         let mut complete = true;
         for source in sources.into_iter().flat_map(at) {
             let below = survey::below(self.locator.fs(), &source.real);
@@ -71,7 +71,7 @@ impl Judge<'_> {
 
     fn is_protected(&self, path: &Path) -> bool {
         let given = paths::normalise(path);
-        let fact = PathFact { real: given.clone(), given, write: true };
+        let fact = PathTarget { real: given.clone(), given, write: true };
         paths::protected(self.policy, &fact)
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Judge, Part, argv, hidden, scan};
-use crate::call::{Decision, PathFact, Verdict};
+use crate::call::{Decision, PathTarget, Verdict};
 use crate::paths::{self, Access};
 use crate::rule::{Kind, List, Rule};
 use crate::shell::Script;
@@ -109,6 +109,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn touched<'p>(part: &'p Part) -> impl Iterator<Item = &'p PathFact> {
+fn touched<'p>(part: &'p Part) -> impl Iterator<Item = &'p PathTarget> {
     part.touches.iter().flat_map(|touch| touch.facts.iter().flatten())
 }

@@ -1,6 +1,6 @@
 //! One page over HTTP: bounded in time, size and redirects, and never from a private address.
 
-use crate::web_address::{AddressError, checked, is_public, same_site};
+use super::address::{AddressError, checked, is_public, same_site};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, ClientBuilder, Response, redirect};

@@ -1,5 +1,7 @@
 //! The file system as `policy` asks about it: for what stands inside shell commands.
 
+mod repository;
+
 use crate::workspace::real_path;
 use policy::{Kind, Listing, Name};
 use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
@@ -34,7 +36,7 @@ impl policy::Resolve for Disk {
     }
 
     fn repository_runs_programs(&self, folder: &Path) -> bool {
-        crate::repository::runs_programs(folder)
+        repository::runs_programs(folder)
     }
 
     fn shared_inode(&self, path: &Path) -> Option<u64> {

@@ -4,7 +4,7 @@
 //! In one pass over the tokens, without a tree: a page that nests a million elements or leaves as many
 //! open (which makes tree builders overflow the stack or multiply nodes) is just a long page.
 
-use crate::web_tokens::{Token, Tokens, attribute, decoded};
+use super::tokens::{Token, Tokens, attribute, decoded};
 use url::Url;
 
 /// Deeper lists and quotes are shown at this depth.

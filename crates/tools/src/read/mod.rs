@@ -2,34 +2,40 @@
 //!
 //! What a file is, its first bytes say, not its name; only notebooks are known by name, being JSON.
 
-use crate::ctx::{Ctx, Files, Invocation};
-use crate::dispatch::only_target;
-use crate::read_image::Media;
+pub(crate) mod cells;
+mod lines;
+mod pdf;
+mod picture;
+
+use self::lines::Page;
+use self::picture::Media;
+use crate::context::{Files, ToolContext};
 use crate::read_log::Range;
-use crate::read_text::{self, Page};
+use crate::schema::{self, InputError};
 use crate::stamp::Stamp;
 use crate::text::{self, Encoding, Text};
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed, path_target};
 use crate::worker::{self, Stop};
-use crate::workspace::Target;
-use crate::{Outcome, ToolSpec, file_error, input, read_image, read_notebook, read_pdf};
+use crate::workspace::{Target, Workspace};
+use crate::{Outcome, file_error};
+use policy::{Targets, names};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Cursor, Read as _};
 use std::time::Duration;
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "Read",
-    description: "Reads a file from disk. Text comes with line numbers: number, tab, line; the first line is 1.\n\
+static SPEC: ToolSpec = ToolSpec::beside_others(
+    &names::READ,
+    "Reads a file from disk. Text comes with line numbers: number, tab, line; the first line is 1.\n\
         Without offset and limit the whole file is read; of a long file you get the first part and a note, then ask for \
         the rest by offset and limit. Lines over 2000 characters are cut.\n\
         Also shows images (PNG, JPEG, GIF, WebP), PDF files (over 10 pages: give `pages`) and Jupyter notebooks with \
         their outputs. Cannot list folders: use Glob or ls.\n\
         Several files can be read at once by several calls in one message.",
-    schema: r#"{"type":"object","properties":{"file_path":{"type":"string","description":"Absolute path of the file"},"offset":{"type":"integer","minimum":0,"description":"Line to start from, counted from 1"},"limit":{"type":"integer","minimum":1,"description":"How many lines to read"},"pages":{"type":"string","description":"For PDF files: a page or a range such as 3 or 1-5, at most 20 pages"}},"required":["file_path"],"additionalProperties":false}"#,
-    read_only: true,
-};
+    r#"{"type":"object","properties":{"file_path":{"type":"string","description":"Absolute path of the file"},"offset":{"type":"integer","minimum":0,"description":"Line to start from, counted from 1"},"limit":{"type":"integer","minimum":1,"description":"How many lines to read"},"pages":{"type":"string","description":"For PDF files: a page or a range such as 3 or 1-5, at most 20 pages"}},"required":["file_path"],"additionalProperties":false}"#,
+);
 
 /// Enough for any parser on any file within the size limits; past it the file system hangs.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -37,8 +43,6 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const HEAD: usize = 8 * 1024;
 /// Text in UTF-16 is converted as a whole, so it must fit in memory.
 const UTF16_MAX: u64 = 32 * 1024 * 1024;
-/// The rough size of a token that the API's prices are about.
-pub(crate) const BYTES_PER_TOKEN: usize = 4;
 
 #[derive(Debug, Deserialize)]
 struct Input {
@@ -47,17 +51,28 @@ struct Input {
     pages: Option<String>,
 }
 
-pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    let input: Input = match input::parse("Read", call.input) {
-        Ok(input) => input,
-        Err(text) => return Outcome::misuse(text),
-    };
-    let target = match only_target(call) {
-        Ok(target) => target,
-        Err(outcome) => return outcome,
-    };
-    let files = ctx.files();
-    worker::run("Read", DEADLINE, move |stop| read(&files, &target, &input, stop).unwrap_or_else(Outcome::error)).await
+pub(crate) struct Read;
+
+impl Tool for Read {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn targets(&self, input: &Value, workspace: &Workspace) -> Result<Targets, InputError> {
+        Ok(Targets::paths(vec![path_target(&SPEC, input, workspace)?]))
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(run(call, context))
+    }
+}
+
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let input: Input = schema::parse(SPEC.entry.name, call.input)?;
+    let target = call.only_path()?;
+    let files = context.files();
+    let work = move |stop: &Stop| read(&files, &target, &input, stop).unwrap_or_else(Outcome::error);
+    Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
 fn read(files: &Files, target: &Target, input: &Input, stop: &Stop) -> Result<Outcome, String> {
@@ -71,15 +86,15 @@ fn read(files: &Files, target: &Target, input: &Input, stop: &Stop) -> Result<Ou
     let head = read_head(&mut file).map_err(|error| file_error::reading(target, &error))?;
     let opened = Opened { target, file, head, stamp };
     if target.real.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-        let outcome = read_notebook::read(opened.whole(read_notebook::MAX_BYTES)?, target, files.limits)?;
+        let outcome = cells::read(opened.whole(cells::MAX_BYTES)?, target, files.limits)?;
         files.reads.known(&target.real, stamp);
         return Ok(outcome);
     }
     match sniff(&opened.head) {
-        Kind::Image(media) => read_image::read(&opened.whole(read_image::MAX_BYTES)?, media, target),
+        Kind::Image(media) => picture::read(&opened.whole(picture::MAX_BYTES)?, media, target),
         Kind::Pdf => {
             let pages = input.pages.as_deref().filter(|pages| !pages.trim().is_empty());
-            read_pdf::read(&opened.whole(read_pdf::MAX_BYTES)?, pages, target)
+            pdf::read(&opened.whole(pdf::MAX_BYTES)?, pages, target)
         }
         Kind::Binary(name) => Err(format!(
             "{} is {name}, which Read cannot show. Use a program for it in Bash (file, xxd, strings, …).",
@@ -161,13 +176,13 @@ fn read_lines(
         return Ok(unchanged(target));
     }
     let first = input.offset.unwrap_or(1).max(1);
-    let budget = files.limits.read_max_tokens.saturating_mul(BYTES_PER_TOKEN);
+    let budget = files.limits.read_max_bytes();
     let page = if encoding.is_utf16() {
         let text = Text::decode(opened.whole(UTF16_MAX)?);
-        read_text::page(Cursor::new(text.body), first, input.limit, budget, stop)
+        lines::page(Cursor::new(text.body), first, input.limit, budget, stop)
     } else {
         let head = Cursor::new(&opened.head[encoding.mark_len()..]);
-        read_text::page(head.chain(&opened.file), first, input.limit, budget, stop)
+        lines::page(head.chain(&opened.file), first, input.limit, budget, stop)
     };
     let page = page.map_err(|error| file_error::reading(target, &error))?;
     let shown = Shown { target, page, first, size: stamp.size };

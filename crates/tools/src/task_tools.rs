@@ -1,28 +1,28 @@
 //! TaskOutput and TaskStop: the model's two ways to deal with background tasks.
 
-use crate::bash_output::{Excerpt, tail};
-use crate::ctx::{Ctx, Invocation};
-use crate::input::parse;
+use crate::Outcome;
+use crate::context::ToolContext;
+use crate::schema::{InputError, parse};
+use crate::shell::output::{Excerpt, tail};
 use crate::tasks::{Status, TaskInfo, Tasks};
-use crate::{Outcome, ToolSpec};
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
+use policy::names;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-pub(crate) const OUTPUT_SPEC: ToolSpec = ToolSpec {
-    name: "TaskOutput",
-    description: "Returns the state and the latest output of a background task, by default after waiting for it to end.\n\
+static OUTPUT_SPEC: ToolSpec = ToolSpec::beside_others(
+    &names::TASK_OUTPUT,
+    "Returns the state and the latest output of a background task, by default after waiting for it to end.\n\
         To look in while it runs, reading the task's output file with Read is as good.",
-    schema: r#"{"type":"object","properties":{"task_id":{"type":"string","description":"The id given when the task started"},"block":{"type":"boolean","description":"Wait for the task to end; true if left out"},"timeout":{"type":"number","description":"Milliseconds to wait at most; 30000 if left out, 600000 at most"}},"required":["task_id"],"additionalProperties":false}"#,
-    read_only: true,
-};
+    r#"{"type":"object","properties":{"task_id":{"type":"string","description":"The id given when the task started"},"block":{"type":"boolean","description":"Wait for the task to end; true if left out"},"timeout":{"type":"number","description":"Milliseconds to wait at most; 30000 if left out, 600000 at most"}},"required":["task_id"],"additionalProperties":false}"#,
+);
 
-pub(crate) const STOP_SPEC: ToolSpec = ToolSpec {
-    name: "TaskStop",
-    description: "Stops a background task and everything it started.",
-    schema: r#"{"type":"object","properties":{"task_id":{"type":"string","description":"The id given when the task started"},"shell_id":{"type":"string","description":"Old name of task_id"}},"required":[],"additionalProperties":false}"#,
-    read_only: false,
-};
+static STOP_SPEC: ToolSpec = ToolSpec::alone(
+    &names::TASK_STOP,
+    "Stops a background task and everything it started.",
+    r#"{"type":"object","properties":{"task_id":{"type":"string","description":"The id given when the task started"},"shell_id":{"type":"string","description":"Old name of task_id"}},"required":[],"additionalProperties":false}"#,
+);
 
 const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 const LONGEST_WAIT: Duration = Duration::from_mins(10);
@@ -30,31 +30,66 @@ const LONGEST_WAIT: Duration = Duration::from_mins(10);
 /// A task that does not end when asked is killed after a second; this is past that.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 
-/// For what these tools were called in older versions; transcripts and rules still say so.
-pub(crate) fn current_name(name: &str) -> Option<&'static str> {
-    match name {
-        "BashOutput" | "AgentOutputTool" => Some(OUTPUT_SPEC.name),
-        "KillShell" | "KillBash" => Some(STOP_SPEC.name),
-        _ => None,
+pub(crate) struct TaskOutput;
+
+impl Tool for TaskOutput {
+    fn spec(&self) -> &ToolSpec {
+        &OUTPUT_SPEC
+    }
+
+    fn adapt(&self, called_as: &str, input: Value) -> Value {
+        with_current_fields(&OUTPUT_SPEC, called_as, input)
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(output(call, context))
     }
 }
 
-/// The input of such a call in today's fields; those that mean nothing any more are dropped.
-pub(crate) fn modernised(name: &str, input: &Value) -> Option<Value> {
-    current_name(name)?;
+pub(crate) struct TaskStop;
+
+impl Tool for TaskStop {
+    fn spec(&self) -> &ToolSpec {
+        &STOP_SPEC
+    }
+
+    fn adapt(&self, called_as: &str, input: Value) -> Value {
+        with_current_fields(&STOP_SPEC, called_as, input)
+    }
+
+    fn check(&self, input: &Value) -> Result<(), InputError> {
+        let named = ["task_id", "shell_id"].iter().any(|field| input.get(field).is_some());
+        let missing = InputError::Missing { tool: STOP_SPEC.entry.name, field: "task_id" };
+        if named { Ok(()) } else { Err(missing) }
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(stop(call, context))
+    }
+}
+
+/// The one of the former names that did not wait unless it was told to.
+const NEVER_WAITED: &str = "BashOutput";
+
+/// The input of a call by a former name, in today's fields; those that mean nothing any more are dropped.
+fn with_current_fields(spec: &ToolSpec, called_as: &str, input: Value) -> Value {
+    if called_as == spec.entry.name {
+        return input;
+    }
+    let Value::Object(given) = input else { return input };
     let mut fields = Map::new();
-    for (field, value) in input.as_object().into_iter().flatten() {
+    for (field, value) in given {
         match field.as_str() {
             "filter" => continue,
             "wait_up_to" => fields.insert("timeout".into(), json!(value.as_f64().map(|seconds| seconds * 1000.0))),
-            "bash_id" | "shell_id" | "agentId" | "agent_id" => fields.insert("task_id".into(), value.clone()),
-            other => fields.insert(other.into(), value.clone()),
+            "bash_id" | "shell_id" | "agentId" | "agent_id" => fields.insert("task_id".into(), value),
+            _ => fields.insert(field, value),
         };
     }
-    if name == "BashOutput" {
+    if called_as == NEVER_WAITED {
         fields.entry("block").or_insert(Value::Bool(false));
     }
-    Some(Value::Object(fields))
+    Value::Object(fields)
 }
 
 #[derive(Deserialize)]
@@ -64,11 +99,9 @@ struct OutputInput {
     timeout: Option<f64>,
 }
 
-pub(crate) async fn output(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    match parse::<OutputInput>(OUTPUT_SPEC.name, call.input) {
-        Ok(input) => output_of(&input, &ctx.tasks, ctx.shell.max_output).await,
-        Err(text) => Outcome::misuse(text),
-    }
+async fn output(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let input: OutputInput = parse(OUTPUT_SPEC.entry.name, call.input)?;
+    Ok(output_of(&input, &context.tasks, context.shell.max_output).await)
 }
 
 async fn output_of(input: &OutputInput, tasks: &Tasks, max_output: usize) -> Outcome {
@@ -116,15 +149,11 @@ struct StopInput {
     shell_id: Option<String>,
 }
 
-pub(crate) async fn stop(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    let input = match parse::<StopInput>(STOP_SPEC.name, call.input) {
-        Ok(input) => input,
-        Err(text) => return Outcome::misuse(text),
-    };
-    match input.task_id.or(input.shell_id) {
-        Some(id) => stop_one(&id, &ctx.tasks).await,
-        None => Outcome::misuse("InputValidationError: TaskStop needs `task_id`, a string"),
-    }
+async fn stop(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let tool = STOP_SPEC.entry.name;
+    let input: StopInput = parse(tool, call.input)?;
+    let id = input.task_id.or(input.shell_id).ok_or(InputError::Missing { tool, field: "task_id" })?;
+    Ok(stop_one(&id, &context.tasks).await)
 }
 
 async fn stop_one(id: &str, tasks: &Tasks) -> Outcome {
@@ -153,5 +182,5 @@ fn explained(problem: &str, tasks: &Tasks) -> String {
 }
 
 #[cfg(test)]
-#[path = "tasks_tools_tests.rs"]
+#[path = "task_tools_tests.rs"]
 mod tests;

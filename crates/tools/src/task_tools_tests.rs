@@ -81,8 +81,8 @@ fn old_names_and_fields_still_work() {
         ("KillShell", json!({"shell_id":"x"}), "TaskStop", json!({"task_id":"x"})),
         ("KillBash", json!({"shell_id":"x"}), "TaskStop", json!({"task_id":"x"})),
     ] {
-        assert_eq!(current_name(name), Some(now), "{name}");
-        assert_eq!(crate::check_input(name, &input), Ok(fields), "{name}");
+        let tool = crate::find(name).unwrap();
+        assert_eq!(tool.spec().name, now, "{name}");
+        assert_eq!(tool.validate(name, &input), Ok(fields), "{name}");
     }
-    assert_eq!(modernised("Bash", &json!({})), None);
 }

@@ -1,8 +1,8 @@
 //! One command on its way: started, watched, and brought to an end.
 
-use crate::bash::Shell;
-use crate::bash_output::{FLOOD, OutputFile};
-use crate::bash_script::{LONGEST_ARGUMENT, Script, What};
+use super::Shell;
+use super::output::{FLOOD, OutputFile};
+use super::script::{LONGEST_ARGUMENT, Script, What};
 use proc::{Child, Exit, Output, SpawnError, Spec, Stdin};
 use std::ffi::OsString;
 use std::fs::OpenOptions;

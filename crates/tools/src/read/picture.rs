@@ -170,5 +170,5 @@ fn on_white(picture: DynamicImage) -> DynamicImage {
 }
 
 #[cfg(test)]
-#[path = "read_image_tests.rs"]
+#[path = "picture_tests.rs"]
 mod tests;

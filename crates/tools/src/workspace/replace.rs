@@ -4,8 +4,8 @@
 //! Deliberately absent: `fsync`. A power cut may cost the last edit, never the file; waiting for the
 //! disk on every edit would cost more than the tool itself.
 
+use super::open::open_folder;
 use crate::stamp::Stamp;
-use crate::workspace_io::open_folder;
 use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use std::ffi::OsStr;

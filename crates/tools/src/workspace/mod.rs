@@ -4,8 +4,11 @@
 //! same target ([`Workspace::open_read`], [`Workspace::replace`]), never the text it came from.
 //! Deliberately absent: whether a path may be touched.
 
+pub(crate) mod open;
+mod replace;
+
 use crate::stamp::Stamp;
-use crate::{workspace_io, workspace_write};
+pub use policy::PathTarget as Target;
 use proc::sandbox::Sandbox;
 use std::fs::File;
 use std::io;
@@ -29,16 +32,6 @@ pub struct Workspace {
 struct Cwd {
     given: PathBuf,
     real: PathBuf,
-}
-
-/// A path as it was asked for and as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// Absolute, `.` and `..` folded as text: what clients are shown.
-    pub given: PathBuf,
-    /// Every symbolic link followed, as far as the path exists: what is judged and opened.
-    pub real: PathBuf,
-    pub write: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -135,13 +128,13 @@ impl Workspace {
     /// Opens a regular file or folder for reading. Refuses symbolic links anywhere in the path (it was
     /// real when it was judged; a link there now was planted since) and anything a read could hang on.
     pub fn open_read(&self, target: &Target) -> io::Result<File> {
-        workspace_io::open_read(&target.real)
+        open::open_read(&target.real)
     }
 
     /// Puts `bytes` in the file's place in one step. `was` is the file the new content was made from:
     /// `None` means the file must not exist yet. Refuses if anything else is found there.
     pub fn replace(&self, target: &Target, bytes: &[u8], was: Option<&Stamp>) -> io::Result<Stamp> {
-        workspace_write::replace(&target.real, bytes, was)
+        replace::replace(&target.real, bytes, was)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Cwd> {
@@ -154,18 +147,6 @@ impl Cwd {
         // A circle of links cannot be a folder; keeping it as text makes every use of it fail plainly.
         let real = follow_links(&given).unwrap_or_else(|| given.clone());
         Self { given, real }
-    }
-}
-
-impl Target {
-    #[must_use]
-    pub fn for_writing(self) -> Self {
-        Self { write: true, ..self }
-    }
-
-    /// The path as clients and models are shown it.
-    pub fn shown(&self) -> String {
-        self.given.display().to_string()
     }
 }
 

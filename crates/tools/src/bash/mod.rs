@@ -3,113 +3,38 @@
 //! The working folder is carried from call to call as long as it stays inside the workspace; variables
 //! are not. Deliberately absent: whether the command may run.
 
-use crate::bash_command::may_outlive_timeout;
-use crate::bash_output::Excerpt;
-use crate::bash_result::{self, Finished, ended_by_us, finished, in_background};
-use crate::bash_run::{Command, End};
-use crate::ctx::{Ctx, Invocation};
-use crate::exits::{Exits, Leaves};
-use crate::input::parse;
+mod command;
+mod result;
+
+use self::command::may_outlive_timeout;
+use self::result::{Finished, ended_by_us, finished, in_background};
+use crate::Outcome;
+use crate::context::ToolContext;
+use crate::schema::parse;
+use crate::shell::Shell;
+use crate::shell::output::Excerpt;
+use crate::shell::running::{Command, End};
 use crate::tasks::{Ending, NewTask, Running, Status, Tasks};
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use crate::workspace::Workspace;
-use crate::{Outcome, ToolSpec};
-use proc::sandbox::{Rules, Sandbox};
+use policy::names;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "Bash",
-    description: "Runs a command in the user's shell and returns its output, stdout and stderr together.\n\
+static SPEC: ToolSpec = ToolSpec::alone(
+    &names::BASH,
+    "Runs a command in the user's shell and returns its output, stdout and stderr together.\n\
         The working folder carries over to the next call, variables and functions do not. Quote paths with spaces. \
         There is no terminal and no input: pass flags instead of answering questions.\n\
         For files prefer Read, Edit, Write, Glob and Grep over cat, sed, echo, find and grep.\n\
         Join steps that need each other with &&; calls that do not can go in one message side by side.\n\
         For servers, watchers and long builds set run_in_background; you are told when they end, so do not sleep and poll.",
-    schema: r#"{"type":"object","properties":{"command":{"type":"string","description":"The command line"},"timeout":{"type":"number","description":"Milliseconds until the command is moved to the background or ended; 120000 if left out, 600000 at most"},"description":{"type":"string","description":"What the command does, in five to ten words"},"run_in_background":{"type":"boolean","description":"Start it and go on at once"},"dangerouslyDisableSandbox":{"type":"boolean","description":"Run outside the sandbox, if there is one; needs permission"}},"required":["command"],"additionalProperties":false}"#,
-    read_only: false,
-};
+    r#"{"type":"object","properties":{"command":{"type":"string","description":"The command line"},"timeout":{"type":"number","description":"Milliseconds until the command is moved to the background or ended; 120000 if left out, 600000 at most"},"description":{"type":"string","description":"What the command does, in five to ten words"},"run_in_background":{"type":"boolean","description":"Start it and go on at once"},"dangerouslyDisableSandbox":{"type":"boolean","description":"Run outside the sandbox, if there is one; needs permission"}},"required":["command"],"additionalProperties":false}"#,
+);
 
 /// Characters of a command that stand for it where no description was given.
 const LONGEST_DESCRIPTION: usize = 200;
-
-/// How commands are run. Everything the environment had to say is in here.
-#[derive(Clone)]
-pub struct Shell {
-    pub program: PathBuf,
-    /// The whole environment of commands; credentials already removed where that was asked for.
-    pub env: proc::Env,
-    pub default_timeout: Duration,
-    pub max_timeout: Duration,
-    /// Characters of output that are returned whole.
-    pub max_output: usize,
-    pub background_allowed: bool,
-    /// Sourced before each command.
-    pub env_file: Option<PathBuf>,
-    /// A command that is given each command as its last argument.
-    pub prefix: Option<String>,
-    /// Every command starts in the project's folder.
-    pub maintain_project_dir: bool,
-    /// Where outputs are written; created when first needed.
-    pub spill_dir: PathBuf,
-    /// Used when that fails.
-    pub fallback_dir: PathBuf,
-    /// Every command runs in it, or not at all.
-    pub sandbox: Option<Arc<Sandbox>>,
-    /// File tools and fetches keep to its rules, too.
-    pub fenced: bool,
-    /// Commands that leave it.
-    pub exits: Exits,
-}
-
-impl Shell {
-    pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
-    pub const MAX_TIMEOUT: Duration = Duration::from_mins(10);
-    pub const DEFAULT_MAX_OUTPUT: usize = 30_000;
-    /// What the reference allows at most.
-    pub const LARGEST_MAX_OUTPUT: usize = 150_000;
-
-    /// A shell with the usual limits.
-    pub fn new(program: PathBuf, env: proc::Env, spill_dir: PathBuf, fallback_dir: PathBuf) -> Self {
-        Self {
-            program,
-            env,
-            default_timeout: Self::DEFAULT_TIMEOUT,
-            max_timeout: Self::MAX_TIMEOUT,
-            max_output: Self::DEFAULT_MAX_OUTPUT,
-            background_allowed: true,
-            env_file: None,
-            prefix: None,
-            maintain_project_dir: false,
-            spill_dir,
-            fallback_dir,
-            sandbox: None,
-            fenced: false,
-            exits: Exits::default(),
-        }
-    }
-
-    /// What other tools than this one have to keep to.
-    pub fn fence(&self) -> Option<&Rules> {
-        self.sandbox.as_deref().filter(|_| self.fenced).map(Sandbox::rules)
-    }
-
-    /// As it is for commands that leave.
-    fn unconfined(&self) -> Self {
-        Self { sandbox: None, env: self.exits.env().clone(), ..self.clone() }
-    }
-
-    /// Whether a call runs outside of the sandbox that there is, and why.
-    pub fn leaves(&self, input: &serde_json::Value) -> Option<Leaves> {
-        self.sandbox.as_ref().and_then(|_| self.exits.leaves(input))
-    }
-
-    fn limit(&self, asked: Option<f64>) -> Duration {
-        let asked = asked.filter(|ms| ms.is_finite() && *ms >= 1.0).map(|ms| Duration::from_millis(ms as u64));
-        asked.unwrap_or(self.default_timeout).min(self.max_timeout.max(self.default_timeout))
-    }
-}
 
 #[derive(Deserialize)]
 struct Input {
@@ -120,16 +45,24 @@ struct Input {
     run_in_background: bool,
 }
 
-pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    match parse::<Input>(SPEC.name, call.input) {
-        Ok(input) => {
-            let outside = ctx.shell.leaves(call.input).map(|_| ctx.shell.unconfined());
-            let shell = outside.as_ref().unwrap_or(&ctx.shell);
-            let judged = call.run.unwrap_or(&input.command);
-            run_in(&input, judged, call.tool_use_id, shell, &ctx.tasks, &ctx.workspace).await
-        }
-        Err(text) => Outcome::misuse(text),
+pub(crate) struct Bash;
+
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
     }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(run(call, context))
+    }
+}
+
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let input: Input = parse(SPEC.entry.name, call.input)?;
+    let outside = context.shell.leaves(call.input).map(|_| context.shell.unconfined());
+    let shell = outside.as_ref().unwrap_or(&context.shell);
+    let judged = call.run.unwrap_or(&input.command);
+    Ok(run_in(&input, judged, call.tool_use_id, shell, &context.tasks, &context.workspace).await)
 }
 
 /// `text` is what the shell is given; whoever asks is told of the command as it was written.
@@ -181,11 +114,11 @@ async fn run_in(
             }
             let code = command.stop().await.shell_code();
             let (output, kept_at) = take_output(command, shell.max_output);
-            ended_by_us(code, &bash_result::timed_out(limit), &output, kept_at.as_deref())
+            ended_by_us(code, &result::timed_out(limit), &output, kept_at.as_deref())
         }
         End::Flooded(exit) => {
             let (output, kept_at) = take_output(command, shell.max_output);
-            ended_by_us(exit.shell_code(), &bash_result::flooded(), &output, kept_at.as_deref())
+            ended_by_us(exit.shell_code(), &result::flooded(), &output, kept_at.as_deref())
         }
     }
 }

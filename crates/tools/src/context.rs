@@ -1,12 +1,11 @@
-//! What a tool gets besides its input.
+//! What a tool gets besides its call.
 
-use crate::bash::Shell;
 use crate::read_log::ReadLog;
+use crate::shell::Shell;
 use crate::tasks::Tasks;
 use crate::todo::Todos;
-use crate::web_fetch::Web;
-use crate::workspace::{Target, Workspace};
-use serde_json::Value;
+use crate::web::Web;
+use crate::workspace::Workspace;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use std::time::Duration;
 pub type Denied = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// One conversation's tools. Sub-agents get their own, so that they do not vouch for each other's reads.
-pub struct Ctx {
+pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     pub reads: ReadLog,
     pub todos: Todos,
@@ -36,24 +35,22 @@ pub struct Limits {
     pub glob_timeout: Duration,
 }
 
+/// The rough size of a token that the API's prices are about.
+const BYTES_PER_TOKEN: usize = 4;
+
+impl Limits {
+    pub(crate) fn read_max_bytes(&self) -> usize {
+        self.read_max_tokens.saturating_mul(BYTES_PER_TOKEN)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { read_max_tokens: 25_000, glob_hidden: true, glob_no_ignore: true, glob_timeout: Duration::from_secs(20) }
     }
 }
 
-/// One call: what the model sent, and the paths in it as they were judged.
-#[derive(Debug, Clone, Copy)]
-pub struct Invocation<'a> {
-    pub tool_use_id: &'a str,
-    pub name: &'a str,
-    pub input: &'a Value,
-    pub targets: &'a [Target],
-    /// Of a shell command: the text that was judged, to run in place of the one in the input.
-    pub run: Option<&'a str>,
-}
-
-/// The part of [`Ctx`] that file tools take with them to a worker thread.
+/// The part of [`ToolContext`] that file tools take with them to a worker thread.
 #[derive(Clone)]
 pub(crate) struct Files {
     pub(crate) workspace: Arc<Workspace>,
@@ -63,7 +60,7 @@ pub(crate) struct Files {
     pub(crate) denied: Denied,
 }
 
-impl Ctx {
+impl ToolContext {
     pub(crate) fn files(&self) -> Files {
         Files {
             workspace: Arc::clone(&self.workspace),

@@ -1,7 +1,7 @@
 //! What Grep found as the text for the model and the object for clients: one page of it.
 
+use super::{Findings, Input, Mode};
 use crate::Outcome;
-use crate::grep::{Findings, Input, Mode};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 

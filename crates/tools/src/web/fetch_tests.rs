@@ -1,5 +1,8 @@
 use super::*;
 use crate::Content;
+use crate::web::get::{Guard, client};
+use crate::web::pages::{AskSmall, MOST_CACHED, MakeClient};
+use reqwest::Client;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};

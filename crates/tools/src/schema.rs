@@ -3,25 +3,48 @@
 //! Understands the part of JSON Schema that our schemas use. Unknown fields are errors; numbers,
 //! booleans and lists that came as text are taken for what they say, because models do that.
 
+use crate::workspace::PathError;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Checks `input` against `schema` and returns it with such slips repaired. The error is a text for
-/// the model, to be sent as [`crate::Outcome::misuse`].
-pub fn check_against(tool: &str, schema: &str, input: &Value) -> Result<Value, String> {
-    let schema: Value = serde_json::from_str(schema).map_err(|error| format!("The schema of {tool}: {error}"))?;
-    let mut input = if input.is_null() { Value::Object(Map::new()) } else { input.clone() };
-    let mut problems = Vec::new();
-    check("", &schema, &mut input, &mut problems);
-    if problems.is_empty() {
-        return Ok(input);
+/// Why an input cannot be used, in words for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    #[error("InputValidationError: {tool} was not run because its input is wrong:\n{}", .problems.join("\n"))]
+    Schema { tool: String, problems: Vec<String> },
+    #[error("InputValidationError: {tool} needs `{field}`, a string")]
+    Missing { tool: &'static str, field: &'static str },
+    #[error("InputValidationError: {tool} cannot use this input: {reason}")]
+    Fields { tool: &'static str, reason: String },
+    #[error("{tool}: {cause}")]
+    Path { tool: &'static str, cause: PathError },
+    /// What only the tool itself can tell.
+    #[error("{0}")]
+    Tool(String),
+    #[error("The schema of {tool} is not JSON: {reason}")]
+    BrokenSchema { tool: String, reason: String },
+}
+
+/// Checks `input` against the text of a schema and returns it with slips repaired.
+pub(crate) fn check_against(tool: &str, schema: &str, input: Value) -> Result<Value, InputError> {
+    let schema = serde_json::from_str(schema)
+        .map_err(|error| InputError::BrokenSchema { tool: tool.to_owned(), reason: error.to_string() })?;
+    check_value(tool, &schema, input)
+}
+
+/// The same for a schema that is parsed already.
+pub(crate) fn check_value(tool: &str, schema: &Value, mut input: Value) -> Result<Value, InputError> {
+    if input.is_null() {
+        input = Value::Object(Map::new());
     }
-    Err(format!("InputValidationError: {tool} was not run because its input is wrong:\n{}", problems.join("\n")))
+    let mut problems = Vec::new();
+    check("", schema, &mut input, &mut problems);
+    if problems.is_empty() { Ok(input) } else { Err(InputError::Schema { tool: tool.to_owned(), problems }) }
 }
 
 /// The checked input as the tool's own struct.
-pub(crate) fn parse<T: DeserializeOwned>(tool: &str, input: &Value) -> Result<T, String> {
-    T::deserialize(input).map_err(|error| format!("InputValidationError: {tool} cannot use this input: {error}"))
+pub(crate) fn parse<T: DeserializeOwned>(tool: &'static str, input: &Value) -> Result<T, InputError> {
+    T::deserialize(input).map_err(|error| InputError::Fields { tool, reason: error.to_string() })
 }
 
 fn check(at: &str, schema: &Value, value: &mut Value, problems: &mut Vec<String>) {
@@ -163,7 +186,7 @@ mod tests {
             (json!({"path":"p","mode":null}), json!({"path":"p"})),
             (json!({"path":"p","list":"[{\"x\":\"y\"}]"}), json!({"path":"p","list":[{"x":"y"}]})),
         ] {
-            assert_eq!(check_against("T", SCHEMA, &input), Ok(checked), "{input}");
+            assert_eq!(check_against("T", SCHEMA, input.clone()), Ok(checked), "{input}");
         }
     }
 
@@ -185,7 +208,8 @@ mod tests {
             (json!({"path":"p","list":[{"x":1}]}), "`list[0].x` must be a string"),
             (json!({"path":"p","list":[{}]}), "`list[0].x` is missing"),
         ] {
-            let Err(text) = check_against("T", SCHEMA, &input) else { panic!("{input} passed") };
+            let Err(error) = check_against("T", SCHEMA, input.clone()) else { panic!("{input} passed") };
+            let text = error.to_string();
             assert!(text.starts_with("InputValidationError: T ") && text.contains(wanted), "{text}");
         }
     }

@@ -1,12 +1,16 @@
 use super::*;
-use crate::testing::{Bench, text};
-use serde_json::json;
+use crate::Workspace;
+use crate::testing::Bench;
+use crate::tool::InputSchema;
+use policy::{Targets, names};
+use serde_json::{Value, json};
 use std::path::Path;
 
 #[test]
 fn every_schema_is_closed_and_explains_its_fields() {
-    for spec in specs() {
-        let schema: Value = serde_json::from_str(spec.schema).unwrap();
+    for spec in builtin().map(Tool::spec) {
+        let InputSchema::Text(text) = spec.schema else { panic!("{} has no constant schema", spec.name) };
+        let schema: Value = serde_json::from_str(text).unwrap();
         assert_eq!(schema["additionalProperties"], false, "{}", spec.name);
         for (field, property) in schema["properties"].as_object().unwrap() {
             assert!(property["description"].is_string(), "{}.{field}", spec.name);
@@ -19,21 +23,33 @@ fn every_schema_is_closed_and_explains_its_fields() {
 #[test]
 fn edit_calls_show_replace_all_first() {
     let input = json!({"file_path":"/a","old_string":"x","new_string":"y"});
-    let shown = |input: &Value| check_input("Edit", input).unwrap().to_string();
+    let shown = |input: &Value| edit::Edit.validate("Edit", input).unwrap().to_string();
     assert_eq!(shown(&input), r#"{"replace_all":false,"file_path":"/a","old_string":"x","new_string":"y"}"#);
     let input = json!({"file_path":"/a","old_string":"x","new_string":"y","replace_all":true});
     assert_eq!(shown(&input), r#"{"replace_all":true,"file_path":"/a","old_string":"x","new_string":"y"}"#);
 }
 
-#[tokio::test]
-async fn what_is_no_tool_is_said_so() {
-    let bench = Bench::new(&[]);
-    let call = Invocation { tool_use_id: "t", name: "Frobnicate", input: &json!({}), targets: &[], run: None };
-    let outcome = run(call, &bench.ctx).await;
-    assert_eq!(text(&outcome), "<tool_use_error>No such tool available: Frobnicate</tool_use_error>");
-    assert!(outcome.is_error());
-    assert!(targets("Frobnicate", &json!({}), &bench.ctx.workspace).is_err());
-    assert!(check_input("Frobnicate", &json!({})).is_err());
+#[test]
+fn every_tool_is_found_by_each_of_its_names() {
+    for tool in builtin() {
+        let entry = tool.spec().entry;
+        for name in entry.aliases.iter().chain([&entry.name]) {
+            assert_eq!(find(name).map(|found| &*found.spec().name), Some(entry.name), "{name}");
+        }
+    }
+    assert!(find("Frobnicate").is_none());
+}
+
+/// A name stands once: a tool whose name is in the table of `policy` uses that row.
+#[test]
+fn no_tool_has_a_second_row() {
+    for entry in builtin().map(|tool| tool.spec().entry) {
+        assert_eq!(names::find_for_rules(entry.name).unwrap_or(entry), entry);
+    }
+}
+
+fn targets(tool: &str, input: &Value, workspace: &Workspace) -> Result<Vec<crate::Target>, crate::InputError> {
+    find(tool).unwrap().targets(input, workspace).map(|targets| targets.paths)
 }
 
 #[test]
@@ -84,6 +100,6 @@ fn glob_patterns_that_leave_the_folder_move_the_root() {
 async fn a_call_without_judged_paths_does_not_run() {
     let bench = Bench::new(&[("a", "x")]);
     let input = json!({"file_path": bench.path("a")});
-    let call = Invocation { tool_use_id: "t", name: "Read", input: &input, targets: &[], run: None };
-    assert!(run(call, &bench.ctx).await.is_error());
+    let call = Invocation { tool_use_id: "t", input: &input, targets: &Targets::default(), run: None };
+    assert!(run(find("Read").unwrap(), call, &bench.ctx).await.is_error());
 }

@@ -3,126 +3,33 @@
 //! The page's text never reaches the conversation itself, only the answer does. Deliberately absent:
 //! whether the host may be fetched (`policy`), and which model is the small one.
 
-use crate::ctx::{Ctx, Invocation};
-use crate::input::parse;
-use crate::web_address::checked;
-use crate::web_get::{Got, Guard, Page, client, get};
-use crate::web_html::markdown;
-use crate::{Outcome, ToolSpec};
-use futures_util::future::BoxFuture;
-use reqwest::{Client, ClientBuilder};
+use super::address::checked;
+use super::get::{Got, Page, get};
+use super::html::markdown;
+use super::pages::{LONGEST_TEXT, Readable, Web};
+use crate::Outcome;
+use crate::context::ToolContext;
+use crate::schema::parse;
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
+use policy::names;
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "WebFetch",
-    description: "Fetches a public web page and answers a question about it.\n\
+static SPEC: ToolSpec = ToolSpec::beside_others(
+    &names::WEB_FETCH,
+    "Fetches a public web page and answers a question about it.\n\
         The page is turned into Markdown and read by a small model, so ask for exactly what you need. http becomes \
         https. Pages that need a login cannot be fetched, nor can private addresses. If the page has moved to \
         another site you are told the new URL; fetch that one then.",
-    schema: r#"{"type":"object","properties":{"url":{"type":"string","description":"The full URL of the page"},"prompt":{"type":"string","description":"What to find out from the page"}},"required":["url","prompt"],"additionalProperties":false}"#,
-    read_only: true,
-};
-
-/// Characters of a page the small model is given.
-const LONGEST_TEXT: usize = 100_000;
-
-/// Pages kept; each has at most [`LONGEST_TEXT`] characters.
-const MOST_CACHED: usize = 32;
+    r#"{"type":"object","properties":{"url":{"type":"string","description":"The full URL of the page"},"prompt":{"type":"string","description":"What to find out from the page"}},"required":["url","prompt"],"additionalProperties":false}"#,
+);
 
 /// The small model has its own retries; this is for when they never end.
 const ANSWER_WITHIN: Duration = Duration::from_mins(3);
-
-/// Asks the small model.
-pub type AskSmall = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
-
-/// Brings the caller's certificates and proxies. Called once, at the first fetch: a client is not free.
-pub type MakeClient = Arc<dyn Fn() -> Result<ClientBuilder, String> + Send + Sync>;
-
-/// Cheap to clone; all clones share client and cache.
-#[derive(Clone)]
-pub struct Web(Arc<Shared>);
-
-struct Shared {
-    make_client: MakeClient,
-    ask_small: AskSmall,
-    guard: Guard,
-    cache_for: Duration,
-    client: Mutex<Option<Client>>,
-    cache: Mutex<VecDeque<Cached>>,
-}
-
-#[derive(Clone)]
-struct Cached {
-    asked: Url,
-    at: Instant,
-    text: Arc<Readable>,
-}
-
-/// A page as the small model reads it.
-struct Readable {
-    url: Url,
-    status: u16,
-    reason: String,
-    bytes: usize,
-    text: String,
-}
-
-impl Web {
-    pub const CACHE_FOR: Duration = Duration::from_mins(15);
-
-    pub fn new(make_client: MakeClient, ask_small: AskSmall) -> Self {
-        Self::with(make_client, ask_small, Self::CACHE_FOR, None, false)
-    }
-
-    /// `proxy_host` is the host of the proxy that `make_client` sets, if it does: it may be private.
-    /// `allow_private` lets pages of this machine through, for tests.
-    pub fn with(
-        make_client: MakeClient,
-        ask_small: AskSmall,
-        cache_for: Duration,
-        proxy_host: Option<String>,
-        allow_private: bool,
-    ) -> Self {
-        Self(Arc::new(Shared {
-            make_client,
-            ask_small,
-            guard: Guard { private_allowed: allow_private, proxy_host },
-            cache_for,
-            client: Mutex::default(),
-            cache: Mutex::default(),
-        }))
-    }
-
-    fn client(&self) -> Result<Client, String> {
-        let mut kept = self.0.client.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = &*kept {
-            return Ok(client.clone());
-        }
-        let made = client((self.0.make_client)()?, self.0.guard.clone())?;
-        *kept = Some(made.clone());
-        Ok(made)
-    }
-
-    fn cached(&self, asked: &Url) -> Option<Arc<Readable>> {
-        let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.retain(|page| page.at.elapsed() < self.0.cache_for);
-        cache.iter().find(|page| page.asked == *asked).map(|page| Arc::clone(&page.text))
-    }
-
-    fn remember(&self, asked: Url, text: &Arc<Readable>) {
-        let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if cache.len() >= MOST_CACHED {
-            cache.pop_front();
-        }
-        cache.push_back(Cached { asked, at: Instant::now(), text: Arc::clone(text) });
-    }
-}
 
 #[derive(Deserialize)]
 struct Input {
@@ -130,19 +37,29 @@ struct Input {
     prompt: String,
 }
 
-pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    match parse::<Input>(SPEC.name, call.input) {
-        Ok(input) => fetch(&input, &ctx.web).await.unwrap_or_else(Outcome::error),
-        Err(text) => Outcome::misuse(text),
+pub(crate) struct WebFetch;
+
+impl Tool for WebFetch {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
     }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(run(call, context))
+    }
+}
+
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let input: Input = parse(SPEC.entry.name, call.input)?;
+    fetch(&input, &context.web).await.map_err(Outcome::error)
 }
 
 async fn fetch(input: &Input, web: &Web) -> Result<Outcome, String> {
     let started = Instant::now();
-    let url = checked(&input.url, web.0.guard.private_allowed).map_err(|error| format!("Not fetched: {error}."))?;
+    let url = checked(&input.url, web.guard().private_allowed).map_err(|error| format!("Not fetched: {error}."))?;
     let text = match web.cached(&url) {
         Some(text) => text,
-        None => match get(&web.client()?, &web.0.guard, url.clone()).await.map_err(|error| format!("{error}."))? {
+        None => match get(&web.client()?, web.guard(), url.clone()).await.map_err(|error| format!("{error}."))? {
             Got::Elsewhere { to, status, reason } => {
                 return Ok(moved(&url, &to, status, &reason, started));
             }
@@ -153,7 +70,7 @@ async fn fetch(input: &Input, web: &Web) -> Result<Outcome, String> {
             }
         },
     };
-    let question = (web.0.ask_small)(question(&text, &input.prompt));
+    let question = web.ask(question(&text, &input.prompt));
     let answer = match tokio::time::timeout(ANSWER_WITHIN, question).await {
         Ok(answer) => answer.map_err(|why| format!("{} was fetched, but nobody could read it: {why}", text.url))?,
         Err(_elapsed) => return Err(format!("{} was fetched, but the small model did not answer.", text.url)),
@@ -259,5 +176,5 @@ fn question(page: &Readable, prompt: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "web_fetch_tests.rs"]
+#[path = "fetch_tests.rs"]
 mod tests;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::bash_script::find_shell;
+use crate::shell::script::find_shell;
 use crate::tasks::{TaskEvent, TaskInfo};
 use crate::{Content, ErrorFlag};
 use serde_json::{Value, json};

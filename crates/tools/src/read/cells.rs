@@ -1,11 +1,11 @@
 //! Jupyter notebooks for reading: every cell with its id, and what it printed or drew.
 
-use crate::ctx::Limits;
+use super::picture;
+use crate::Outcome;
+use crate::context::Limits;
 use crate::notebook::{self, Notebook};
-use crate::read::BYTES_PER_TOKEN;
 use crate::text::Text;
 use crate::workspace::Target;
-use crate::{Outcome, read_image};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ pub(crate) fn read(bytes: Vec<u8>, target: &Target, limits: Limits) -> Result<Ou
         notebook.cells().iter().enumerate().map(|(index, cell)| shown_cell(cell, index, &language)).collect();
     let blocks = blocks(&cells);
     let size: usize = blocks.iter().filter_map(|block| block["text"].as_str()).map(str::len).sum();
-    if size > limits.read_max_tokens.saturating_mul(BYTES_PER_TOKEN) {
+    if size > limits.read_max_bytes() {
         return Err(format!(
             "{} with its outputs is over the limit of {} tokens ({} cells). Look at parts of it with jq in Bash: \
              jq '.cells[3].source' shows the source of the fourth cell.",
@@ -118,7 +118,7 @@ fn blocks(cells: &[Value]) -> Vec<Value> {
                 (output["image"]["media_type"].as_str(), output["image"]["image_data"].as_str())
             {
                 flush(&mut text, &mut blocks);
-                blocks.push(read_image::block(media, data));
+                blocks.push(picture::block(media, data));
             }
         }
     }
@@ -172,7 +172,7 @@ mod tests {
         let outcome = show(&json!({"cells":[{"cell_type":"code","source":"plot()","outputs":[
             {"output_type":"display_data","data":{"image/png":"AAAA\n","text/plain":["<Figure>"]}}]}]}));
         let Content::Blocks(blocks) = outcome.content else { panic!("no blocks") };
-        assert_eq!(blocks[1], read_image::block("image/png", "AAAA"));
+        assert_eq!(blocks[1], picture::block("image/png", "AAAA"));
     }
 
     #[test]

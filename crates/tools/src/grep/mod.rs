@@ -1,32 +1,37 @@
 //! Grep: what is inside files, by regular expression, on ripgrep's own crates.
 
-use crate::ctx::{Ctx, Files, Invocation};
-use crate::dispatch::only_target;
-use crate::grep_search::{self, Hits, Style, Want};
+pub(crate) mod report;
+mod search;
+
+use self::search::{Hits, Style, Want};
+use crate::context::{Files, ToolContext};
+use crate::schema::{self, InputError};
+use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use crate::walk::{self, Found};
 use crate::worker::{self, Stop};
-use crate::workspace::Target;
-use crate::{Outcome, ToolSpec, file_error, grep_report, input, workspace_io};
+use crate::workspace::{Target, Workspace, open};
+use crate::{Outcome, file_error};
 use grep_regex::RegexMatcher;
 use ignore::WalkBuilder;
 use ignore::overrides::OverrideBuilder;
 use ignore::types::TypesBuilder;
+use policy::{Targets, names};
 use serde::Deserialize;
+use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-pub(crate) const SPEC: ToolSpec = ToolSpec {
-    name: "Grep",
-    description: "Searches file contents with a regular expression (ripgrep syntax: escape literal braces, `\\{`). Use it \
+static SPEC: ToolSpec = ToolSpec::beside_others(
+    &names::GREP,
+    "Searches file contents with a regular expression (ripgrep syntax: escape literal braces, `\\{`). Use it \
         instead of grep or rg in Bash.\n\
         output_mode: files_with_matches (default, newest first), content (lines, with -A/-B/-C context and -n numbers) \
         or count. Narrow by path, glob (`*.{ts,tsx}`) or type (`rust`). Patterns match within a line unless multiline is \
         set. Files ignored by git and binary files are skipped; page through long results with head_limit and offset.",
-    schema: r#"{"type":"object","properties":{"pattern":{"type":"string","description":"The regular expression"},"path":{"type":"string","description":"File or folder to search; the working folder unless given"},"glob":{"type":"string","description":"Only files that match, such as *.rs or *.{ts,tsx}; several separated by spaces; ! excludes"},"type":{"type":"string","description":"Only files of this type, such as rust, py, js, md"},"output_mode":{"type":"string","enum":["content","files_with_matches","count"],"description":"files_with_matches unless given"},"-A":{"type":"integer","minimum":0,"description":"Lines to show after each match (content)"},"-B":{"type":"integer","minimum":0,"description":"Lines to show before each match (content)"},"-C":{"type":"integer","minimum":0,"description":"Lines to show around each match (content)"},"context":{"type":"integer","minimum":0,"description":"The same as -C"},"-n":{"type":"boolean","description":"Line numbers (content); true unless given"},"-i":{"type":"boolean","description":"Ignore case"},"-o":{"type":"boolean","description":"Only the matching parts of lines (content)"},"multiline":{"type":"boolean","description":"Let matches span lines; . matches newlines too"},"head_limit":{"type":"integer","minimum":0,"description":"At most this many lines or files; 250 unless given, 0 for no limit"},"offset":{"type":"integer","minimum":0,"description":"Skip this many lines or files first"}},"required":["pattern"],"additionalProperties":false}"#,
-    read_only: true,
-};
+    r#"{"type":"object","properties":{"pattern":{"type":"string","description":"The regular expression"},"path":{"type":"string","description":"File or folder to search; the working folder unless given"},"glob":{"type":"string","description":"Only files that match, such as *.rs or *.{ts,tsx}; several separated by spaces; ! excludes"},"type":{"type":"string","description":"Only files of this type, such as rust, py, js, md"},"output_mode":{"type":"string","enum":["content","files_with_matches","count"],"description":"files_with_matches unless given"},"-A":{"type":"integer","minimum":0,"description":"Lines to show after each match (content)"},"-B":{"type":"integer","minimum":0,"description":"Lines to show before each match (content)"},"-C":{"type":"integer","minimum":0,"description":"Lines to show around each match (content)"},"context":{"type":"integer","minimum":0,"description":"The same as -C"},"-n":{"type":"boolean","description":"Line numbers (content); true unless given"},"-i":{"type":"boolean","description":"Ignore case"},"-o":{"type":"boolean","description":"Only the matching parts of lines (content)"},"multiline":{"type":"boolean","description":"Let matches span lines; . matches newlines too"},"head_limit":{"type":"integer","minimum":0,"description":"At most this many lines or files; 250 unless given, 0 for no limit"},"offset":{"type":"integer","minimum":0,"description":"Skip this many lines or files first"}},"required":["pattern"],"additionalProperties":false}"#,
+);
 
 const DEADLINE: Duration = Duration::from_secs(20);
 const DEFAULT_HEAD_LIMIT: usize = 250;
@@ -99,8 +104,8 @@ impl Input {
 
     /// How many lines or files must be found to fill the page and to know whether there are more.
     fn enough(&self) -> usize {
-        self.head_limit().map_or(grep_report::MAX_ENTRIES, |limit| {
-            limit.saturating_add(self.offset).saturating_add(1).min(grep_report::MAX_ENTRIES)
+        self.head_limit().map_or(report::MAX_ENTRIES, |limit| {
+            limit.saturating_add(self.offset).saturating_add(1).min(report::MAX_ENTRIES)
         })
     }
 }
@@ -116,23 +121,35 @@ pub(crate) struct Findings {
     pub(crate) complete: bool,
 }
 
-pub(crate) async fn run(call: &Invocation<'_>, ctx: &Ctx) -> Outcome {
-    let input: Input = match input::parse("Grep", call.input) {
-        Ok(input) => input,
-        Err(text) => return Outcome::misuse(text),
-    };
-    let target = match only_target(call) {
-        Ok(target) => target,
-        Err(outcome) => return outcome,
-    };
-    let files = ctx.files();
-    worker::run("Grep", DEADLINE, move |stop| grep(&files, &target, &input, stop).unwrap_or_else(|refused| refused))
-        .await
+pub(crate) struct Grep;
+
+impl Tool for Grep {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn targets(&self, input: &Value, workspace: &Workspace) -> Result<Targets, InputError> {
+        let path = input.get("path").and_then(Value::as_str).unwrap_or(".");
+        let root = workspace.resolve(path).map_err(|cause| InputError::Path { tool: SPEC.entry.name, cause })?;
+        Ok(Targets::paths(vec![root]))
+    }
+
+    fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
+        boxed(run(call, context))
+    }
+}
+
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+    let input: Input = schema::parse(SPEC.entry.name, call.input)?;
+    let target = call.only_path()?;
+    let files = context.files();
+    let work = move |stop: &Stop| grep(&files, &target, &input, stop).unwrap_or_else(|refusal| refusal);
+    Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
 fn grep(files: &Files, root: &Target, input: &Input, stop: &Stop) -> Result<Outcome, Outcome> {
     let style = input.style();
-    let matcher = grep_search::matcher(&input.pattern, style)
+    let matcher = search::matcher(&input.pattern, style)
         .map_err(|error| Outcome::error(format!("The pattern is not a valid regular expression:\n{error}")))?;
     let meta = std::fs::symlink_metadata(&root.real)
         .map_err(|error| Outcome::misuse(file_error::opening(root, &error, &files.workspace)))?;
@@ -144,7 +161,7 @@ fn grep(files: &Files, root: &Target, input: &Input, stop: &Stop) -> Result<Outc
     } else {
         search.only(root)?
     };
-    Ok(grep_report::outcome(input, &findings))
+    Ok(report::outcome(input, &findings))
 }
 
 fn walk_of(files: &Files, root: &Path, input: &Input) -> Result<WalkBuilder, String> {
@@ -195,7 +212,7 @@ impl Search<'_> {
     fn only(&self, target: &Target) -> Result<Findings, Outcome> {
         let refuse = |error| Outcome::error(file_error::opening(target, &error, &self.files.workspace));
         let file = self.files.workspace.open_read(target).map_err(refuse)?;
-        let hits = self.search(&mut grep_search::searcher(self.style), &target.real, &file);
+        let hits = self.search(&mut search::searcher(self.style), &target.real, &file);
         let hits = hits.map_err(|error| Outcome::error(file_error::reading(target, &error)))?;
         let mut findings = Findings { complete: true, ..Findings::default() };
         self.add(&mut findings, &target.real, hits);
@@ -228,14 +245,14 @@ impl Search<'_> {
         let next = AtomicUsize::new(0);
         let done: Vec<Mutex<Hits>> = batch.iter().map(|_| Mutex::default()).collect();
         let work = || {
-            let mut searcher = grep_search::searcher(self.style);
+            let mut searcher = search::searcher(self.style);
             while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&index| index < batch.len()) {
                 if self.stop.now() {
                     return;
                 }
                 let path = &batch[index].path;
                 // A file that vanished, or may not be read, has no lines to show; ripgrep only warns, too.
-                let Ok(file) = workspace_io::open_found(path) else { continue };
+                let Ok(file) = open::open_found(path) else { continue };
                 let hits = self.search(&mut searcher, path, &file).unwrap_or_default();
                 *done[index].lock().unwrap_or_else(PoisonError::into_inner) = hits;
             }
@@ -263,7 +280,7 @@ impl Search<'_> {
         };
         let named = !self.single && matches!(want, Want::Lines(_));
         let name = named.then(|| self.files.workspace.display(path));
-        grep_search::search(searcher, self.matcher, file, name.as_deref(), self.style, want)
+        search::search(searcher, self.matcher, file, name.as_deref(), self.style, want)
     }
 
     fn add(&self, findings: &mut Findings, path: &Path, hits: Hits) {

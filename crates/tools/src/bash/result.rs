@@ -1,7 +1,7 @@
 //! From the end of a command to what the model and the client are told. Pure.
 
-use crate::bash_command::{answer_of_exit_one, is_silent};
-use crate::bash_output::{Excerpt, FAILURE_CHARS, FLOOD, KEPT, ends};
+use super::command::{answer_of_exit_one, is_silent};
+use crate::shell::output::{Excerpt, FAILURE_CHARS, FLOOD, KEPT, ends};
 use crate::{Content, ErrorFlag, Outcome};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -89,7 +89,7 @@ pub(crate) fn in_background(command: &str, id: &str, path: &Path, outlived: Opti
 }
 
 fn success(text: String, structured: Value) -> Outcome {
-    Outcome { content: Content::Text(text), structured, flag: ErrorFlag::No }
+    Outcome::new(Content::Text(text), structured, ErrorFlag::No)
 }
 
 fn twin(command: &str, stdout: &str, stderr: &str) -> Value {
