@@ -4,8 +4,9 @@
 //! too long, and puts the path of the file in its place.
 
 use crate::spill::Spill;
-use crate::text::{cut, tokens};
+use crate::text::tokens;
 use serde_json::{Value, json};
+use tools::bounded::cut;
 
 /// What the API takes as an image.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];

@@ -33,7 +33,7 @@ impl Tool for ListResources {
             match self.0.resources(call.input["server"].as_str()).await {
                 Ok(list) if list.is_empty() => Outcome::text("There are no resources.", json!([])),
                 Ok(list) => Outcome::text(Value::Array(list.clone()).to_string(), Value::Array(list)),
-                Err(problem) => Outcome::error(problem),
+                Err(error) => Outcome::error(error),
             }
         })
     }
@@ -51,8 +51,20 @@ impl Tool for ReadResource {
                 Ok(contents) => {
                     Outcome::text(Value::Array(contents.clone()).to_string(), json!({"contents": contents}))
                 }
-                Err(problem) => Outcome::error(problem),
+                Err(error) => Outcome::error(error),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_keyword_of_the_schemas_is_checked() {
+        for spec in [&LIST_RESOURCES, &READ_RESOURCE] {
+            assert_eq!(spec.unknown_keywords(), Vec::<String>::new(), "{}", spec.name);
+        }
     }
 }

@@ -45,7 +45,7 @@ impl Tool for ServerTool {
         Box::pin(async move {
             let outcome = match self.servers.call(&self.spec.name, call.input.clone()).await {
                 Ok(called) => outcome(called),
-                Err(problem) => Outcome::error(problem),
+                Err(error) => Outcome::error(error),
             };
             let ends_turn = self.ends_turn && !outcome.is_error();
             Outcome { ends_turn, ..outcome }

@@ -4,8 +4,8 @@
 //! description, not the tool, and never the others.
 
 use crate::schema::flattened;
-use crate::text::cut;
 use serde_json::{Map, Value, json};
+use tools::bounded::cut;
 
 /// Of a tool's description: it is paid for in every request.
 pub(crate) const DESCRIPTION_MAX: usize = 2 * 1024;

@@ -7,7 +7,8 @@ use crate::call::{Call, Decision, PathTarget, Policy, Resolve, Targets, Verdict}
 use crate::names::{self, RuleKind};
 use crate::paths;
 use crate::pattern;
-use crate::rule::{Kind, List, Rule};
+use crate::pattern::List;
+use crate::rule::{Kind, Rule};
 
 /// Total: every call gets a verdict, and what is not known to be allowed is asked.
 pub fn decide(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {

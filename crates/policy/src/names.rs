@@ -142,6 +142,9 @@ pub const STRUCTURED_OUTPUT: ToolEntry = ToolEntry::session("StructuredOutput", 
 pub const LIST_MCP_RESOURCES: ToolEntry = ToolEntry::session("ListMcpResourcesTool", Offered::WithServers);
 pub const READ_MCP_RESOURCE: ToolEntry = ToolEntry::session("ReadMcpResourceTool", Offered::WithServers);
 
+/// A shell that is not analysed.
+pub(crate) const POWER_SHELL: ToolEntry = ToolEntry::new("PowerShell", RuleKind::Command, "command");
+
 /// A tool of an MCP server; the name of each one comes from its server and starts with this.
 pub const MCP_TOOL: ToolEntry = ToolEntry { name: "mcp__", offered: Offered::WithServers, ..ToolEntry::PLAIN };
 
@@ -172,7 +175,7 @@ pub static TABLE: &[ToolEntry] = &[
     READ_MCP_RESOURCE,
     // Tools of other programs that read the same settings files.
     ToolEntry::new("Monitor", RuleKind::Command, "command"),
-    ToolEntry::new("PowerShell", RuleKind::Command, "command"),
+    POWER_SHELL,
     ToolEntry::new("LS", RuleKind::Search, "path"),
     ToolEntry::new("LSP", RuleKind::Read, "file_path"),
     ToolEntry::session("ReadMcpResourceDirTool", Offered::WithServers),

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::names::{self, RuleKind};
-use crate::paths::PathPattern;
-use crate::pattern::{self, CommandPattern};
+use crate::path_pattern::PathPattern;
+use crate::pattern::{self, CommandPattern, List};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Source {
@@ -63,14 +63,6 @@ pub enum RuleError {
     Negated(String),
     #[error("permission rule `{0}` names no host: write WebFetch(domain:example.com)")]
     NoHost(String),
-}
-
-/// Which list a rule stands in. It changes what the same text means: allow is read narrowly, the others widely.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum List {
-    Allow,
-    Ask,
-    Deny,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,7 @@
 use crate::read_log::ReadLog;
 use crate::shell::Shell;
 use crate::tasks::Tasks;
-use crate::todo::Todos;
+use crate::todos::Todos;
 use crate::web::Web;
 use crate::workspace::Workspace;
 use std::path::Path;

@@ -6,69 +6,51 @@
 //!
 //! Modules stand in the order of their use, lower ones first.
 
+// Values.
+pub mod bounded;
+mod notebook;
 mod outcome;
-
+mod patch;
 mod stamp;
-
 mod text;
+mod todos;
 
+// Files, background work, commands and pages.
 mod workspace;
 
-mod file_error;
-
 mod disk;
-
+mod file_error;
+mod read_log;
 mod schema;
-
+mod tasks;
 mod worker;
 
-mod walk;
-
-mod read_log;
-
-mod tasks;
-
 mod shell;
+mod walk;
+mod web;
 
+// What every tool is made of.
 mod context;
 
+mod existing;
+mod fence;
 mod tool;
 
-mod fence;
-
-mod patch;
-
-mod notebook;
-
-mod existing;
-
-// The tools.
-mod bash;
-mod edit;
-mod glob;
-mod grep;
-mod notebook_edit;
-mod read;
-mod task_tools;
-mod todo;
-mod web;
-mod write;
-
-mod registry;
+mod builtin;
 
 #[cfg(test)]
 mod testing;
 
+pub use builtin::{builtin, find, run};
 pub use context::{Denied, Limits, ToolContext};
 pub use disk::Disk;
 pub use outcome::{Content, ErrorFlag, Outcome};
 pub use read_log::{Range, ReadLog, Seen};
-pub use registry::{builtin, find, run};
 pub use schema::InputError;
 pub use shell::{Exits, Leaves, OnRequest, Shell, find_shell};
 pub use stamp::Stamp;
 pub use tasks::{Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
-pub use todo::Todos;
+pub use todos::Todos;
 pub use tool::{InputSchema, Invocation, Tool, ToolFuture, ToolSpec};
 pub use web::{AskSmall, MakeClient, Web};
 pub use workspace::{PathError, Target, Workspace, real_path};

@@ -47,6 +47,27 @@ pub(crate) fn parse<T: DeserializeOwned>(tool: &'static str, input: &Value) -> R
     T::deserialize(input).map_err(|error| InputError::Fields { tool, reason: error.to_string() })
 }
 
+/// Keywords that [`check`] understands, and two that restrict nothing: `description` is for the model, and `default` is
+/// what [`crate::Tool::adapt`] fills in.
+const KEYWORDS: [&str; 9] =
+    ["type", "description", "default", "properties", "required", "additionalProperties", "items", "enum", "minimum"];
+
+/// Keywords of a schema that would not be checked, and types that do not exist.
+pub(crate) fn unknown_keywords(schema: &Value) -> Vec<String> {
+    let Value::Object(fields) = schema else { return vec![format!("{schema} is not a schema")] };
+    let mut unknown: Vec<String> = fields.keys().filter(|key| !KEYWORDS.contains(&key.as_str())).cloned().collect();
+    let kind = fields.get("type").and_then(Value::as_str);
+    if kind.is_none_or(|kind| article(kind) == kind) {
+        unknown.push(format!("type {kind:?}"));
+    }
+    if fields.get("additionalProperties").is_some_and(|more| !more.is_boolean()) {
+        unknown.push("additionalProperties that is a schema".to_owned());
+    }
+    let inner = fields.get("properties").and_then(Value::as_object).into_iter().flat_map(|known| known.values());
+    unknown.extend(inner.chain(fields.get("items")).flat_map(unknown_keywords));
+    unknown
+}
+
 fn check(at: &str, schema: &Value, value: &mut Value, problems: &mut Vec<String>) {
     let Some(expected) = schema.get("type").and_then(Value::as_str) else { return };
     repair(expected, value);
@@ -187,6 +208,23 @@ mod tests {
             (json!({"path":"p","list":"[{\"x\":\"y\"}]"}), json!({"path":"p","list":[{"x":"y"}]})),
         ] {
             assert_eq!(check_against("T", SCHEMA, input.clone()), Ok(checked), "{input}");
+        }
+    }
+
+    #[test]
+    fn keywords_that_nobody_checks_are_found() {
+        for (schema, unknown) in [
+            (json!({"type": "object", "properties": {"a": {"type": "string", "description": "d"}}}), vec![]),
+            (json!({"type": "string", "maxLength": 5}), vec!["maxLength"]),
+            (json!({"type": "array", "items": {"type": "object", "oneOf": []}}), vec!["oneOf"]),
+            (json!({"type": "object", "properties": {"a": {"type": "strnig"}}}), vec!["type Some(\"strnig\")"]),
+            (json!({"description": "no type"}), vec!["type None"]),
+            (
+                json!({"type": "object", "additionalProperties": {"type": "string"}}),
+                vec!["additionalProperties that is a schema"],
+            ),
+        ] {
+            assert_eq!(unknown_keywords(&schema), unknown, "{schema}");
         }
     }
 

@@ -82,6 +82,12 @@ impl ToolSpec {
 }
 
 impl ToolSpec {
+    /// Keywords of the schema that [`Self::check`] does not check. There are none in a schema of ours: a keyword that
+    /// nobody checks promises something that is not held.
+    pub fn unknown_keywords(&self) -> Vec<String> {
+        schema::unknown_keywords(&self.schema.to_value())
+    }
+
     /// The input held against the schema, with slips repaired.
     pub fn check(&self, input: Value) -> Result<Value, InputError> {
         match &self.schema {

@@ -31,7 +31,7 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     let ends_turn = servers.tools().iter().any(|tool| tool.full_name == call.name && tool.end_turn);
     let outcome = match servers.call(&call.name, permitted.input.clone()).await {
         Ok(called) => mcp::outcome(called),
-        Err(problem) => Outcome::error(problem),
+        Err(error) => Outcome::error(error),
     };
     let ends_turn = ends_turn && !outcome.is_error();
     Done { ends_turn, ..Done::from(outcome) }.of(permitted)
@@ -40,7 +40,7 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
 /// One call beside the conversation, whose answer is text: a permission prompt.
 pub async fn call_for_text(shared: &Shared, tool: &str, arguments: Value) -> Result<String, String> {
     let servers = shared.outside.servers.get().ok_or("no MCP server is configured")?;
-    servers.call(tool, arguments).await.map(|called| called.text())
+    Ok(servers.call(tool, arguments).await?.text())
 }
 
 /// Why the tool that should answer permission questions cannot.

@@ -26,7 +26,7 @@ pub fn tool(shared: &Shared, name: &str) -> Option<Box<dyn Tool>> {
 /// The contents of one resource.
 pub async fn read(shared: &Shared, server: &str, uri: &str) -> Result<Vec<Value>, String> {
     let servers = shared.outside.servers.get().ok_or("No MCP server is configured.")?;
-    servers.read_resource(server, uri).await
+    Ok(servers.read_resource(server, uri).await?)
 }
 
 /// A call like any other: hooks, rules, and then the server.

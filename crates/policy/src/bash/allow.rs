@@ -3,12 +3,14 @@
 use crate::call::{Decision, PathTarget, Verdict};
 use crate::grammar::{self, Disarm, List as Tree};
 use crate::paths::{self, Access};
+use crate::pattern::List;
 use crate::programs::{self, Arg, Effects};
-use crate::rule::{Kind, List, Rule};
+use crate::rule::{Kind, Rule};
 use crate::shell::{Certainty, Word};
 use wire::PermissionMode;
 
-use super::{Judge, Part, Touch, argv, blocked, builtins, git, locate};
+use super::judge::{Judge, Part, Touch, blocked};
+use super::{argv, builtins, git, locate};
 
 /// Of a command in a reason: enough to recognise it.
 const SHOWN: usize = 200;

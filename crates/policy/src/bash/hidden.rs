@@ -3,10 +3,11 @@
 
 use crate::call::{Decision, PathTarget, Verdict};
 use crate::paths::{self, Access};
-use crate::rule::List;
+use crate::pattern::List;
 use crate::shell::{Certainty, Place, Script, Word};
 
-use super::{Judge, Part, argv, builtins, scan};
+use super::judge::{Judge, Part};
+use super::{argv, builtins, scan};
 
 /// Words of one command that are tried as the start of another. Longer argument lists are lists of files.
 const MOST_STARTS: usize = 64;

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::call::{Kind, PathTarget, Policy, Resolve};
-use crate::paths::{self, Access, normalise};
-use crate::rule::{List, Rule};
+use crate::path_pattern::normalise;
+use crate::paths::{self, Access};
+use crate::pattern::List;
+use crate::rule::Rule;
 use crate::shell::{Certainty, Place, Step, Word};
 use crate::survey;
 

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Judge, Part, Touch, argv, files, writers};
+use super::judge::{Judge, Part, Touch};
+use super::{argv, files, writers};
 use crate::call::{Listing, PathTarget};
+use crate::path_pattern::normalise;
 use crate::paths::{self, Access};
 use crate::shell::{Certainty, Word};
 use crate::survey;
@@ -70,7 +72,7 @@ impl Judge<'_> {
     }
 
     fn is_protected(&self, path: &Path) -> bool {
-        let given = paths::normalise(path);
+        let given = normalise(path);
         let fact = PathTarget { real: given.clone(), given, write: true };
         paths::protected(self.policy, &fact)
     }
@@ -126,7 +128,7 @@ impl Judge<'_> {
         }
         let accepts = touch.access == Access::Read || self.policy.mode == wire::PermissionMode::AcceptEdits;
         facts.iter().all(|fact| {
-            let allowed = || paths::path_rule(self.policy, crate::rule::List::Allow, fact).is_some();
+            let allowed = || paths::path_rule(self.policy, crate::pattern::List::Allow, fact).is_some();
             (accepts && paths::inside(self.policy, fact)) || allowed()
         })
     }

@@ -7,7 +7,7 @@ use crate::argv::{self, Typed};
 use crate::environment::Environment;
 use crate::meaning::{self, Judging};
 use crate::say;
-use policy::{Call, Decision, RuleKind, Targets, Verdict, names};
+use policy::{Call, Decision, RuleKind, Verdict, names};
 use serde_json::{Value, json};
 use tools::Disk;
 use wire::ExitCode;

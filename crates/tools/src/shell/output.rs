@@ -3,6 +3,7 @@
 //! A file, not a pipe: nothing can hang on a pipe that somebody holds open, and 100 MB of output use
 //! no memory. Small results are read back and the file removed; large ones stay and are named.
 
+use crate::bounded::{first_chars, last_chars};
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
@@ -101,10 +102,11 @@ fn excerpt(file: &File, max_chars: usize) -> io::Result<Excerpt> {
     }
     let half = PREVIEW_CHARS.min(max_chars) / 2;
     let window = half * CHAR_BYTES;
-    let head: String = tidy(&read_at(file, 0, window)?).chars().take(half).collect();
-    let tail = last(&tidy(&read_at(file, bytes - window as u64, window)?), half).to_owned();
+    let head = tidy(&read_at(file, 0, window)?);
+    let head = first_chars(&head, half);
+    let tail = last_chars(&tidy(&read_at(file, bytes - window as u64, window)?), half).to_owned();
     let left_out = bytes.saturating_sub((head.len() + tail.len()) as u64);
-    Ok(Excerpt { text: join(&head, left_out, &tail), whole: false, bytes })
+    Ok(Excerpt { text: join(head, left_out, &tail), whole: false, bytes })
 }
 
 /// The last `max_chars` of a file that somebody may still be writing.
@@ -113,7 +115,7 @@ pub(crate) fn tail(path: &Path, max_chars: usize) -> io::Result<Excerpt> {
     let bytes = file.metadata()?.len();
     let window = bytes.min((max_chars * CHAR_BYTES) as u64);
     let text = tidy(&read_at(&file, bytes - window, window as usize)?);
-    let shown = last(&text, max_chars).to_owned();
+    let shown = last_chars(&text, max_chars).to_owned();
     let whole = window == bytes && shown.len() == text.len();
     Ok(Excerpt { text: shown, whole, bytes })
 }
@@ -155,16 +157,7 @@ pub(crate) fn ends(text: &str, max_chars: usize) -> String {
         return text.to_owned();
     }
     let half = max_chars / 2;
-    let head: String = text.chars().take(half).collect();
-    join(&head, (count - 2 * half) as u64, last(text, half))
-}
-
-fn last(text: &str, chars: usize) -> &str {
-    match chars.checked_sub(1).map(|back| text.char_indices().rev().nth(back)) {
-        None => "",
-        Some(None) => text,
-        Some(Some((at, _))) => &text[at..],
-    }
+    join(first_chars(text, half), (count - 2 * half) as u64, last_chars(text, half))
 }
 
 fn join(head: &str, left_out: u64, tail: &str) -> String {

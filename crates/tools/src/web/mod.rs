@@ -1,11 +1,9 @@
-//! WebFetch and what it takes: addresses, HTTP, HTML as Markdown, the pages that were read.
+//! Web pages: addresses, HTTP, HTML as Markdown, and the pages that were read.
 
-mod address;
-mod fetch;
-mod get;
-mod html;
-mod pages;
+pub(crate) mod address;
+pub(crate) mod get;
+pub(crate) mod html;
+pub(crate) mod pages;
 mod tokens;
 
-pub(crate) use fetch::WebFetch;
 pub use pages::{AskSmall, MakeClient, Web};

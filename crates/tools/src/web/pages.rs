@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use url::Url;
 
 /// Characters of a page the small model is given.
-pub(super) const LONGEST_TEXT: usize = 100_000;
+pub(crate) const LONGEST_TEXT: usize = 100_000;
 
 /// Pages kept; each has at most [`LONGEST_TEXT`] characters.
-pub(super) const MOST_CACHED: usize = 32;
+pub(crate) const MOST_CACHED: usize = 32;
 
 /// Asks the small model.
 pub type AskSmall = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
@@ -23,31 +23,31 @@ pub type MakeClient = Arc<dyn Fn() -> Result<ClientBuilder, String> + Send + Syn
 
 /// Cheap to clone; all clones share client and cache.
 #[derive(Clone)]
-pub struct Web(pub(super) Arc<Shared>);
+pub struct Web(pub(crate) Arc<Shared>);
 
-pub(super) struct Shared {
-    pub(super) make_client: MakeClient,
-    pub(super) ask_small: AskSmall,
+pub(crate) struct Shared {
+    pub(crate) make_client: MakeClient,
+    pub(crate) ask_small: AskSmall,
     guard: Guard,
     cache_for: Duration,
     client: Mutex<Option<Client>>,
-    pub(super) cache: Mutex<VecDeque<Cached>>,
+    pub(crate) cache: Mutex<VecDeque<Cached>>,
 }
 
 #[derive(Clone)]
-pub(super) struct Cached {
+pub(crate) struct Cached {
     asked: Url,
     at: Instant,
     text: Arc<Readable>,
 }
 
 /// A page as the small model reads it.
-pub(super) struct Readable {
-    pub(super) url: Url,
-    pub(super) status: u16,
-    pub(super) reason: String,
-    pub(super) bytes: usize,
-    pub(super) text: String,
+pub(crate) struct Readable {
+    pub(crate) url: Url,
+    pub(crate) status: u16,
+    pub(crate) reason: String,
+    pub(crate) bytes: usize,
+    pub(crate) text: String,
 }
 
 impl Web {
@@ -76,15 +76,15 @@ impl Web {
         }))
     }
 
-    pub(super) fn guard(&self) -> &Guard {
+    pub(crate) fn guard(&self) -> &Guard {
         &self.0.guard
     }
 
-    pub(super) fn ask(&self, question: String) -> BoxFuture<'static, Result<String, String>> {
+    pub(crate) fn ask(&self, question: String) -> BoxFuture<'static, Result<String, String>> {
         (self.0.ask_small)(question)
     }
 
-    pub(super) fn client(&self) -> Result<Client, String> {
+    pub(crate) fn client(&self) -> Result<Client, String> {
         let mut kept = self.0.client.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = &*kept {
             return Ok(client.clone());
@@ -94,13 +94,13 @@ impl Web {
         Ok(made)
     }
 
-    pub(super) fn cached(&self, asked: &Url) -> Option<Arc<Readable>> {
+    pub(crate) fn cached(&self, asked: &Url) -> Option<Arc<Readable>> {
         let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.retain(|page| page.at.elapsed() < self.0.cache_for);
         cache.iter().find(|page| page.asked == *asked).map(|page| Arc::clone(&page.text))
     }
 
-    pub(super) fn remember(&self, asked: Url, text: &Arc<Readable>) {
+    pub(crate) fn remember(&self, asked: Url, text: &Arc<Readable>) {
         let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.len() >= MOST_CACHED {
             cache.pop_front();

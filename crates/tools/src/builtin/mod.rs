@@ -1,8 +1,19 @@
-//! The tools of this crate, in one list.
+//! The built-in tools, one file or folder each, and the one list of them.
+
+mod bash;
+mod edit;
+mod glob;
+mod grep;
+mod notebook_edit;
+mod read;
+mod task_tools;
+mod todo_write;
+mod web_fetch;
+mod write;
 
 use crate::context::ToolContext;
 use crate::tool::{Invocation, Tool};
-use crate::{Outcome, bash, edit, fence, glob, grep, notebook_edit, read, task_tools, todo, web, write};
+use crate::{Outcome, fence};
 
 /// Every tool of this crate, in a fixed order: the list is part of the prompt-cache key.
 static TOOLS: &[&(dyn Tool + Sync)] = &[
@@ -12,11 +23,11 @@ static TOOLS: &[&(dyn Tool + Sync)] = &[
     &notebook_edit::NotebookEdit,
     &glob::Glob,
     &grep::Grep,
-    &todo::TodoWrite,
+    &todo_write::TodoWrite,
     &bash::Bash,
     &task_tools::TaskOutput,
     &task_tools::TaskStop,
-    &web::WebFetch,
+    &web_fetch::WebFetch,
 ];
 
 /// Every tool of this crate.

@@ -9,6 +9,7 @@ mod result;
 use self::command::may_outlive_timeout;
 use self::result::{Finished, ended_by_us, finished, in_background};
 use crate::Outcome;
+use crate::bounded::first_chars;
 use crate::context::ToolContext;
 use crate::schema::parse;
 use crate::shell::Shell;
@@ -191,7 +192,7 @@ fn go_on(
     let new = NewTask {
         id: id.clone(),
         kind: "local_bash",
-        description: described.chars().take(LONGEST_DESCRIPTION).collect(),
+        description: first_chars(described, LONGEST_DESCRIPTION).to_owned(),
         command: Some(input.command.clone()),
         tool_use_id: tool_use_id.to_owned(),
         output_file: path.clone(),

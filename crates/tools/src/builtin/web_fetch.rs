@@ -3,14 +3,15 @@
 //! The page's text never reaches the conversation itself, only the answer does. Deliberately absent:
 //! whether the host may be fetched (`policy`), and which model is the small one.
 
-use super::address::checked;
-use super::get::{Got, Page, get};
-use super::html::markdown;
-use super::pages::{LONGEST_TEXT, Readable, Web};
 use crate::Outcome;
+use crate::bounded::first_chars;
 use crate::context::ToolContext;
 use crate::schema::parse;
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
+use crate::web::address::checked;
+use crate::web::get::{Got, Page, get};
+use crate::web::html::markdown;
+use crate::web::pages::{LONGEST_TEXT, Readable, Web};
 use policy::names;
 use serde::Deserialize;
 use serde_json::json;
@@ -157,8 +158,9 @@ fn decode(body: &[u8], content_type: &str) -> String {
 }
 
 fn cut(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(LONGEST_TEXT) {
-        text.truncate(end);
+    let kept = first_chars(&text, LONGEST_TEXT).len();
+    if kept < text.len() {
+        text.truncate(kept);
         text.push_str("\n\n[The page goes on; the rest was left out.]");
     }
     text
@@ -176,5 +178,5 @@ fn question(page: &Readable, prompt: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "fetch_tests.rs"]
+#[path = "web_fetch_tests.rs"]
 mod tests;

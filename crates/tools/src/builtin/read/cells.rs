@@ -2,6 +2,7 @@
 
 use super::picture;
 use crate::Outcome;
+use crate::bounded::first_chars;
 use crate::context::Limits;
 use crate::notebook::{self, Notebook};
 use crate::text::Text;
@@ -93,9 +94,10 @@ fn shown_output(output: &Value) -> Value {
 }
 
 fn cut(text: String) -> String {
-    match text.char_indices().nth(MAX_OUTPUT_CHARS) {
-        None => text,
-        Some((end, _)) => format!("{}… [output cut here: {} bytes more]", &text[..end], text.len() - end),
+    let kept = first_chars(&text, MAX_OUTPUT_CHARS);
+    match text.len() - kept.len() {
+        0 => text,
+        more => format!("{kept}… [output cut here: {more} bytes more]"),
     }
 }
 

@@ -17,6 +17,7 @@ fn every_schema_is_closed_and_explains_its_fields() {
             assert!(property["type"].is_string(), "{}.{field}", spec.name);
         }
         assert!(spec.description.lines().count() <= 6, "{}", spec.name);
+        assert_eq!(spec.unknown_keywords(), Vec::<String>::new(), "{}", spec.name);
     }
 }
 

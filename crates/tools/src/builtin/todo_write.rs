@@ -2,10 +2,10 @@
 
 use crate::Outcome;
 use crate::context::ToolContext;
+use crate::todos::Todos;
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use policy::names;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
 
 static SPEC: ToolSpec = ToolSpec::alone(
     &names::TODO_WRITE,
@@ -14,20 +14,6 @@ static SPEC: ToolSpec = ToolSpec::alone(
         as it is really done, not in batches. An item that failed or is blocked stays open.",
     r#"{"type":"object","properties":{"todos":{"type":"array","description":"The whole list, in order","items":{"type":"object","properties":{"content":{"type":"string","description":"What is to be done, as an order: Run the tests"},"status":{"type":"string","enum":["pending","in_progress","completed"]},"activeForm":{"type":"string","description":"The same while it is being done: Running the tests"}},"required":["content","status","activeForm"],"additionalProperties":false}}},"required":["todos"],"additionalProperties":false}"#,
 );
-
-/// The current list, as the model wrote it.
-#[derive(Debug, Clone, Default)]
-pub struct Todos(Arc<Mutex<Vec<Value>>>);
-
-impl Todos {
-    pub fn current(&self) -> Vec<Value> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn replace(&self, new: Vec<Value>) -> Vec<Value> {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), new)
-    }
-}
 
 pub(crate) struct TodoWrite;
 
