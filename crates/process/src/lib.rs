@@ -38,5 +38,5 @@ pub use pty::Terminal;
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
 pub use suspend::follow_suspensions;
 pub use timed::{Timed, timed};
-pub use tree::{adopt_orphans, end_all, harden, outlive_file_limits};
+pub use tree::{adopt_orphans, end_all, end_orphans, harden, outlive_file_limits};
 pub use watcher::{sweep, watch_over};

@@ -168,6 +168,48 @@ fn signal_all(rows: &[Row], signal: Signal) {
     signal_each(rows, signal);
 }
 
+/// How long a left-behind process gets between being asked to end and being killed.
+const ORPHAN_GRACE: Duration = Duration::from_millis(500);
+
+/// Processes that a child of ours has left behind: adopted by us, owned by no [`crate::Child`], with all below them.
+fn orphans() -> Vec<Row> {
+    let owned = owned().clone();
+    let adopted: Vec<i32> = children().into_iter().filter(|pid| !owned.contains(pid)).collect();
+    if adopted.is_empty() {
+        return Vec::new();
+    }
+    let rows = table::snapshot();
+    let below: BTreeSet<i32> =
+        adopted.iter().flat_map(|root| table::descendants(&rows, *root)).map(|row| row.pid).collect();
+    rows.into_iter().filter(|row| !row.zombie && (adopted.contains(&row.pid) || below.contains(&row.pid))).collect()
+}
+
+/// Ends what children of ours have left behind, once those children are gone themselves. Costs a look at our own children
+/// where there is nothing to end. Without effect where orphans are not adopted ([`adopt_orphans`]).
+pub async fn end_orphans() {
+    reap_adopted();
+    let asked = orphans();
+    if asked.is_empty() {
+        return;
+    }
+    signal_each(&asked, Signal::TERM);
+    signal_each(&asked, Signal::CONT);
+    let patience = Instant::now() + ORPHAN_GRACE;
+    let deadline = patience + KILLING;
+    loop {
+        sleep(LOOK).await;
+        reap_adopted();
+        let left = orphans();
+        let now = Instant::now();
+        if left.is_empty() || now >= deadline {
+            return;
+        }
+        if now >= patience {
+            signal_each(&left, Signal::KILL);
+        }
+    }
+}
+
 /// Ends every process below us: asks, waits up to `grace`, then kills. Returns at once when there is
 /// none. For the end of the run: an owner's [`crate::Child`] still tells how its process ended.
 pub async fn end_all(grace: Duration) {
