@@ -1,7 +1,7 @@
 //! What can go wrong with a server: while it is connected, and when it is asked for something.
 
 use crate::web::WebError;
-use proc::{Exit, SpawnError};
+use process::{Exit, SpawnError};
 use serde_json::Value;
 use std::time::Duration;
 

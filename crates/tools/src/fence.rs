@@ -4,7 +4,7 @@
 //! Deliberately absent: permission. A call that was permitted still has to be inside.
 
 use policy::Targets;
-use proc::sandbox::{Network, Rules};
+use sandbox::{Network, Rules};
 use url::Url;
 
 /// Why a call cannot be made in the sandbox; `None` if it can.
@@ -30,7 +30,7 @@ pub(crate) fn refuses(rules: &Rules, targets: &Targets) -> Option<String> {
 mod tests {
     use super::*;
     use crate::Target;
-    use proc::sandbox::Hosts;
+    use sandbox::Hosts;
 
     #[test]
     fn files_are_judged_as_the_kernel_would() {

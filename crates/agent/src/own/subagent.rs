@@ -7,8 +7,8 @@ use crate::own::errand::{self, Errand};
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
 use crate::{Setup, words};
-use config::AgentDef;
 use policy::names;
+use project::AgentDef;
 use std::rc::Rc;
 use tools::{Outcome, ToolSpec};
 

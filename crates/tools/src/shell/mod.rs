@@ -8,7 +8,7 @@ pub(crate) mod script;
 pub use exits::{Exits, Leaves, OnRequest};
 pub use script::find_shell;
 
-use proc::sandbox::{Rules, Sandbox};
+use sandbox::{Rules, Sandbox};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct Shell {
     pub program: PathBuf,
     /// The whole environment of commands; credentials already removed where that was asked for.
-    pub env: proc::Env,
+    pub env: process::Env,
     pub default_timeout: Duration,
     pub max_timeout: Duration,
     /// Characters of output that are returned whole.
@@ -50,7 +50,7 @@ impl Shell {
     pub const LARGEST_MAX_OUTPUT: usize = 150_000;
 
     /// A shell with the usual limits.
-    pub fn new(program: PathBuf, env: proc::Env, spill_dir: PathBuf, fallback_dir: PathBuf) -> Self {
+    pub fn new(program: PathBuf, env: process::Env, spill_dir: PathBuf, fallback_dir: PathBuf) -> Self {
         Self {
             program,
             env,

@@ -9,7 +9,7 @@ mod replace;
 
 use crate::stamp::Stamp;
 pub use policy::PathTarget as Target;
-use proc::sandbox::Sandbox;
+use sandbox::Sandbox;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
