@@ -74,7 +74,7 @@ pub(crate) fn launch_detached(spec: Spec) -> io::Result<std::process::Child> {
         command.arg0(arg0);
     }
     match spec.output {
-        Output::Merged(file) => command.stderr(file.try_clone()?).stdout(file),
+        Output::Merged(file) => command.stdout(Stdio::null()).stderr(file),
         Output::Pipes | Output::Terminal(_) => command.stdout(Stdio::null()).stderr(Stdio::null()),
     };
     // SAFETY: as in `isolate`: only async-signal-safe functions on integers.
