@@ -61,7 +61,8 @@ fn in_the_sandbox_the_socket_is_not_there_even_where_sockets_are_allowed() {
     let settings = json!({"sandbox": {"network": {"allowAllUnixSockets": true}}});
     std::fs::create_dir_all(world.home().join(".claude")).unwrap();
     std::fs::write(world.home().join(".claude/settings.json"), settings.to_string()).unwrap();
-    let run = ralph(&world, &["--json", "--backend", "builtin", "--sandbox", "workspace", "2"]).close().finish().unwrap();
+    let run =
+        ralph(&world, &["--json", "--backend", "builtin", "--sandbox", "workspace", "2"]).close().finish().unwrap();
     let events = run.events();
     assert_eq!(verdict(&events).0, "done", "{} {:?}", run.stderr, run.lines.last());
     let results = of(&events, "tool_result");

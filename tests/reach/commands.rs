@@ -88,7 +88,8 @@ fn a_screen_comes_and_goes_and_the_run_stays() {
     let world = folder();
     let run = looped(&world, &format!("hear; work; say ready; hear; say heard; gate go; {DONE}"), &[]);
     wait_for_words(&world, "ready");
-    let attach = || Terminal::start(&ralph(&world, &["attach"]).deadline(PATIENCE).env("TERM", "xterm"), 100, 30).unwrap();
+    let attach =
+        || Terminal::start(&ralph(&world, &["attach"]).deadline(PATIENCE).env("TERM", "xterm"), 100, 30).unwrap();
     let (first, second) = (attach(), attach());
     first.wait_for("ready").unwrap();
     second.wait_for("ready").unwrap();

@@ -23,7 +23,17 @@ fn a_report_is_one_file_that_holds_what_happened_and_no_script() {
     let made = done(&world, &["report", "-o", "out.html"]);
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     let page = world.read("out.html").unwrap();
-    for part in ["Build it", "done", "wc -l", "work.txt", "new.txt", "&lt;b&gt;bold&lt;/b&gt;", "still open", "<svg", "ralph --replay"] {
+    for part in [
+        "Build it",
+        "done",
+        "wc -l",
+        "work.txt",
+        "new.txt",
+        "&lt;b&gt;bold&lt;/b&gt;",
+        "still open",
+        "<svg",
+        "ralph --replay",
+    ] {
         assert!(page.contains(part), "{part} is missing");
     }
     assert!(!page.contains("<script") && page.contains("&lt;script&gt;"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use testkit::{Outcome, Run, World, looping};
 
-pub use looping::{agent, folder, heard, is_gone, of, told, verdict, with_model};
+pub use looping::{agent, folder, heard, is_gone, of, verdict, with_model};
 
 /// For what only a file can tell, on a machine that does other things, too.
 pub const PATIENCE: Duration = Duration::from_secs(60);

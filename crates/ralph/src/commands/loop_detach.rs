@@ -49,11 +49,7 @@ pub fn run(words: &[String], resume: Option<&str>, json: bool, environment: &Env
 }
 
 /// Starts the run and waits until it can be reached.
-pub fn start(
-    words: &[String],
-    resume: Option<&str>,
-    environment: &Environment,
-) -> Result<Started, (String, ExitCode)> {
+pub fn start(words: &[String], resume: Option<&str>, environment: &Environment) -> Result<Started, (String, ExitCode)> {
     let fail = |line: String| (line, ExitCode::Failure);
     let folder = Folder::new(&environment.cwd);
     let (log, file) = runner::detached_log(&folder)
@@ -81,7 +77,11 @@ pub fn start(
         }
         std::thread::sleep(LOOK_AGAIN);
     }
-    Err(fail(format!("error: the run has not begun after {} s; it is process {}", STARTS_WITHIN.as_secs(), child.pid())))
+    Err(fail(format!(
+        "error: the run has not begun after {} s; it is process {}",
+        STARTS_WITHIN.as_secs(),
+        child.pid()
+    )))
 }
 
 /// Nobody is there to look, and this flag has been obeyed.

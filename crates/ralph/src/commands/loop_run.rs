@@ -1,8 +1,8 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
 use super::{
-    loop_ask, loop_detach, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
-    loop_signals, runtime,
+    loop_ask, loop_detach, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume,
+    loop_screen, loop_signals, runtime,
 };
 use crate::environment::{Environment, stdin_kind};
 use crate::{meaning, say};
