@@ -6,7 +6,7 @@
 use super::runtime;
 use crate::environment::Environment;
 use crate::say;
-use proc::{Output, Spec, Stdin};
+use process::{Output, Spec, Stdin};
 use runner::reach::Client;
 use runner::{Folder, Lock};
 use serde_json::json;
@@ -66,7 +66,7 @@ pub fn start(words: &[String], resume: Option<&str>, environment: &Environment) 
         output: Output::Merged(file),
         arg0: Some("ralph".into()),
     };
-    let mut child = proc::start_detached(spec).map_err(|error| fail(format!("error: {error}")))?;
+    let mut child = process::start_detached(spec).map_err(|error| fail(format!("error: {error}")))?;
     let until = Instant::now() + STARTS_WITHIN;
     while Instant::now() < until {
         if let Some(run) = at_work(&folder, child.pid()) {

@@ -49,7 +49,7 @@ pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
 fn judge(stream: &UnixStream) -> Result<(), Failure> {
     let refused = |why: String| Failure::new(FailureKind::Refused, format!("refused: {why}"));
     let peer = stream.peer_cred().map_err(|error| refused(error.to_string()))?;
-    proc::judge_peer(stream.as_fd(), peer.uid(), peer.pid()).map_err(|why| refused(why.to_string()))
+    process::judge_peer(stream.as_fd(), peer.uid(), peer.pid()).map_err(|why| refused(why.to_string()))
 }
 
 struct Following {
