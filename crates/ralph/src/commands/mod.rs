@@ -1,5 +1,7 @@
 //! The commands of the binary, one file each.
 
+mod acp;
+mod acp_bridge;
 pub mod agent;
 mod auth;
 mod demo;
@@ -54,6 +56,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
             say::out(&help::ralph());
             ExitCode::Success
         }
+        "acp" => acp::run(rest, environment),
+        acp_bridge::NAME => acp_bridge::run(rest, environment),
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
@@ -74,7 +78,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init", "link", "mcp",
+                "acp", "agent", "answer", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init", "link", "mcp",
                 "mock", "plugin", "resume", "runs", "show", "trust", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())

@@ -1,0 +1,1 @@
+//! `ralph acp` and ACP agents in the loop, from outside.
