@@ -9,7 +9,7 @@ use crate::argv;
 use crate::environment::Environment;
 use crate::say;
 use acp::{Bridge, BridgeInput, BridgeOptions, BridgeOutput, Decision, Frame, Frames, LINE_MAX};
-use proc::Piped;
+use process::Piped;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -49,8 +49,8 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         Ok(launched) => launched,
         Err(why) => return refuse(&why),
     };
-    proc::adopt_orphans();
-    proc::watch_over();
+    process::adopt_orphans();
+    process::watch_over();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
@@ -63,7 +63,7 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
             (Err(why), _) => refuse(&why),
             (_, Err(error)) => refuse(&format!("signals cannot be received: {error}")),
         };
-        proc::end_all(SWEEP).await;
+        process::end_all(SWEEP).await;
         exit
     });
     // A thread may still sit in a read of stdin; nothing waits for it.

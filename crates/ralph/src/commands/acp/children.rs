@@ -1,7 +1,7 @@
 //! Agent processes: started, spoken with, and ended with all that they started.
 
 use acp::{ChildKey, Frame, Frames, ServerInput};
-use proc::{Env, Output, Piped, Spec, Stdin};
+use process::{Env, Output, Piped, Spec, Stdin};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -50,9 +50,9 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
 }
 
 fn serve(environment: &Environment) -> ExitCode {
-    proc::adopt_orphans();
-    proc::watch_over();
-    proc::harden();
+    process::adopt_orphans();
+    process::watch_over();
+    process::harden();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
@@ -65,7 +65,7 @@ fn serve(environment: &Environment) -> ExitCode {
                 ExitCode::Failure
             }
         };
-        proc::end_all(GRACE).await;
+        process::end_all(GRACE).await;
         exit
     });
     // A thread may still sit in a read of stdin; nothing waits for it.
@@ -230,7 +230,7 @@ impl Front {
 fn may_bypass(environment: &Environment) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     let places = meaning::places(environment);
-    let loaded = config::load(&places, config::Sources::default(), None, None, false);
+    let loaded = settings::load(&places, settings::Sources::default(), None, None, false);
     let is_forbidden = loaded.map_or(true, |loaded| loaded.settings.permissions.disable_bypass);
     (!is_root || environment.is_on("IS_SANDBOX")) && !is_forbidden
 }
