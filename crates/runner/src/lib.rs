@@ -37,7 +37,7 @@ mod transport;
 mod watch;
 
 pub use answers::{answer_live, live_run};
-pub use backend::{Backend, BackendError, choose};
+pub use backend::{ACP_BRIDGE, Backend, BackendError, acp_command, choose};
 pub use body::{Command, RunError, run};
 pub use folder::Folder;
 pub use held::{Held, State};

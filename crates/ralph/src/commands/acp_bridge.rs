@@ -114,7 +114,8 @@ fn launched(command: &str, environment: &Environment) -> Result<Launched, String
     let mut words = acp::split_words(command).map_err(|error| error.to_string())?;
     let name = words.remove(0);
     let path = environment.raw("PATH").unwrap_or_default();
-    let program = find(&name, path.as_ref(), environment).ok_or_else(|| format!("the agent {name} is not on PATH; install it"))?;
+    let program = find(&name, path.as_ref(), environment)
+        .ok_or_else(|| format!("the agent {name} is not on PATH; install it"))?;
     Ok(Launched { program, args: words, cwd: environment.cwd.clone(), env: environment.vars.clone() })
 }
 
@@ -132,13 +133,15 @@ async fn drive(mut bridge: Bridge, mut agent: Piped, prompt: Option<String>, mut
     let Some((stdin, stdout)) = agent.take_pipes() else { return refuse("the agent has no pipes") };
     let (lines, receiver) = mpsc::channel(LINES_MAX);
     tokio::spawn(feed(stdin, receiver));
-    let mut rim = Rim {
-        lines,
-        stdout: Stdout::open(),
-        starts_by: Some(Instant::now() + STARTS_WITHIN),
-        cancels_by: None,
+    let mut rim =
+        Rim { lines, stdout: Stdout::open(), starts_by: Some(Instant::now() + STARTS_WITHIN), cancels_by: None };
+    let mut agent_lines = AgentLines {
+        pipe: stdout,
+        frames: Frames::new(LINE_MAX),
+        ready: Vec::new().into_iter(),
+        ended: false,
+        is_told: false,
     };
-    let mut agent_lines = AgentLines { pipe: stdout, frames: Frames::new(LINE_MAX), ready: Vec::new().into_iter(), ended: false, is_told: false };
     let mut exit = rim.carry_out(bridge.start()).await;
     let mut input = prompt.is_none().then(|| Stdin::open(LINE_MAX));
     if let Some(prompt) = prompt {

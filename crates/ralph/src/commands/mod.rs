@@ -78,8 +78,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "acp", "agent", "answer", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init", "link", "mcp",
-                "mock", "plugin", "resume", "runs", "show", "trust", "version", "work",
+                "acp", "agent", "answer", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init", "link",
+                "mcp", "mock", "plugin", "resume", "runs", "show", "trust", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))

@@ -96,7 +96,9 @@ mod tests {
     fn a_key_is_kept_for_its_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(".claude.json.api");
-        for (before, other) in [(None, Value::Null), (Some(r#"{"other": 1}"#), Value::from(1)), (Some("broken"), Value::Null)] {
+        for (before, other) in
+            [(None, Value::Null), (Some(r#"{"other": 1}"#), Value::from(1)), (Some("broken"), Value::Null)]
+        {
             if let Some(before) = before {
                 std::fs::write(&file, before).unwrap();
             }
