@@ -37,6 +37,10 @@ const SWEEP: Duration = Duration::from_secs(1);
 /// Lines that wait for an agent that does not read.
 const LINES_MAX: usize = 256;
 
+/// An agent that speaks without a whole message, call or result for so long is shown to be alive: the loop would take it
+/// as hung.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
 /// What is read at once.
 const READ: usize = 64 * 1024;
 
@@ -133,8 +137,13 @@ async fn drive(mut bridge: Bridge, mut agent: Piped, prompt: Option<String>, mut
     let Some((stdin, stdout)) = agent.take_pipes() else { return refuse("the agent has no pipes") };
     let (lines, receiver) = mpsc::channel(LINES_MAX);
     tokio::spawn(feed(stdin, receiver));
-    let mut rim =
-        Rim { lines, stdout: Stdout::open(), starts_by: Some(Instant::now() + STARTS_WITHIN), cancels_by: None };
+    let mut rim = Rim {
+        lines,
+        stdout: Stdout::open(),
+        starts_by: Some(Instant::now() + STARTS_WITHIN),
+        cancels_by: None,
+        wrote_at: Instant::now(),
+    };
     let mut agent_lines = AgentLines {
         pipe: stdout,
         frames: Frames::new(LINE_MAX),
@@ -173,7 +182,11 @@ async fn drive(mut bridge: Bridge, mut agent: Piped, prompt: Option<String>, mut
             },
             () = sleep_until(deadline) => rim.overdue(),
         };
+        let is_alive = matches!(happened, BridgeInput::Agent(_));
         exit = rim.carry_out(bridge.step(happened)).await;
+        if is_alive {
+            rim.show_life().await;
+        }
     };
     agent.stop(GRACE).await;
     rim.stdout.close().await;
@@ -194,15 +207,25 @@ struct Rim {
     stdout: Stdout,
     starts_by: Option<Instant>,
     cancels_by: Option<Instant>,
+    /// When the loop last heard something.
+    wrote_at: Instant,
 }
 
 impl Rim {
+    async fn show_life(&mut self) {
+        if self.wrote_at.elapsed() > SIGN_OF_LIFE {
+            self.wrote_at = Instant::now();
+            self.stdout.write(b"{\"type\":\"keep_alive\"}\n".to_vec()).await;
+        }
+    }
+
     /// How it ends, once it does.
     async fn carry_out(&mut self, outputs: Vec<BridgeOutput>) -> Option<ExitCode> {
         let mut exit = None;
         for output in outputs {
             match output {
                 BridgeOutput::ToLoop(line) => {
+                    self.wrote_at = Instant::now();
                     if !self.stdout.write(line).await {
                         exit = Some(ExitCode::Failure);
                     }

@@ -218,7 +218,7 @@ impl Front {
         }
         let launched = Launched {
             program: self.environment.exe.clone(),
-            args: launch.args(),
+            args: std::iter::once("agent".to_owned()).chain(launch.args()).collect(),
             cwd: launch.cwd.clone(),
             env: self.environment.vars.clone(),
         };
