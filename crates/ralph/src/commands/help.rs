@@ -22,6 +22,7 @@ pub fn ralph() -> String {
   ralph work [--slots N] work on goals until stopped; --drain: until none is left
   ralph board            the goals on a screen
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
+  ralph acp              the agent for editors and other ACP clients, on stdin and stdout (ralph acp --help)
   ralph demo             see a loop mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests
   ralph mock --record F  a relay before the real API that writes down what a loop says to it

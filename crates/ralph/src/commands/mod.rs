@@ -1,5 +1,7 @@
 //! The commands of the binary, one file each.
 
+mod acp;
+mod acp_bridge;
 pub mod agent;
 mod auth;
 mod demo;
@@ -58,6 +60,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
             say::out(&help::ralph());
             ExitCode::Success
         }
+        "acp" => acp::run(rest, environment),
+        acp_bridge::NAME => acp_bridge::run(rest, environment),
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
@@ -84,9 +88,9 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init",
-                "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "show", "steer", "stop", "trust",
-                "unpause", "version", "work",
+                "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help",
+                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "show", "steer", "stop",
+                "trust", "unpause", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))
