@@ -44,6 +44,10 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>, is_watched: bool) -> io
             command.stdin(end.try_clone()?).stdout(end).stderr(Stdio::piped());
             Place::OwnTerminal
         }
+        Output::RawTerminal(end) => {
+            command.stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
+            Place::OwnTerminal
+        }
     };
     let tells = take_tells(&mut ready);
     isolate(&mut command, place, ready, is_watched);
