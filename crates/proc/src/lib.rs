@@ -4,16 +4,19 @@
 //! own), an explicit environment, no inherited descriptors and no inherited stdin. A [`Child`] that is dropped takes everything it
 //! started with it; [`end_all`] ends what slipped away by forking twice, because [`adopt_orphans`]
 //! makes such processes ours again; and after [`watch_over`] even our own death by a signal ends all of them.
+//! The one exception has a name: [`start_detached`].
 //!
 //! Deliberately absent: which command to run and whether it may run (`tools`, `policy`), shells and
 //! their quoting, and any reading of our own environment.
 
 mod capture;
 mod child;
+mod detached;
 mod environ;
 mod git;
 mod killed;
 mod launch;
+mod peer;
 mod piped;
 mod pty;
 pub mod sandbox;
@@ -27,9 +30,11 @@ mod watcher;
 
 pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;
+pub use detached::{Detached, start_detached};
 pub use environ::hide_credentials;
 pub use git::Git;
 pub use killed::killed_are_gone;
+pub use peer::{PeerRefusal, judge_peer};
 pub use piped::{Piped, Pipes};
 pub use pty::{RawTerminal, Terminal, TerminalSize};
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};

@@ -23,6 +23,7 @@ mod lock;
 mod mistakes;
 mod plain;
 mod prompt;
+pub mod reach;
 mod record;
 mod rehearsal;
 mod replay;

@@ -7,6 +7,7 @@
 
 use super::mounts::{attachments, between, existing};
 use super::rules::{Network, Rules};
+use super::run_sockets;
 use crate::spec::Spec;
 use crate::tree;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -117,8 +118,9 @@ pub(super) fn arguments(
     for path in &here.fleeting {
         mount("--ro-bind-try", path, path);
     }
+    let sockets = run_sockets::find(rules);
     let (folders, files): (Vec<_>, Vec<_>) =
-        rules.hidden.iter().filter(|path| path.exists()).partition(|path| path.is_dir());
+        rules.hidden.iter().chain(&sockets).filter(|path| path.exists()).partition(|path| path.is_dir());
     for path in files {
         mount("--ro-bind", Path::new("/dev/null"), path);
     }

@@ -37,6 +37,9 @@ pub(super) const PROTECTED: [&str; 7] =
 /// The same, but only where it exists: a folder standing in for these would disturb other programs.
 const PROTECTED_IF_THERE: [&str; 4] = [".gitmodules", ".envrc", ".ripgreprc", ".devcontainer"];
 
+/// Where a loop keeps its runs, in every root.
+const RUNS: &str = ".ralph/runs";
+
 /// Where agents make checkouts for each other, in every root: below something protected, and theirs.
 const CHECKOUTS: &str = ".claude/worktrees";
 
@@ -103,6 +106,7 @@ impl Request {
             seen: Vec::new(),
             own_temp: Vec::new(),
             hidden: self.hidden(),
+            runs: roots.iter().map(|root| root.join(RUNS)).collect(),
             shown: self.allow_read.iter().map(|path| self.place(path)).collect(),
             network: self.network.clone(),
             unix_sockets: self.unix_sockets,
