@@ -129,7 +129,11 @@ mod tests {
         assert_eq!(judged(&[row(70, 60, 9), row(60, 50, 8), row(50, 1, 7)]), Err(PeerRefusal::Descendant));
         assert_eq!(judged(&[]), Err(PeerRefusal::Unknown));
         assert_eq!(judged(&[Row { zombie: true, ..row(70, 1, 9) }, init]), Err(PeerRefusal::Unknown));
-        assert_eq!(judged(&[row(70, 60, 9), row(60, 1, 10)]), Err(PeerRefusal::Unknown), "a number that was used again");
+        assert_eq!(
+            judged(&[row(70, 60, 9), row(60, 1, 10)]),
+            Err(PeerRefusal::Unknown),
+            "a number that was used again"
+        );
     }
 
     #[test]

@@ -44,7 +44,9 @@ pub fn command(app: &App, agent: &str) -> Result<(Spec, Option<Arc<Sandbox>>), P
     let unknown = || Problem::new(StatusCode::BAD_REQUEST, "unsupported_agent", format!("there is no agent '{agent}'"));
     let (_, program, args) = OTHERS.iter().find(|(name, ..)| *name == agent).ok_or_else(unknown)?;
     let processes = app.processes.as_ref().ok_or_else(|| {
-        Problem::denied(format!("'{agent}' is a program of somebody else; start the server with '--allow-exec' to allow it"))
+        Problem::denied(format!(
+            "'{agent}' is a program of somebody else; start the server with '--allow-exec' to allow it"
+        ))
     })?;
     let missing = || Problem::new(StatusCode::BAD_REQUEST, "agent_not_installed", format!("{program} is not on PATH"));
     let found = find(app, program).ok_or_else(missing)?;

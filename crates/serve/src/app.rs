@@ -68,7 +68,9 @@ impl App {
     /// A place for one more stream.
     pub fn stream_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         self.streams.clone().try_acquire_owned().map_err(|_| {
-            Problem::unavailable("too many streams are open; close one and try again, or start the server with more '--streams'")
+            Problem::unavailable(
+                "too many streams are open; close one and try again, or start the server with more '--streams'",
+            )
         })
     }
 }

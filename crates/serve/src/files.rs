@@ -73,7 +73,8 @@ impl ServedFolders {
         let real = path.canonicalize().map_err(|error| Problem::invalid(format!("{}: {error}", path.display())))?;
         let at = self.roots.iter().enumerate().filter(|(_, root)| real.starts_with(root));
         let at = at.max_by_key(|(_, root)| root.components().count()).map(|(at, _)| at);
-        at.map(|at| (at, real)).ok_or_else(|| Problem::denied(format!("{} leads out of the served folders", path.display())))
+        at.map(|at| (at, real))
+            .ok_or_else(|| Problem::denied(format!("{} leads out of the served folders", path.display())))
     }
 }
 
@@ -121,7 +122,9 @@ impl Served {
     pub fn open(&self, flags: OFlags) -> Result<OwnedFd, Problem> {
         let root = self.root()?;
         let rest = if self.rest.as_os_str().is_empty() { Path::new(".") } else { &self.rest };
-        open_beneath(&root, rest, flags | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(|error| self.failed(error))
+        // A path alone is never waited for, and takes no other flags.
+        let patient = if flags.contains(OFlags::PATH) { flags } else { flags | OFlags::NONBLOCK | OFlags::NOCTTY };
+        open_beneath(&root, rest, patient).map_err(|error| self.failed(error))
     }
 
     /// The folder that it lies in, made where it is missing and `create` says so, and its name there.

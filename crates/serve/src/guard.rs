@@ -178,7 +178,11 @@ fn bearer(header: &str) -> Option<&str> {
 }
 
 fn cookie<'a>(header: &'a str, name: &str) -> Option<&'a str> {
-    header.split(';').filter_map(|pair| pair.trim().split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+    header
+        .split(';')
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value)
 }
 
 impl Tokens {

@@ -53,7 +53,8 @@ fn a_host_that_is_not_listed_is_refused_even_with_the_right_token() {
 
 #[test]
 fn other_pages_are_refused_whatever_they_send() {
-    for origin in ["http://evil.test", "null", "http://127.0.0.1:3000", "http://localhost", "file://", "127.0.0.1:4747"] {
+    for origin in ["http://evil.test", "null", "http://127.0.0.1:3000", "http://localhost", "file://", "127.0.0.1:4747"]
+    {
         assert_eq!(refused(RequestHead { origin: Some(origin), ..FULL }), Refused::Origin, "{origin}");
         assert_eq!(refused(RequestHead { origin: Some(origin), ..COOKIE }), Refused::Origin, "{origin}");
     }
@@ -94,7 +95,8 @@ fn wrong_tokens_are_wrong_wherever_they_stand() {
 #[test]
 fn an_empty_token_opens_nothing() {
     let config = GuardConfig { tokens: Some(Tokens { full: String::new(), read: String::new() }), ..config() };
-    for head in [RequestHead { authorization: Some("Bearer "), ..HOST }, RequestHead { cookie: Some("ralph-4747="), ..HOST }]
+    for head in
+        [RequestHead { authorization: Some("Bearer "), ..HOST }, RequestHead { cookie: Some("ralph-4747="), ..HOST }]
     {
         assert_eq!(guard(&head, &config), Verdict::Refuse(Refused::WrongToken), "{head:?}");
     }

@@ -54,7 +54,9 @@ impl Listener {
         use std::os::unix::fs::FileTypeExt as _;
         match path.symlink_metadata() {
             Ok(data) if !data.file_type().is_socket() => return Err(io::ErrorKind::AlreadyExists.into()),
-            Ok(_) if std::os::unix::net::UnixStream::connect(path).is_ok() => return Err(io::ErrorKind::AddrInUse.into()),
+            Ok(_) if std::os::unix::net::UnixStream::connect(path).is_ok() => {
+                return Err(io::ErrorKind::AddrInUse.into());
+            }
             Ok(_) => std::fs::remove_file(path)?,
             Err(_) => {}
         }

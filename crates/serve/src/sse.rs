@@ -66,7 +66,9 @@ pub fn last_event_id(headers: &HeaderMap) -> Option<u64> {
 pub fn is_accepted(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_none_or(|accept| {
-        accept.split(',').any(|kind| matches!(kind.split(';').next().map(str::trim), Some("text/event-stream" | "*/*" | "text/*")))
+        accept
+            .split(',')
+            .any(|kind| matches!(kind.split(';').next().map(str::trim), Some("text/event-stream" | "*/*" | "text/*")))
     })
 }
 

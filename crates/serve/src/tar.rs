@@ -64,7 +64,8 @@ pub fn entries(archive: &[u8]) -> Result<Vec<TarEntry<'_>>, TarError> {
 
 /// The size of the body, where the header's sum is right.
 fn checked(header: &[u8]) -> Option<usize> {
-    let sum: u64 = header.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u64::from(*byte) }).sum();
+    let sum: u64 =
+        header.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u64::from(*byte) }).sum();
     (octal(&header[148..156])? == sum).then_some(())?;
     usize::try_from(octal(&header[124..136])?).ok()
 }

@@ -15,6 +15,7 @@ pub fn ralph() -> String {
   ralph goal …           goals for many loops: add, import, list, show, log, answer, … (ralph goal --help)
   ralph work [--slots N] work on goals until stopped; --drain: until none is left
   ralph board            the goals on a screen
+  ralph serve [FOLDER…]  runs, goals and agents over HTTP, with a page (ralph serve --help)
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
   ralph demo             see a loop mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests

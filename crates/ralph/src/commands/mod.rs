@@ -26,6 +26,7 @@ mod mock;
 mod mock_record;
 mod plugin;
 mod plugin_fetch;
+mod serve;
 mod trust;
 
 use crate::environment::Environment;
@@ -66,6 +67,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "goal" | "goals" => goals::goal(rest, environment),
         "work" => goals::work(rest, environment),
         "board" => goals::board(rest, environment),
+        "serve" => serve::run(rest, environment),
         "init" => loop_init::run(environment),
         "resume" => loop_run::resume(rest, environment),
         "runs" => loop_runs::list(rest, environment),
@@ -75,7 +77,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         other => {
             let names = [
                 "agent", "answer", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init", "link", "mcp",
-                "mock", "plugin", "resume", "runs", "show", "trust", "version", "work",
+                "mock", "plugin", "resume", "runs", "serve", "show", "trust", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))

@@ -34,9 +34,8 @@ struct PostQuery {
 
 pub async fn list(State(app): Shared) -> Json<Value> {
     let all = app.acp.all();
-    let servers = all.values().map(|server| {
-        json!({"serverId": server.id, "agent": server.agent, "createdAtMs": server.created})
-    });
+    let servers =
+        all.values().map(|server| json!({"serverId": server.id, "agent": server.agent, "createdAtMs": server.created}));
     Json(json!({"servers": servers.collect::<Vec<Value>>()}))
 }
 

@@ -55,7 +55,12 @@ pub enum NotSent {
 }
 
 impl AcpServer {
-    pub fn start(id: &str, agent: &str, spec: Spec, sandbox: Option<Arc<proc::sandbox::Sandbox>>) -> Result<Arc<Self>, SpawnError> {
+    pub fn start(
+        id: &str,
+        agent: &str,
+        spec: Spec,
+        sandbox: Option<Arc<proc::sandbox::Sandbox>>,
+    ) -> Result<Arc<Self>, SpawnError> {
         let (child, pipes) = Child::with_pipes(spec, sandbox.as_deref())?;
         let (input, given) = mpsc::channel(QUEUE);
         let server = Arc::new(Self {
@@ -196,7 +201,8 @@ async fn follow(
     let exit = tokio::select! {
         // The end of its output, or a line that no agent writes: it is over.
         () = read(&server, stdout) => child.stop(GRACE).await,
-        _ = stop.wait_for(|stop| *stop) => child.stop(GRACE).await,
+        // Dropped at once: what `wait_for` returns holds a lock.
+        () = async { drop(stop.wait_for(|stop| *stop).await) } => child.stop(GRACE).await,
     };
     writing.abort();
     let words = tokio::time::timeout(Duration::from_millis(200), hearing).await;

@@ -135,12 +135,22 @@ async fn text(headers: &HeaderMap, body: Body) -> Result<String, Problem> {
     Ok(text)
 }
 
-pub async fn comment(State(app): Shared, Path(id): Path<GoalId>, headers: HeaderMap, body: Body) -> Result<Json<Value>, Problem> {
+pub async fn comment(
+    State(app): Shared,
+    Path(id): Path<GoalId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
     let text = text(&headers, body).await?;
     app.goals.ask(Verb::Comment { id, text }).await.map(Json)
 }
 
-pub async fn answer(State(app): Shared, Path(id): Path<GoalId>, headers: HeaderMap, body: Body) -> Result<Json<Value>, Problem> {
+pub async fn answer(
+    State(app): Shared,
+    Path(id): Path<GoalId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
     let text = text(&headers, body).await?;
     app.goals.ask(Verb::Act { id, happening: Happening::Answer { text } }).await.map(Json)
 }
@@ -152,7 +162,12 @@ struct EditBody {
     labels: Option<Vec<String>>,
 }
 
-pub async fn edit(State(app): Shared, Path(id): Path<GoalId>, headers: HeaderMap, body: Body) -> Result<Json<Value>, Problem> {
+pub async fn edit(
+    State(app): Shared,
+    Path(id): Path<GoalId>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
     let EditBody { title, priority, labels } = request::json(&headers, body).await?;
     let edit = Box::new(Edit { title, priority, labels, ..Edit::default() });
     app.goals.ask(Verb::Edit { id, edit }).await.map(Json)

@@ -44,7 +44,9 @@ impl GoalsHandle {
 
     pub async fn ask(&self, verb: Verb) -> Result<Value, Problem> {
         let Some(place) = &self.place else {
-            return Err(Problem::unavailable("there is no home folder to keep goals in; set RALPH_STATE or RALPH_STORE"));
+            return Err(Problem::unavailable(
+                "there is no home folder to keep goals in; set RALPH_STATE or RALPH_STORE",
+            ));
         };
         let thread = self.thread.get_or_init(|| start(place.clone()));
         let (answer, answered) = oneshot::channel();

@@ -167,10 +167,8 @@ async fn end(app: &App, id: &str, uri: &Uri, grace: Duration) -> Result<Json<Val
         // One that has just ended takes no orders.
         let _ = process.order(Order::Stop(grace));
         let wait = wait_ms.map_or(grace + Duration::from_secs(1), Duration::from_millis).min(WAIT_MAX);
-        let _ = tokio::time::timeout(wait, async {
-            while process.is_running() && changed.changed().await.is_ok() {}
-        })
-        .await;
+        let _ = tokio::time::timeout(wait, async { while process.is_running() && changed.changed().await.is_ok() {} })
+            .await;
     }
     Ok(Json(process.json()))
 }
@@ -199,7 +197,12 @@ pub(super) fn decoded(data: &str, encoding: Option<&str>) -> Result<Vec<u8>, Pro
     }
 }
 
-pub async fn input(State(app): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Result<Json<Value>, Problem> {
+pub async fn input(
+    State(app): Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
     let processes = allowed(&app)?;
     let process = processes.find(&id)?;
     let InputBody { data, encoding } = request::json(&headers, body).await?;
@@ -221,7 +224,12 @@ struct ResizeBody {
     rows: u16,
 }
 
-pub async fn resize(State(app): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Result<Json<Value>, Problem> {
+pub async fn resize(
+    State(app): Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
     let process = allowed(&app)?.find(&id)?;
     let ResizeBody { cols, rows } = request::json(&headers, body).await?;
     if !process.tty {
@@ -251,7 +259,12 @@ fn described(entry: &LogEntry) -> Value {
     })
 }
 
-pub async fn logs(State(app): Shared, Path(id): Path<String>, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn logs(
+    State(app): Shared,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let process = allowed(&app)?.find(&id)?;
     let LogsQuery { stream, tail, since, follow } = request::query(&uri)?;
     let stream = stream.unwrap_or_else(|| if process.tty { "pty".into() } else { "combined".into() });

@@ -6,7 +6,7 @@ mod process;
 mod terminal;
 
 pub use http::{input, kill, list, logs, one, put_config, read_config, remove, resize, run, start, stop};
-pub use process::{LogEntry, Process};
+pub use process::Process;
 pub use terminal::terminal;
 
 use crate::problem::Problem;
@@ -101,7 +101,8 @@ impl Processes {
         if running >= state.config.max_concurrent_processes {
             return Err(Problem::unavailable(format!("{running} processes are running; stop one first")));
         }
-        let ended: Vec<u64> = state.all.iter().filter(|(_, process)| !process.is_running()).map(|(id, _)| *id).collect();
+        let ended: Vec<u64> =
+            state.all.iter().filter(|(_, process)| !process.is_running()).map(|(id, _)| *id).collect();
         for id in ended.iter().take(ended.len().saturating_sub(ENDED_KEPT)) {
             state.all.remove(id);
         }

@@ -4,11 +4,19 @@ use std::io::Write as _;
 
 fn started(iteration: u32) -> EventKind {
     let (session, strategy) = (None, None);
-    EventKind::IterationStarted(IterationStarted { iteration, attempt: 1, model: "m".into(), session, strategy, prompt_chars: 1 })
+    EventKind::IterationStarted(IterationStarted {
+        iteration,
+        attempt: 1,
+        model: "m".into(),
+        session,
+        strategy,
+        prompt_chars: 1,
+    })
 }
 
 fn ended(iteration: u32) -> EventKind {
-    let receipt = Receipt { cost_usd: 0.5, summary: "did it".into(), ..Receipt::default() };
+    let receipt =
+        Receipt { cost_usd: 0.5, summary: "did it".into(), outcome: cycle::Outcome::Blocked, ..Receipt::default() };
     EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }
 }
 
@@ -35,7 +43,8 @@ fn a_recording_is_read_on_and_a_torn_line_waits_for_its_end() {
 fn the_state_says_who_has_to_do_something() {
     let mut fold = RunFold::default();
     let owner = Some("process 12, run r");
-    let question = Question { iteration: 1, id: "q".into(), about: QuestionAbout::Words, text: "Which?".into(), options: vec![] };
+    let question =
+        Question { iteration: 1, id: "q".into(), about: QuestionAbout::Words, text: "Which?".into(), options: vec![] };
     for (kind, live, left) in [
         (started(1), "working", "unfinished"),
         (EventKind::Question(question), "working", "unfinished"),

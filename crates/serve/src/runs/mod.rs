@@ -85,7 +85,8 @@ impl RunBook {
         let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
         let fold = folds.entry((found.at, found.id.clone())).or_default();
         let file = found.folder.events(&found.id);
-        fold.read_on(&file).map_err(|error| Problem::internal(format!("{} cannot be read: {error}", file.display())))?;
+        fold.read_on(&file)
+            .map_err(|error| Problem::internal(format!("{} cannot be read: {error}", file.display())))?;
         Ok(look(fold))
     }
 
