@@ -15,7 +15,8 @@ pub struct Detached {
     child: Child,
 }
 
-/// Starts it. Its output should be a file ([`crate::Output::Merged`]): nobody will read a pipe.
+/// Starts it. Where its output is a file ([`crate::Output::Merged`]), that takes its complaints (stderr); everything else goes nowhere,
+/// because nobody will read it.
 pub fn start_detached(spec: Spec) -> Result<Detached, SpawnError> {
     let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
     let mut owned = tree::owned();

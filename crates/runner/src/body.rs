@@ -196,10 +196,11 @@ impl<'a> Body<'a> {
             Err(error) => (None, Some(format!("this run cannot be reached from outside: {error}"))),
         };
         let checks = checks::fixed(checks, &job, &run, git.as_ref()).await.map_err(RunError::Prompt)?;
-        let tree = match &git {
-            Some(git) => git.snapshot().await.map(|snapshot| snapshot.tree),
+        let snapshot = match &git {
+            Some(git) => git.snapshot().await,
             None => None,
         };
+        let tree = snapshot.as_ref().map(|snapshot| snapshot.tree);
         let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
         let attended = job.attended || job.settings.waits_for_answers();
         let wait_max_ms = job.rehearsal.as_ref().map(|_| rehearsal::WAIT.as_millis() as u64);
@@ -220,6 +221,7 @@ impl<'a> Body<'a> {
             model: job.settings.model.clone(),
             limits: job.settings.limits(),
             checks: checks.iter().map(|check| check.command.clone()).collect(),
+            head: snapshot.and_then(|snapshot| snapshot.head),
             resumed,
             sandbox,
             unconfined,

@@ -17,6 +17,7 @@ mod help;
 mod hostile_tests;
 mod keys;
 mod lines;
+mod picture;
 mod markdown;
 mod reader;
 #[cfg(test)]
@@ -35,6 +36,7 @@ mod wrap;
 pub use board::{Board, BoardAction, Card, show_board};
 use cycle::clean;
 pub use keys::Command;
+pub use picture::picture;
 pub use screen::{Options, play, run};
 pub use state::State;
 pub use terminal::restore;

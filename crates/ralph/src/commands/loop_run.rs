@@ -1,7 +1,7 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
 use super::{
-    loop_ask, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
+    loop_ask, loop_detach, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
     loop_signals, runtime,
 };
 use crate::environment::{Environment, stdin_kind};
@@ -11,9 +11,11 @@ use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
 use proc::sandbox::{Level, Rules};
+use runner::reach::Server;
 use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use std::cell::RefCell;
 use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -77,7 +79,8 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         let show = Show::choose(wanted.is_on("json"), wanted.is_on("no_tui"), environment);
         return loop_replay::run(file, show, environment);
     }
-    match job(&wanted, environment, resume) {
+    match job(&wanted, environment, resume.clone()) {
+        Ok(job) if wanted.detach => loop_detach::run(words, resume.as_deref(), job.settings.json, environment),
         Ok(job) => go(job, &wanted, environment),
         // Nothing is wrong: a person was shown what to do next.
         Err(Refusal(line)) if line.is_empty() => ExitCode::Success,
@@ -353,8 +356,13 @@ async fn new_work(
     say("watching for new work; Ctrl-C ends it".into());
     let work = watch.next();
     tokio::pin!(work);
+    let mut reach = reachable(job, &last);
     loop {
         tokio::select! {
+            command = next_command(&mut reach) => match command {
+                Command::Stop | Command::StopNow | Command::Terminate => return None,
+                _ => {}
+            },
             work = &mut work => {
                 let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
                 say(format!("new work: {id}{}", work.title));
@@ -368,9 +376,22 @@ async fn new_work(
     }
 }
 
+/// The way to a loop that waits for work. One that cannot be reached still waits.
+fn reachable(job: &Job, last: &str) -> Option<Server> {
+    let runtime = job.env.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR").map(|(_, value)| Path::new(value));
+    Server::watching(&job.folder, last, job.price, runtime).ok()
+}
+
+async fn next_command(reach: &mut Option<Server>) -> Command {
+    match reach {
+        Some(server) => server.next_command().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Until the screen is left, or the process is told to end. Without `--stay`, and after a run that somebody ended
 /// or that could not begin, the screen leaves by itself. Says whether the terminal was given back.
-async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
+pub async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
     let told = async {
         let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
         else {

@@ -3,6 +3,7 @@
 
 use super::address::Bound;
 use super::connection;
+use super::follower::Follower;
 use super::protocol::{Failure, FailureKind};
 use super::status::{Status, StatusFold};
 use super::ReachError;
@@ -95,6 +96,18 @@ impl Server {
         Ok(Self { shared, commands, ended, bound: Some(bound) })
     }
 
+    /// The way to a loop that waits for new work after a run.
+    pub fn watching(folder: &Folder, run: &str, price: Price, runtime: Option<&Path>) -> Result<Self, ReachError> {
+        let server = Self::open(folder, run, price, runtime)?;
+        let fail = |source| ReachError::Io { path: folder.events(run), source };
+        let mut past = Follower::open(&folder.events(run), price, (1, 0)).map_err(fail)?;
+        while let Some(numbered) = past.next_event().map_err(fail)? {
+            server.note(&numbered.event, numbered.seq, true);
+        }
+        server.shared.fold().watch();
+        Ok(server)
+    }
+
     /// What a client wants next. Waits for ever where nobody wants anything.
     pub async fn next_command(&mut self) -> Command {
         match self.commands.recv().await {
@@ -111,11 +124,6 @@ impl Server {
             fold.recorded(seq, recorded);
         }
         self.shared.changes.send_modify(|change| change.count += 1);
-    }
-
-    /// From now on the run waits for new work.
-    pub fn watch(&self) {
-        self.shared.fold().watch();
     }
 }
 
