@@ -169,7 +169,7 @@ pub async fn report(State(app): Shared, Path(id): Path<String>, uri: Uri) -> Res
         Some("md") => (Some("--md".to_owned()), "text/markdown; charset=utf-8"),
         Some(other) => return Err(Problem::invalid(format!("'{other}' is no format; use html or md"))),
     };
-    let args = ["report".to_owned(), id].into_iter().chain(extra).chain(REPORT_TO_STDOUT.map(str::to_owned)).collect();
+    let args = ["report".to_owned(), id].into_iter().chain(extra).collect();
     let text = children::ralph(&app, found.folder.root(), args, REPORT_TIME).await?;
     let mut response = ([(header::CONTENT_TYPE, kind)], text).into_response();
     // What agents wrote is in it: it may show, and reach nothing.
@@ -182,9 +182,6 @@ pub async fn report(State(app): Shared, Path(id): Path<String>, uri: Uri) -> Res
     );
     Ok(response)
 }
-
-/// Where the report goes.
-const REPORT_TO_STDOUT: [&str; 2] = ["--output", "-"];
 
 #[cfg(test)]
 mod tests {

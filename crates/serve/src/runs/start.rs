@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A run says that it has begun as soon as it is recorded.
-const START_TIME: Duration = Duration::from_secs(40);
+/// `ralph --detach` waits a minute at most for the run to answer.
+const START_TIME: Duration = Duration::from_secs(70);
 /// Where prompts that came by HTTP are kept, in `.ralph/`.
 const PROMPTS: &str = ".ralph/prompts";
 /// Of a prompt.
@@ -120,15 +120,15 @@ pub async fn start(
 
 /// Starts a run that does not end with this server. Its id.
 pub async fn start_detached(app: &App, folder: &Folder, mut words: Vec<String>) -> Result<String, Problem> {
-    words.push("--detach".into());
+    words.extend(["--detach".to_owned(), "--json".to_owned()]);
     let said = children::ralph(app, folder.root(), words, START_TIME).await?;
     run_of(&said).ok_or_else(|| Problem::internal("the run did not say its id"))
 }
 
-/// The run that `ralph --detach` names.
+/// The run that `ralph --detach --json` names.
 fn run_of(said: &str) -> Option<String> {
-    let line = said.lines().find(|line| !line.trim().is_empty())?;
-    line.split_whitespace().find(|word| word.starts_with(|letter: char| letter.is_ascii_digit())).map(str::to_owned)
+    let said: Value = serde_json::from_str(said.trim()).ok()?;
+    said["run"].as_str().map(str::to_owned)
 }
 
 #[cfg(test)]
