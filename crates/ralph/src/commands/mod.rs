@@ -32,6 +32,7 @@ mod mock;
 mod mock_record;
 mod plugin;
 mod plugin_fetch;
+mod serve;
 mod trust;
 
 use crate::environment::Environment;
@@ -74,6 +75,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "goal" | "goals" => goals::goal(rest, environment),
         "work" => goals::work(rest, environment),
         "board" => goals::board(rest, environment),
+        "serve" => serve::run(rest, environment),
         "init" => loop_init::run(environment),
         "resume" => loop_run::resume(rest, environment),
         "runs" => loop_runs::list(rest, environment),
@@ -89,7 +91,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         other => {
             let names = [
                 "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help",
-                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "show", "steer", "stop",
+                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer", "stop",
                 "trust", "unpause", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
