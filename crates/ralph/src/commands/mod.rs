@@ -91,8 +91,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         other => {
             let names = [
                 "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help",
-                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer", "stop",
-                "trust", "unpause", "version", "work",
+                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer",
+                "stop", "trust", "unpause", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))
