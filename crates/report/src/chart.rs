@@ -74,7 +74,8 @@ mod tests {
         let many: Vec<Bar> = (1..=1000).map(|n| bar(n, 1.0)).collect();
         let svg = bars("Cost", &many, |x| x.to_string());
         assert!(svg.matches("<rect").count() <= BARS_MAX && svg.contains("iteration 1: 9"), "{svg}");
-        let hostile = bars("Cost", &[bar(1, f64::NAN), bar(2, f64::INFINITY), bar(3, -1.0), bar(4, 2.0)], |x| x.to_string());
+        let hostile =
+            bars("Cost", &[bar(1, f64::NAN), bar(2, f64::INFINITY), bar(3, -1.0), bar(4, 2.0)], |x| x.to_string());
         assert!(!hostile.contains("NaN") && !hostile.contains("inf"), "{hostile}");
     }
 }

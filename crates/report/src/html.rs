@@ -1,11 +1,11 @@
 //! The report as one HTML file. It holds no script, and its policy allows none, whatever escapes us.
 
+use crate::Extras;
 use crate::chart::{self, Bar};
 use crate::diff::{self, DiffFile, DiffLine};
 use crate::model::{Iteration, Report, amount, outcome};
 use crate::style::CSS;
 use crate::text::{block, escape, line, moment};
-use crate::Extras;
 use cycle::amounts::{count, duration, usd};
 use cycle::{Outcome, VerdictKind};
 
@@ -54,7 +54,10 @@ fn header(page: &mut String, report: &Report, extras: &Extras) {
     let tokens = report.tokens();
     let elapsed = report.verdict.as_ref().map_or(report.last_at.saturating_sub(report.started), |v| v.elapsed_ms);
     let numbers = [
-        (report.verdict.as_ref().map_or(report.iterations.len().to_string(), |v| v.iterations.to_string()), "iterations"),
+        (
+            report.verdict.as_ref().map_or(report.iterations.len().to_string(), |v| v.iterations.to_string()),
+            "iterations",
+        ),
         (usd(report.cost_usd()), "cost"),
         (duration(elapsed), "time"),
         (count(tokens.total()), "tokens"),
@@ -85,7 +88,8 @@ fn charts(page: &mut String, report: &Report) {
         report.iterations.iter().map(bar).collect()
     };
     let cost = chart::bars("Cost of each iteration", &bars(|one| amount(one.receipt.cost_usd)), usd);
-    let time = chart::bars("Time of each iteration", &bars(|one| one.receipt.duration_ms as f64), |ms| duration(ms as u64));
+    let time =
+        chart::bars("Time of each iteration", &bars(|one| one.receipt.duration_ms as f64), |ms| duration(ms as u64));
     page.push_str(&cost);
     page.push_str(&time);
 }
@@ -241,7 +245,7 @@ fn iterations(page: &mut String, report: &Report) {
 fn iteration(one: &Iteration) -> String {
     let receipt = &one.receipt;
     let (word, class) = outcome(&receipt.outcome);
-    let files = receipt.changed.files.len() as u64 + receipt.changed.more_files;
+    let files = counted(receipt.changed.files.len() as u64 + receipt.changed.more_files, "file");
     let mut body = String::new();
     if !receipt.summary.trim().is_empty() {
         body.push_str(&pre(&receipt.summary));
@@ -258,12 +262,18 @@ fn iteration(one: &Iteration) -> String {
     }
     one.checks.iter().for_each(|finished| body.push_str(&check(finished)));
     format!(
-        "<details><summary>{} <span class=\"{class}\">{word}</span> <span class=dim>{files} files · {} · {} · {} calls</span></summary>{body}</details>\n",
+        "<details><summary>{} <span class=\"{class}\">{word}</span> <span class=dim>{files} · {} · {} · {}</span></summary>{body}</details>\n",
         one.number,
         usd(amount(receipt.cost_usd)),
         duration(receipt.duration_ms),
-        receipt.tool_calls
+        counted(receipt.tool_calls, "call")
     )
+}
+
+/// `1 file`, `2 files`.
+fn counted(number: u64, word: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {word}{plural}")
 }
 
 fn warnings(page: &mut String, report: &Report) {
@@ -271,12 +281,8 @@ fn warnings(page: &mut String, report: &Report) {
         return;
     }
     section(page, "Warnings");
-    let items: String = report
-        .warnings
-        .iter()
-        .take(WARNINGS_MAX)
-        .map(|text| format!("<li>{}</li>", escape(&line(text))))
-        .collect();
+    let items: String =
+        report.warnings.iter().take(WARNINGS_MAX).map(|text| format!("<li>{}</li>", escape(&line(text)))).collect();
     page.push_str(&format!("<ul class=files>{items}</ul>\n"));
 }
 

@@ -24,7 +24,11 @@ fn recording(words: &str) -> Report {
 
 fn extras(words: &str) -> Extras {
     let diff = format!("diff --git a/src/a.rs b/src/a.rs\n@@ -1 +1 @@ {words}\n {words}\n-old {words}\n+new {words}\n");
-    Extras { sources: vec![(".ralph/prompt.md".into(), format!("Mend it. {words}"))], diff: Some(diff), zone_offset_ms: 0 }
+    Extras {
+        sources: vec![(".ralph/prompt.md".into(), format!("Mend it. {words}"))],
+        diff: Some(diff),
+        zone_offset_ms: 0,
+    }
 }
 
 #[test]
@@ -46,8 +50,32 @@ fn hostile_words_stay_words() {
     let said = "</pre></style><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"x' &#60; \u{202e}gpj";
     let page = html(&recording(hostile), &extras(said));
     let known = [
-        "!doctype", "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "div", "p", "ul", "li", "b", "span",
-        "figure", "figcaption", "svg", "rect", "path", "details", "summary", "pre", "code", "blockquote",
+        "!doctype",
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "header",
+        "h1",
+        "h2",
+        "div",
+        "p",
+        "ul",
+        "li",
+        "b",
+        "span",
+        "figure",
+        "figcaption",
+        "svg",
+        "rect",
+        "path",
+        "details",
+        "summary",
+        "pre",
+        "code",
+        "blockquote",
     ];
     let odd: Vec<String> = tags(&page).into_iter().filter(|tag| !known.contains(&tag.as_str())).collect();
     assert_eq!(odd, Vec::<String>::new());
@@ -73,7 +101,8 @@ fn a_page_has_a_bound() {
         report.iterations.push(many);
     }
     report.iterations.truncate(2000);
-    let huge = Extras { diff: Some(format!("diff --git a/x b/x\n@@ @@\n{}", "+<\n".repeat(1_000_000))), ..extras("plain") };
+    let huge =
+        Extras { diff: Some(format!("diff --git a/x b/x\n@@ @@\n{}", "+<\n".repeat(1_000_000))), ..extras("plain") };
     let page = html(&report, &huge);
     assert!(page.len() < 16 * 1024 * 1024, "{}", page.len());
     assert!(crate::markdown(&report, &huge).len() < 256 * 1024);

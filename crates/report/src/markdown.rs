@@ -85,7 +85,10 @@ fn changes(page: &mut String, report: &Report, extras: &Extras) {
     }
     if !text.trim().is_empty() {
         let shown = cycle::bounded(text, DIFF_MAX);
-        page.push_str(&format!("\n<details><summary>diff</summary>\n\n{}</details>\n", fence("diff", &cycle::clean::block(&shown))));
+        page.push_str(&format!(
+            "\n<details><summary>diff</summary>\n\n{}</details>\n",
+            fence("diff", &cycle::clean::block(&shown))
+        ));
     }
     page.push('\n');
 }

@@ -2,8 +2,8 @@
 
 use crate::git::Git;
 use crate::{Folder, RunInfo, files, list};
-use proc::Env;
-use proc::sandbox::Rules;
+use process::Env;
+use sandbox::Rules;
 use std::io::Read as _;
 
 /// New files that are shown, and how much of each.

@@ -7,7 +7,7 @@ use crate::guard::GuardConfig;
 use crate::problem::Problem;
 use crate::processes::Processes;
 use crate::runs::RunBook;
-use proc::Env;
+use process::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -26,7 +26,7 @@ pub struct Options {
     pub goals: Option<goals::Place>,
     pub price: cycle::Price,
     /// One sandbox for each folder; `None` without `--allow-exec`.
-    pub exec: Option<Vec<Arc<proc::sandbox::Sandbox>>>,
+    pub exec: Option<Vec<Arc<sandbox::Sandbox>>>,
     /// Streams at the same time.
     pub streams: usize,
 }

@@ -17,8 +17,8 @@ mod help;
 mod hostile_tests;
 mod keys;
 mod lines;
-mod picture;
 mod markdown;
+mod picture;
 mod reader;
 #[cfg(test)]
 mod recorded_tests;

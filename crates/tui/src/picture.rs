@@ -38,7 +38,7 @@ fn svg(buffer: &Buffer) -> String {
     let (width, height) = (f64::from(columns) * WIDE + 2.0 * EDGE, f64::from(rows) * HIGH + 2.0 * EDGE);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"ui-monospace, \
-         'DejaVu Sans Mono', Menlo, monospace\" font-size=\"14\" xml:space=\"preserve\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" \
+         'DejaVu Sans Mono', Menlo, monospace\" font-size=\"14\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" \
          fill=\"{BACKGROUND}\"/>\n"
     );
     for y in 0..rows {
@@ -97,20 +97,25 @@ fn colour(colour: Color) -> Option<&'static str> {
 }
 
 fn piece(words: &str, look: &Look, column: u16, columns: u16, row: u16) -> String {
+    let indent = words.chars().take_while(|c| *c == ' ').count();
     let (x, y) = (EDGE + f64::from(column) * WIDE, EDGE + f64::from(row) * HIGH);
     let wide = f64::from(columns) * WIDE;
     let mut text = String::new();
     if let Some(background) = look.background {
-        text.push_str(&format!("<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{HIGH}\" fill=\"{background}\"/>\n"));
+        text.push_str(&format!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{HIGH}\" fill=\"{background}\"/>\n"
+        ));
     }
     let bold = if look.is_bold { " font-weight=\"bold\"" } else { "" };
     let dim = if look.is_dim { " opacity=\"0.6\"" } else { "" };
-    let kept = words.trim_end();
+    let kept = words.trim_matches(' ');
     if kept.is_empty() {
         return text;
     }
     let length = kept.chars().count() as f64 * WIDE;
-    let escaped = kept.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // Not every viewer keeps several spaces; all keep these.
+    let escaped = kept.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}");
+    let x = x + indent as f64 * WIDE;
     text.push_str(&format!(
         "<text x=\"{x:.1}\" y=\"{:.1}\" fill=\"{}\" textLength=\"{length:.1}\"{bold}{dim}>{escaped}</text>\n",
         y + BASE,

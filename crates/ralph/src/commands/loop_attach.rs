@@ -2,11 +2,11 @@
 
 use super::loop_reach::{find_live, runtime_error};
 use super::loop_run::{Show, wait_for_screen};
-use super::{loop_screen, runtime};
+use super::{loop_prices, loop_screen, runtime};
 use crate::environment::Environment;
 use crate::say;
 use cycle::{EventKind, LoopEvent, VerdictKind};
-use runner::reach::{Client, Events, ReachError, Request};
+use runner::reach::{Client, Events, Follower, ReachError, Request};
 use runner::{Command, Folder, Sink};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -70,6 +70,12 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     ended.unwrap_or_else(|error| runtime_error(&format!("error: {error}")))
 }
 
+/// Where events come from.
+enum Source {
+    Live(Events),
+    Recorded(Box<Follower>),
+}
+
 struct Attached {
     folder: Folder,
     id: String,
@@ -80,21 +86,35 @@ struct Attached {
 }
 
 impl Attached {
-    async fn open(&self, lines: bool) -> Result<Events, ReachError> {
-        Client::connect(&self.folder, &self.id).await?.events(self.from, lines).await
+    async fn open(&self, lines: bool) -> Result<Source, ReachError> {
+        match Client::connect(&self.folder, &self.id).await?.events(self.from, lines).await {
+            Ok(events) => Ok(Source::Live(events)),
+            // It ended while we asked.
+            Err(ReachError::Cut(_)) => self.recorded(),
+            Err(error) => Err(error),
+        }
     }
 
-    /// The next event; a client that was cut because it was slow comes back and goes on.
-    async fn next(&mut self, events: &mut Events, lines: bool) -> Result<Option<LoopEvent>, ReachError> {
-        let numbered = match events.next().await {
-            Err(ReachError::Cut(run)) => match self.open(lines).await {
-                Ok(again) => {
-                    *events = again;
-                    events.next().await?
-                }
-                Err(_) => return Err(ReachError::Cut(run)),
-            },
-            other => other?,
+    /// The next event. A client that was cut because it was slow comes back and goes on; where the run has ended by then,
+    /// the rest is in the recording.
+    async fn next(&mut self, source: &mut Source, lines: bool) -> Result<Option<LoopEvent>, ReachError> {
+        let numbered = loop {
+            match source {
+                Source::Live(events) => match events.next().await {
+                    Err(ReachError::Cut(_)) => {
+                        *source = match self.open(lines).await {
+                            Ok(again) => again,
+                            Err(_) => self.recorded()?,
+                        };
+                    }
+                    other => break other?,
+                },
+                Source::Recorded(follower) => match follower.next_event() {
+                    Ok(None) if self.exit.is_none() => return Err(ReachError::Cut(self.id.clone())),
+                    Ok(numbered) => break numbered,
+                    Err(source) => return Err(ReachError::Io { path: self.folder.events(&self.id), source }),
+                },
+            }
         };
         Ok(numbered.map(|numbered| {
             self.from = (numbered.seq, numbered.index + 1);
@@ -103,6 +123,12 @@ impl Attached {
             }
             numbered.event
         }))
+    }
+
+    fn recorded(&self) -> Result<Source, ReachError> {
+        let path = self.folder.events(&self.id);
+        let follower = Follower::open(&path, loop_prices::usd, self.from);
+        follower.map(|follower| Source::Recorded(Box::new(follower))).map_err(|source| ReachError::Io { path, source })
     }
 
     fn exit(&self) -> ExitCode {

@@ -6,7 +6,7 @@
 use super::runtime;
 use crate::environment::Environment;
 use crate::say;
-use proc::{Output, Spec, Stdin};
+use process::{Output, Spec, Stdin};
 use runner::reach::Client;
 use runner::{Folder, Lock};
 use serde_json::json;
@@ -49,11 +49,7 @@ pub fn run(words: &[String], resume: Option<&str>, json: bool, environment: &Env
 }
 
 /// Starts the run and waits until it can be reached.
-pub fn start(
-    words: &[String],
-    resume: Option<&str>,
-    environment: &Environment,
-) -> Result<Started, (String, ExitCode)> {
+pub fn start(words: &[String], resume: Option<&str>, environment: &Environment) -> Result<Started, (String, ExitCode)> {
     let fail = |line: String| (line, ExitCode::Failure);
     let folder = Folder::new(&environment.cwd);
     let (log, file) = runner::detached_log(&folder)
@@ -70,7 +66,7 @@ pub fn start(
         output: Output::Merged(file),
         arg0: Some("ralph".into()),
     };
-    let mut child = proc::start_detached(spec).map_err(|error| fail(format!("error: {error}")))?;
+    let mut child = process::start_detached(spec).map_err(|error| fail(format!("error: {error}")))?;
     let until = Instant::now() + STARTS_WITHIN;
     while Instant::now() < until {
         if let Some(run) = at_work(&folder, child.pid()) {
@@ -81,7 +77,11 @@ pub fn start(
         }
         std::thread::sleep(LOOK_AGAIN);
     }
-    Err(fail(format!("error: the run has not begun after {} s; it is process {}", STARTS_WITHIN.as_secs(), child.pid())))
+    Err(fail(format!(
+        "error: the run has not begun after {} s; it is process {}",
+        STARTS_WITHIN.as_secs(),
+        child.pid()
+    )))
 }
 
 /// Nobody is there to look, and this flag has been obeyed.

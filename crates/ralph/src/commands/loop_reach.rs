@@ -121,10 +121,9 @@ fn stop_now(folder: &Folder, name: Option<&str>) -> ExitCode {
         let mut events = Client::connect(folder, &id).await?.events((u64::MAX, 0), false).await?;
         Client::connect(folder, &id).await?.tell(&Request::StopNow).await?;
         // However the connection ends, the run is over.
-        let _ = timeout(ENDS_WITHIN, events.next()).await.map_err(|_| ReachError::Silent {
-            run: id.clone(),
-            seconds: ENDS_WITHIN.as_secs(),
-        })?;
+        let _ = timeout(ENDS_WITHIN, events.next())
+            .await
+            .map_err(|_| ReachError::Silent { run: id.clone(), seconds: ENDS_WITHIN.as_secs() })?;
         Ok::<(), ReachError>(())
     };
     match runtime().map(|runtime| runtime.block_on(stopped)) {

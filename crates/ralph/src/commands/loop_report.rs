@@ -116,7 +116,8 @@ fn extras(folder: &Folder, info: &RunInfo, environment: &Environment) -> Extras 
         value.and_then(serde_json::Value::as_str).map(PathBuf::from)
     };
     let prompt = folder.find_prompt(flag("prompt").as_deref());
-    let files = [flag("goal").map(|path| folder.root().join(path)), prompt, Some(folder.find_todo(flag("todo").as_deref()))];
+    let files =
+        [flag("goal").map(|path| folder.root().join(path)), prompt, Some(folder.find_todo(flag("todo").as_deref()))];
     let sources = files.into_iter().flatten().filter_map(|path| {
         let name = path.strip_prefix(folder.root()).unwrap_or(&path).display().to_string();
         Some((name, read(folder, &path)?))

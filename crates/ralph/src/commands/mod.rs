@@ -86,9 +86,9 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init", "link",
-                "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer", "stop", "trust", "unpause",
-                "version", "work",
+                "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init",
+                "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer", "stop", "trust",
+                "unpause", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))
@@ -104,7 +104,8 @@ const ALONE: [&str; 3] = ["init", "demo", "trust"];
 
 /// `ralph init --help` must not set up anything.
 fn asks_for_help(command: &str, rest: &[String]) -> bool {
-    let simple = ALONE.contains(&command) || matches!(command, "runs" | "show" | "answer" | "report" | "attach" | "steer" | "pause" | "unpause" | "stop");
+    let simple = ALONE.contains(&command)
+        || matches!(command, "runs" | "show" | "answer" | "report" | "attach" | "steer" | "pause" | "unpause" | "stop");
     simple && matches!(rest.first().map(String::as_str), Some("-h" | "--help"))
 }
 

@@ -36,10 +36,13 @@ impl Client {
         };
         let hello = Hello { protocol: 0, run: run.to_owned(), pid: 0 };
         let mut client = Self { stream: BufReader::new(stream), line: Vec::new(), hello, asked: 0 };
-        match within(run, client.receive()).await?? {
-            Received::Hello(hello) => client.hello = hello,
-            Received::Failed { failure } => return Err(ReachError::Failed(failure)),
-            other => return Err(client.garbled(&format!("{other:?}"))),
+        match within(run, client.receive()).await? {
+            Ok(Received::Hello(hello)) => client.hello = hello,
+            Ok(Received::Failed { failure }) => return Err(ReachError::Failed(failure)),
+            // It ended while we connected.
+            Err(ReachError::Cut(run)) => return Err(ReachError::NotAtWork(run)),
+            Err(error) => return Err(error),
+            Ok(other) => return Err(client.garbled(&format!("{other:?}"))),
         }
         Ok(client)
     }

@@ -21,6 +21,8 @@ const TAKES_WITHIN: Duration = Duration::from_secs(10);
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 /// A client that follows nothing and asks nothing.
 const IDLE: Duration = Duration::from_mins(5);
+/// After the run's end, for a request that is on its way.
+const LAST_REQUEST: Duration = Duration::from_millis(100);
 /// Events in one write, and bytes: requests are looked for in between.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 256 * 1024;
@@ -47,7 +49,7 @@ pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
 fn judge(stream: &UnixStream) -> Result<(), Failure> {
     let refused = |why: String| Failure::new(FailureKind::Refused, format!("refused: {why}"));
     let peer = stream.peer_cred().map_err(|error| refused(error.to_string()))?;
-    proc::judge_peer(stream.as_fd(), peer.uid(), peer.pid()).map_err(|why| refused(why.to_string()))
+    process::judge_peer(stream.as_fd(), peer.uid(), peer.pid()).map_err(|why| refused(why.to_string()))
 }
 
 struct Following {
@@ -76,6 +78,13 @@ impl Connection<'_> {
             let follows = self.follower.is_some();
             let has_more = self.follower.as_ref().is_some_and(|following| !following.is_caught_up);
             if is_over && !has_more {
+                // What was asked before the end has an answer.
+                let asked = lines::read(&mut self.reader, &mut self.line, REQUEST_MAX);
+                if !follows && matches!(timeout(LAST_REQUEST, asked).await, Ok(Ok(Line::Whole))) {
+                    let line = std::mem::take(&mut self.line);
+                    self.request(&line).await?;
+                    continue;
+                }
                 return self.say_end().await;
             }
             let line = tokio::select! {

@@ -9,14 +9,8 @@ fn said(iteration: u32, text: &str) -> String {
 }
 
 fn started(iteration: u32) -> String {
-    let start = IterationStarted {
-        iteration,
-        attempt: 1,
-        model: "m".into(),
-        session: None,
-        strategy: None,
-        prompt_chars: 1,
-    };
+    let start =
+        IterationStarted { iteration, attempt: 1, model: "m".into(), session: None, strategy: None, prompt_chars: 1 };
     EventKind::IterationStarted(start).at(1).to_line()
 }
 

@@ -154,8 +154,13 @@ pub(super) enum Received {
     Hello(Hello),
     Event(Numbered),
     End,
-    Done { id: Value, status: Option<Box<Status>> },
-    Failed { failure: Failure },
+    Done {
+        id: Value,
+        status: Option<Box<Status>>,
+    },
+    Failed {
+        failure: Failure,
+    },
     /// Something newer than this client.
     Unknown,
 }
@@ -226,7 +231,10 @@ mod tests {
         let Ok(Received::Event(back)) = parse_received(&line) else { panic!("{line}") };
         assert_eq!(back, numbered);
         let short = event_line(&numbered, false);
-        assert_eq!(short, "{\"seq\":17,\"index\":3,\"event\":{\"at\":7,\"type\":\"agent\",\"iteration\":2,\"line\":null}}\n");
+        assert_eq!(
+            short,
+            "{\"seq\":17,\"index\":3,\"event\":{\"at\":7,\"type\":\"agent\",\"iteration\":2,\"line\":null}}\n"
+        );
         let newer = r#"{"seq":1,"index":0,"event":{"at":1,"type":"newer_than_us"}}"#;
         assert!(matches!(parse_received(newer), Ok(Received::Unknown)));
         assert!(matches!(parse_received(&end_line(3)), Ok(Received::End)));

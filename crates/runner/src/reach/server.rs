@@ -1,12 +1,12 @@
 //! The run's side of its socket. A thread of its own accepts clients, so a loop that is held up by its output can still be asked and
 //! stopped; commands come to the loop through a queue.
 
+use super::ReachError;
 use super::address::Bound;
 use super::connection;
 use super::follower::Follower;
 use super::protocol::{Failure, FailureKind};
 use super::status::{Status, StatusFold};
-use super::ReachError;
 use crate::{Command, Folder};
 use cycle::{LoopEvent, Price};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! One agent at work: its process, everything it has said with numbers, and who waits for an answer.
 
 use crate::time::now_ms;
-use proc::{Child, Pipes, SpawnError, Spec};
+use process::{Child, Pipes, SpawnError, Spec};
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,9 +59,10 @@ impl AcpServer {
         id: &str,
         agent: &str,
         spec: Spec,
-        sandbox: Option<Arc<proc::sandbox::Sandbox>>,
+        sandbox: Option<Arc<sandbox::Sandbox>>,
     ) -> Result<Arc<Self>, SpawnError> {
-        let (child, pipes) = Child::with_pipes(spec, sandbox.as_deref())?;
+        let confined = sandbox.as_deref().map(|sandbox| sandbox as &dyn process::Confine);
+        let (child, pipes) = Child::with_pipes(spec, confined)?;
         let (input, given) = mpsc::channel(QUEUE);
         let server = Arc::new(Self {
             id: id.to_owned(),
@@ -192,7 +193,7 @@ async fn follow(
     mut child: Child,
     pipes: Pipes,
     given: mpsc::Receiver<Vec<u8>>,
-    _sandbox: Option<Arc<proc::sandbox::Sandbox>>,
+    _sandbox: Option<Arc<sandbox::Sandbox>>,
 ) {
     let Pipes { stdin, stdout, stderr } = pipes;
     let writing = tokio::spawn(write(stdin, given));

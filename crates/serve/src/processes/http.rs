@@ -1,6 +1,6 @@
 //! `/v1/processes…`: the requests.
 
-use super::process::{LogEntry, Order, Process};
+use super::running::{LogEntry, Order, Process};
 use super::{ProcessConfig, Processes};
 use crate::app::App;
 use crate::problem::Problem;
@@ -14,7 +14,7 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use proc::{Limits, Output, Spec, Stdin, TerminalSize};
+use process::{Limits, Output, Spec, Stdin, TerminalSize};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ fn spec(app: &App, body: &CommandBody) -> Result<(Spec, usize), Problem> {
     }
     let (at, cwd) = app.folders.place_folder(body.cwd.as_deref())?;
     let mut env = app.env.clone();
-    proc::scrub::credentials_but(&mut env, &[]);
+    process::scrub::credentials_but(&mut env, &[]);
     for (name, value) in body.env.iter().flatten() {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             return Err(Problem::invalid(format!("'{name}' is no name of a variable")));
@@ -79,7 +79,7 @@ fn spec(app: &App, body: &CommandBody) -> Result<(Spec, usize), Problem> {
 }
 
 /// The proxy of the sandbox, where it has one.
-fn with_proxy(mut spec: Spec, sandbox: &proc::sandbox::Sandbox) -> Spec {
+fn with_proxy(mut spec: Spec, sandbox: &sandbox::Sandbox) -> Spec {
     spec.env.extend(sandbox.proxy_env());
     spec
 }
@@ -105,7 +105,7 @@ pub async fn run(State(app): Shared, headers: HeaderMap, body: Body) -> Result<J
     let sandbox = processes.sandbox(at)?;
     let limits = Limits { deadline: Duration::from_millis(deadline), max_output, grace: Duration::from_millis(200) };
     let started = Instant::now();
-    let done = proc::capture_inside(with_proxy(spec, &sandbox), limits, &sandbox).await;
+    let done = process::capture_inside(with_proxy(spec, &sandbox), limits, &*sandbox).await;
     let done = done.map_err(|error| Problem::invalid(error.to_string()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(Json(json!({

@@ -1,13 +1,13 @@
 //! `/v1/processes/{id}/terminal/ws`: a process's terminal over a WebSocket. Output as binary frames, everything else as JSON.
 
 use super::http::decoded;
-use super::process::{Order, Process};
+use super::running::{Order, Process};
 use crate::app::{App, closed};
 use crate::problem::Problem;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::response::Response;
-use proc::TerminalSize;
+use process::TerminalSize;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a run has changed, as git says it: since its start, or in one iteration. Every call goes through `proc::Git`, which obeys
+//! What a run has changed, as git says it: since its start, or in one iteration. Every call goes through `process::Git`, which obeys
 //! nothing that a repository says.
 
 use super::{Found, apart};
@@ -40,7 +40,7 @@ pub async fn diff(State(app): State<Arc<App>>, Path(id): Path<String>, uri: Uri)
     let DiffQuery { iteration } = request::query(&uri)?;
     let (book, reading) = (app.clone(), found.clone());
     let touched = apart(move || book.runs.read(&reading, |fold| touched(fold, iteration))).await??;
-    let git = proc::Git::find(&app.env).ok_or_else(|| Problem::unavailable("git is not on PATH"))?;
+    let git = process::Git::find(&app.env).ok_or_else(|| Problem::unavailable("git is not on PATH"))?;
     let git = git.disarmed(found.folder.root(), GIT_TIME).await;
     let call = Call { git: &git, found: &found };
     let base = match &touched.oldest {
@@ -92,7 +92,7 @@ fn hash(line: &str) -> Option<String> {
 }
 
 struct Call<'a> {
-    git: &'a proc::Git,
+    git: &'a process::Git,
     found: &'a Found,
 }
 
