@@ -39,7 +39,7 @@ mod transport;
 mod watch;
 
 pub use answers::{answer_live, live_run};
-pub use backend::{Backend, BackendError, choose};
+pub use backend::{ACP_BRIDGE, Backend, BackendError, acp_command, choose};
 pub use body::{Command, RunError, run};
 pub use diff::run_diff;
 pub use files::{detached_log, open_source};

@@ -131,8 +131,8 @@ impl Request {
     fn writable(&self, roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let mut write: Vec<PathBuf> = self.temp.iter().map(|path| real(path)).filter(|path| path.exists()).collect();
         let mut ties = Vec::new();
-        if self.whole.is_some() {
-            write.extend(Whole::own_folders(self));
+        if let Some(whole) = &self.whole {
+            write.extend(whole.own_folders(self));
         }
         if self.level == Level::Workspace {
             write.extend(roots.iter().cloned());
@@ -191,10 +191,11 @@ impl Request {
         let works_there = self.home.as_ref().is_some_and(|home| roots.iter().any(|root| real(home).starts_with(root)));
         guarded.extend(self.at_home(&START_FILES).into_iter().filter(|path| works_there || path.exists()));
         let own = real(&self.config_dir);
-        if self.whole.is_some() {
+        if let Some(whole) = &self.whole {
             let opened: Vec<PathBuf> = self.allow_write.iter().map(|path| self.place(path)).collect();
             guarded.retain(|path| real(path) != own);
-            guarded.extend(Whole::protected(&own).into_iter().filter(|path| !opened.contains(path)));
+            let protected = Whole::protected(&own).into_iter().chain(whole.protected_elsewhere(self));
+            guarded.extend(protected.filter(|path| !opened.contains(path)));
         } else {
             guarded.push(own);
         }

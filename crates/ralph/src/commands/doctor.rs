@@ -56,6 +56,7 @@ pub fn run(environment: &Environment, json: bool) -> ExitCode {
     };
     sandbox(&mut report, &found);
     looped(&mut report, environment, &found);
+    acp_agents(&mut report, environment);
     say::out(&if json { report.json(&found) } else { report.text() });
     if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure }
 }
@@ -199,7 +200,18 @@ fn looped(report: &mut Report, environment: &Environment, found: &Found) {
         (Found::Some { .. }, true) => "ours; the sandbox holds its commands",
         (Found::Some { .. }, false) => "not ours; the sandbox holds all of it",
     };
-    report.line("loop", &format!("would run {}: {holds}", backend.program.display()));
+    let name = runner::acp_command(&backend.name).map_or_else(|| backend.program.display().to_string(), str::to_owned);
+    report.line("loop", &format!("would run {name}: {holds}"));
+}
+
+/// Which ACP agents a loop here could run by a short name.
+fn acp_agents(report: &mut Report, environment: &Environment) {
+    let path = environment.raw("PATH").unwrap_or_default();
+    let is_there = |name: &str| runner::choose(name, &environment.exe, &environment.cwd, path.as_ref()).is_ok();
+    let (there, missing): (Vec<_>, Vec<_>) =
+        acp::PRESETS.iter().map(|preset| preset.name).partition(|name| is_there(name));
+    let list = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    report.line("ACP agents", &format!("installed: {}; not installed: {}", list(&there), list(&missing)));
 }
 
 /// Only looks: a folder that is missing is made when the first session needs it.

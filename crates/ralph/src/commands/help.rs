@@ -23,6 +23,7 @@ pub fn ralph() -> String {
   ralph board            the goals on a screen
   ralph serve [FOLDER…]  runs, goals and agents over HTTP, with a page (ralph serve --help)
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
+  ralph acp              the agent for editors and other ACP clients, on stdin and stdout (ralph acp --help)
   ralph demo             see a loop mend a failing test, offline, in a scratch folder
   ralph mock SCRIPT      a scripted Messages API on loopback, for rehearsals and tests
   ralph mock --record F  a relay before the real API that writes down what a loop says to it

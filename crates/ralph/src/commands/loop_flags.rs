@@ -40,7 +40,12 @@ const FLAGS: [(&str, &str, Kind, &str); 51] = [
     ("check-from", "check_from", Text, "a commit whose versions of the checks' scripts count"),
     ("check-time", "check_time", Text, "how long a check may take (10m)"),
     ("commit", "commit", Switch, "a git commit per iteration"),
-    ("backend", "backend", Text, "auto, builtin, claude, or a path"),
+    (
+        "backend",
+        "backend",
+        Text,
+        "auto, builtin, claude, a path, or an ACP agent: codex, gemini, opencode, goose, claude-acp, acp:COMMAND",
+    ),
     ("model", "model", Text, "the model (sonnet)"),
     ("fallback-model", "fallback_model", Text, "tried when the loop gets nowhere"),
     ("reasoning", "reasoning", Text, "none, low, med, high"),

@@ -222,12 +222,13 @@ fn offer_init(settings: &Settings, environment: &Environment) -> Result<(), Refu
     Err(Refusal(format!("error: {missing}. Run 'ralph init', edit the files it makes, and start again.")))
 }
 
-/// An external agent is given the key that we would use; our own finds it by itself.
+/// A `claude` is given the key that we would use; our own agent finds it by itself.
 fn auth(settings: &Settings, backend: &str, environment: &Environment) -> Auth {
     if settings.wants_login() {
         return Auth::Login;
     }
-    if backend == "builtin" {
+    // Another vendor's agent has no use for the key, and must not get it.
+    if backend == "builtin" || runner::acp_command(backend).is_some() {
         return Auth::Ambient;
     }
     let chosen = meaning::credentials_only(None, environment).ok().and_then(|resolution| resolution.chosen);

@@ -1,5 +1,7 @@
 //! The commands of the binary, one file each.
 
+mod acp;
+mod acp_bridge;
 pub mod agent;
 mod auth;
 mod demo;
@@ -59,6 +61,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
             say::out(&help::ralph());
             ExitCode::Success
         }
+        "acp" => acp::run(rest, environment),
+        acp_bridge::NAME => acp_bridge::run(rest, environment),
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
@@ -86,7 +90,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init",
+                "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init",
                 "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer", "stop", "trust",
                 "unpause", "version", "work",
             ];
