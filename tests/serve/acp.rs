@@ -97,3 +97,36 @@ fn agents_are_listed_and_none_is_installed() {
         "not without --allow-exec"
     );
 }
+
+#[test]
+fn the_protocols_own_draft_has_a_stream_for_the_connection_and_for_each_session() {
+    let server = Server::in_world(testkit::looping::with_model(json!([{"content": [{"type": "text", "text": "Hi."}]}])), &[]);
+    let wd = server.world.wd().display().to_string();
+    let bearer = format!("Bearer {}", server.full);
+    let post = |headers: &[(&str, &str)], body: &Value| {
+        let fixed = [("Host", server.host.as_str()), ("Authorization", &bearer), ("Content-Type", "application/json")];
+        let all: Vec<(&str, &str)> = fixed.into_iter().chain(headers.iter().copied()).collect();
+        raw(&server.at, "POST", "/acp", &all, body.to_string().as_bytes())
+    };
+    assert_eq!(post(&[], &json!([])).status, 501);
+    assert_eq!(post(&[], &request(1, "session/new")).status, 400, "no connection is named");
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1, "clientCapabilities": {}}});
+    let answer = post(&[], &hello);
+    assert_eq!((answer.status, answer.json()["id"].as_u64()), (200, Some(0)), "{}", answer.text());
+    let connection = answer.header("acp-connection-id").expect("a connection").to_owned();
+    let on = ("Acp-Connection-Id", connection.as_str());
+    let new = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": wd, "mcpServers": []}});
+    assert_eq!(post(&[on], &new).status, 202);
+    let mut stream = server.events("/acp", &[on]);
+    let made = stream.until(|sent| sent.json()["id"] == 1).pop().expect("an answer").json();
+    let session = made["result"]["sessionId"].as_str().expect("a session").to_owned();
+    let of = [on, ("Acp-Session-Id", session.as_str())];
+    let prompt = json!({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": {"sessionId": session, "prompt": [{"type": "text", "text": "Hello"}]}});
+    assert_eq!(post(&of, &prompt).status, 202);
+    let said = server.events("/acp", &of).until(|sent| sent.json()["id"] == 2);
+    assert_eq!(said[said.len() - 1].json()["result"]["stopReason"], "end_turn");
+    assert!(said.iter().any(|sent| sent.json()["params"]["update"]["sessionUpdate"] == "agent_message_chunk"), "{said:#?}");
+    let headers = [("Host", server.host.as_str()), ("Authorization", &bearer), on];
+    assert_eq!(raw(&server.at, "DELETE", "/acp", &headers, b"").status, 202);
+    assert_eq!(raw(&server.at, "DELETE", "/acp", &headers, b"").status, 404);
+}

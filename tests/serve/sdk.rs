@@ -46,7 +46,7 @@ pub fn node(script: &str, args: &[&str]) -> Option<Value> {
 
 #[test]
 fn the_published_sdk_works_unmodified() {
-    let turn = json!([{"text": "Hello from the mock."}]);
+    let turn = json!([{"content": [{"type": "text", "text": "Hello from the mock."}]}]);
     let server = Server::in_world(looping::with_model(turn), &["--allow-exec"]);
     let wd = server.world.wd().display().to_string();
     let address = format!("http://{}", server.host);

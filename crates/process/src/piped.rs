@@ -103,7 +103,7 @@ pub struct Pipes {
 impl Child {
     /// Starts a process whose pipes the caller reads and writes, in a sandbox where there is one; what `spec` says of
     /// stdin and output is not looked at. Needs a running tokio.
-    pub fn with_pipes(mut spec: Spec, sandbox: Option<&Sandbox>) -> Result<(Self, Pipes), SpawnError> {
+    pub fn with_pipes(mut spec: Spec, sandbox: Option<&dyn Confine>) -> Result<(Self, Pipes), SpawnError> {
         spec.stdin = Stdin::Pipe;
         spec.output = Output::Pipes;
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());

@@ -43,7 +43,7 @@ const NAME = { "+": "added: ", "-": "removed: " };
 
 export function Lines({ lines, most }) {
   const shown = most ? lines.slice(0, most) : lines;
-  return html`<pre class="diff">${shown.map(([sign, line]) => html`<span class=${"line " + (KIND[sign] || "same")}><span class="sign" aria-label=${NAME[sign] || ""}>${sign}</span>${line}\n</span>`)}${
+  return html`<pre class="diff">${shown.map(([sign, line]) => html`<span class=${"line " + (KIND[sign] || "same")}><span class="sign" aria-label=${NAME[sign] || ""}>${sign === "@" ? "" : sign}</span>${line}\n</span>`)}${
     shown.length < lines.length ? html`<span class="line hunk">… ${lines.length - shown.length} more lines</span>` : ""
   }</pre>`;
 }
@@ -58,14 +58,14 @@ export function files(text) {
       found.push(current);
     } else if (!current || /^(index |--- |\+\+\+ |new file|deleted file|old mode|new mode|similarity|rename )/.test(line)) {
       continue;
-    } else if (line.startsWith("@@")) current.lines.push(["@", line.slice(1)]);
+    } else if (line.startsWith("@@")) current.lines.push(["@", line]);
     else if (line.startsWith("+")) {
       current.added++;
       current.lines.push(["+", line.slice(1)]);
     } else if (line.startsWith("-")) {
       current.removed++;
       current.lines.push(["-", line.slice(1)]);
-    } else current.lines.push([" ", line.slice(1)]);
+    } else if (line) current.lines.push([" ", line.slice(1)]);
   }
   return found;
 }

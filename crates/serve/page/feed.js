@@ -381,7 +381,7 @@ export function VirtualList({ rows, version, target, label }) {
   return html`<div class="feed-frame">
     <div class="feed" ref=${box} onScroll=${look} tabindex="0" role="log" aria-label=${label} data-version=${version}>
       <div style=${{ height: before + "px" }}></div>
-      ${shown.map((row) => html`<div class=${"row " + row.kind} key=${row.key} data-row=${row.key}><${Row} row=${row} version=${row.version} toggle=${() => { row.open = !row.open; row.version++; redraw((number) => number + 1); }} /></div>`)}
+      ${shown.map((row) => html`<div class=${"row is-" + row.kind} key=${row.key} data-row=${row.key}><${Row} row=${row} version=${row.version} toggle=${() => { row.open = !row.open; row.version++; redraw((number) => number + 1); }} /></div>`)}
       <div style=${{ height: after + "px" }}></div>
     </div>
     ${follows.current ? "" : html`<button class="to-end" onClick=${toEnd}>↓ newest</button>`}

@@ -116,7 +116,7 @@ function Head({ run, feed, me, onStop, act }) {
       <${Progress} run=${run} /></div>
     <div class="buttons">
       <a class="button" href=${path(run.id) + "/report"} target="_blank" rel="noopener">Report</a>
-      ${me.access !== "full" ? "" : live ? html`<button onClick=${() => act(run.state === "paused" ? "resume" : "pause")}>${run.state === "paused" ? "▶ Go on" : "⏸ Pause"}</button><button class="danger" onClick=${onStop}>■ Stop</button>` : html`<button onClick=${() => act("resume")}>▶ Go on</button>`}
+      ${me.access !== "full" ? "" : live ? html`<button onClick=${() => act(run.state === "paused" ? "resume" : "pause")}>${run.state === "paused" ? "▶ Go on" : "❚❚ Pause"}</button><button class="danger" onClick=${onStop}>■ Stop</button>` : html`<button onClick=${() => act("resume")}>▶ Go on</button>`}
     </div></div>`;
 }
 
@@ -158,7 +158,7 @@ function Changes({ id, stamp }) {
   if (error) return html`<p class="bad">${error}</p>`;
   if (!found) return html`<p class="dim">…</p>`;
   const list = files(found.diff);
-  return html`<div class="changes"><p class="dim">${list.length ? list.length + (list.length === 1 ? " file" : " files") + " since " + found.base.slice(0, 10) : "Nothing has changed."}${found.exact ? "" : " (nothing is committed: everything that is different from the last commit)"}${found.truncated ? " (cut)" : ""}</p>
+  return html`<div class="changes"><p class="dim">${list.length ? list.length + (list.length === 1 ? " file" : " files") + " since " + found.base.slice(0, 10) : "Nothing has changed."}${found.exact ? "" : " (everything that differs from the last commit)"}${found.truncated ? " (cut)" : ""}</p>
     ${list.map((file) => html`<details open=${list.length < 6}><summary>${file.path} <span class="plus">+${file.added}</span><span class="minus">−${file.removed}</span></summary><${Lines} lines=${file.lines} most=${2000} /></details>`)}</div>`;
 }
 

@@ -83,6 +83,9 @@ fn sandbox_agent_routes() -> Vec<Route> {
         (("post", "/v1/acp/{server_id}", "One JSON-RPC message; the first with ?agent"), post(acp::post)),
         (("get", "/v1/acp/{server_id}", "A stream of everything the agent says"), get(acp::stream)),
         (("delete", "/v1/acp/{server_id}", "End the agent"), delete(acp::remove)),
+        (("post", "/acp", "The protocol's own draft: initialize makes a connection, everything else is taken with 202"), post(acp::draft::post)),
+        (("get", "/acp", "A stream of the connection or of a session, by the headers Acp-Connection-Id and Acp-Session-Id"), get(acp::draft::stream)),
+        (("delete", "/acp", "End the connection"), delete(acp::draft::remove)),
         (("get", "/v1/fs/entries", "A folder's entries; ?path"), get(fs::entries)),
         (("get", "/v1/fs/file", "A file's bytes; ?path"), get(fs::read)),
         (("put", "/v1/fs/file", "Write a file; ?path"), put(fs::write)),
@@ -181,7 +184,7 @@ async fn guarded(State(app): State<Arc<App>>, mut request: Request, next: Next) 
 
 /// Turns of agents, commands to their end, and files on slow lines have deadlines of their own.
 fn is_long(method: &Method, path: &str) -> bool {
-    (method == Method::POST && (path.starts_with("/v1/acp/") || path == "/v1/processes/run"))
+    (method == Method::POST && (path.starts_with("/v1/acp/") || matches!(path, "/acp" | "/v1/processes/run")))
         || path.starts_with("/v1/fs/")
 }
 

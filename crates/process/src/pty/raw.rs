@@ -5,7 +5,7 @@
 
 use super::{AsyncFd, OwnedFd, Winsize, io, open_pair};
 use crate::child::Child;
-use crate::sandbox::Sandbox;
+use crate::confine::Confine;
 use crate::spec::{Output, SpawnError, Spec, Stdin};
 
 /// Rows and columns of a terminal.
@@ -32,7 +32,7 @@ impl Child {
     /// is not looked at. Needs a running tokio.
     pub fn on_raw_terminal(
         mut spec: Spec,
-        sandbox: Option<&Sandbox>,
+        sandbox: Option<&dyn Confine>,
         size: TerminalSize,
     ) -> Result<(Self, RawTerminal), SpawnError> {
         let (end, theirs) = open_pair(size.into()).map_err(|error| {

@@ -6,7 +6,7 @@ use super::{goals, loop_prices, runtime};
 use crate::environment::Environment;
 use crate::{meaning, say};
 use arguments::{HELP, ListenAt, ServeArguments};
-use proc::sandbox::Sandbox;
+use sandbox::Sandbox;
 use serve::{GuardConfig, Listener, Options, Tokens};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn started(wanted: &ServeArguments, environment: &Environment) -> Result<ExitCod
             exec,
             streams: wanted.streams,
         };
-        proc::harden();
+        process::harden();
         serve::serve(listener, options, stopped()).await;
         Ok(ExitCode::Success)
     })

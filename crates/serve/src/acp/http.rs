@@ -56,7 +56,7 @@ pub async fn post(
         return Err(Problem::invalid("the body must be one JSON-RPC object"));
     }
     confine(&app, &message)?;
-    let server = find_or_start(&app, &id, agent.as_deref())?;
+    let server = start_agent(&app, &id, agent.as_deref())?;
     let answered = server.send(&message).map_err(|error| not_sent(&id, &error))?;
     let Some(answered) = answered else { return Ok(StatusCode::ACCEPTED.into_response()) };
     let waiting = Waiting { server: &server, message: &message };
@@ -82,7 +82,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-fn not_sent(id: &str, error: &NotSent) -> Problem {
+pub(super) fn not_sent(id: &str, error: &NotSent) -> Problem {
     match error {
         NotSent::Over(words) => exited(id, words),
         NotSent::Busy => Problem::unavailable("the agent does not read its input; try again"),
@@ -96,7 +96,8 @@ fn exited(id: &str, words: &str) -> Problem {
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "agent_process_exited", detail)
 }
 
-fn find_or_start(app: &App, id: &str, agent: Option<&str>) -> Result<Arc<AcpServer>, Problem> {
+/// The agent of this server, started where it is not there yet.
+pub(super) fn start_agent(app: &App, id: &str, agent: Option<&str>) -> Result<Arc<AcpServer>, Problem> {
     if id.is_empty() || id.len() > ID_MAX {
         return Err(Problem::invalid(format!("a server's name has 1 to {ID_MAX} bytes")));
     }
@@ -115,7 +116,7 @@ fn find_or_start(app: &App, id: &str, agent: Option<&str>) -> Result<Arc<AcpServ
 }
 
 /// A session may be for a served folder only.
-fn confine(app: &App, message: &Value) -> Result<(), Problem> {
+pub(super) fn confine(app: &App, message: &Value) -> Result<(), Problem> {
     let params = &message["params"];
     let more = params["additionalDirectories"].as_array();
     let folders = params["cwd"].as_str().into_iter().chain(more.into_iter().flatten().filter_map(Value::as_str));

@@ -4,6 +4,7 @@
 //! An agent is a process that speaks JSON-RPC on its pipes; for ours that is `ralph acp`. Nothing here knows what is said,
 //! but for which message answers which, and which folder a session is for.
 
+pub mod draft;
 mod http;
 mod server;
 

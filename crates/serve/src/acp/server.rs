@@ -18,6 +18,8 @@ const LINE_MAX: usize = 16 * 1024 * 1024;
 const QUEUE: usize = 64;
 /// Between asking an agent to end and killing it.
 const GRACE: Duration = Duration::from_secs(2);
+/// Requests whose session is remembered; a conversation has some thousands.
+const ASKED_MAX: usize = 100_000;
 /// Of what an agent says on stderr.
 const WORDS_KEPT: usize = 4 * 1024;
 
@@ -40,6 +42,8 @@ struct State {
     next: u64,
     /// By the request's id as JSON.
     waiting: HashMap<String, oneshot::Sender<Value>>,
+    /// For streams of sessions: which session's headers a request had, by the request's id.
+    asked_by: HashMap<String, String>,
     is_over: bool,
     /// Why it ended, for requests that come later.
     last_words: String,
@@ -61,7 +65,8 @@ impl AcpServer {
         spec: Spec,
         sandbox: Option<Arc<sandbox::Sandbox>>,
     ) -> Result<Arc<Self>, SpawnError> {
-        let (child, pipes) = Child::with_pipes(spec, sandbox.as_deref())?;
+        let confined = sandbox.as_deref().map(|sandbox| sandbox as &dyn process::Confine);
+        let (child, pipes) = Child::with_pipes(spec, confined)?;
         let (input, given) = mpsc::channel(QUEUE);
         let server = Arc::new(Self {
             id: id.to_owned(),
@@ -98,6 +103,28 @@ impl AcpServer {
             state.waiting.insert(key, answer);
             answered
         }))
+    }
+
+    /// Sends a message whose answer is read on a stream: that of the session, where one is named.
+    pub fn send_for(&self, message: &Value, session: Option<&str>) -> Result<(), NotSent> {
+        if let (Some(key), Some(session)) = (request_id(message), session) {
+            let mut state = self.state();
+            if state.asked_by.len() >= ASKED_MAX {
+                state.asked_by.clear();
+            }
+            state.asked_by.insert(key, session.to_owned());
+        }
+        // The receiver is dropped: nobody waits here.
+        self.send(message).map(drop)
+    }
+
+    /// The session whose stream a message belongs to; nothing for the connection's own.
+    pub fn stream_of(&self, line: &str) -> Option<String> {
+        let message: Value = serde_json::from_str(line).ok()?;
+        match response_id(&message) {
+            Some(key) => self.state().asked_by.get(&key).cloned(),
+            None => message["params"]["sessionId"].as_str().map(str::to_owned),
+        }
     }
 
     /// Nobody waits for this request any more.

@@ -1,6 +1,6 @@
 //! `/v1/processes…`: the requests.
 
-use super::process::{LogEntry, Order, Process};
+use super::running::{LogEntry, Order, Process};
 use super::{ProcessConfig, Processes};
 use crate::app::App;
 use crate::problem::Problem;
@@ -105,7 +105,7 @@ pub async fn run(State(app): Shared, headers: HeaderMap, body: Body) -> Result<J
     let sandbox = processes.sandbox(at)?;
     let limits = Limits { deadline: Duration::from_millis(deadline), max_output, grace: Duration::from_millis(200) };
     let started = Instant::now();
-    let done = process::capture_inside(with_proxy(spec, &sandbox), limits, &sandbox).await;
+    let done = process::capture_inside(with_proxy(spec, &sandbox), limits, &*sandbox).await;
     let done = done.map_err(|error| Problem::invalid(error.to_string()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(Json(json!({

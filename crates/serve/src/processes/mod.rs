@@ -2,11 +2,11 @@
 //! server. Their output is kept in memory within bounds and numbered, so that a reader can come back to it.
 
 mod http;
-mod process;
+mod running;
 mod terminal;
 
 pub use http::{input, kill, list, logs, one, put_config, read_config, remove, resize, run, start, stop};
-pub use process::Process;
+pub use running::Process;
 pub use terminal::terminal;
 
 use crate::problem::Problem;

@@ -1,7 +1,7 @@
 //! `/v1/processes/{id}/terminal/ws`: a process's terminal over a WebSocket. Output as binary frames, everything else as JSON.
 
 use super::http::decoded;
-use super::process::{Order, Process};
+use super::running::{Order, Process};
 use crate::app::{App, closed};
 use crate::problem::Problem;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};

@@ -27,9 +27,11 @@ struct DiffQuery {
     iteration: Option<u32>,
 }
 
-/// Commits of a run, by what its receipts say: the oldest and the newest, and files that it touched.
+/// Commits of a run, by what its recording says: where it began, its oldest and its newest, and files that it touched.
 #[derive(Debug, Default)]
 struct Touched {
+    /// Of a whole run: the commit that it began with.
+    head: Option<String>,
     oldest: Option<String>,
     newest: Option<String>,
     files: Vec<String>,
@@ -43,9 +45,10 @@ pub async fn diff(State(app): State<Arc<App>>, Path(id): Path<String>, uri: Uri)
     let git = process::Git::find(&app.env).ok_or_else(|| Problem::unavailable("git is not on PATH"))?;
     let git = git.disarmed(found.folder.root(), GIT_TIME).await;
     let call = Call { git: &git, found: &found };
-    let base = match &touched.oldest {
-        Some(commit) => call.run(&["rev-parse", "--verify", "--quiet", &format!("{commit}^")]).await,
-        None => Err(String::new()),
+    let base = match (&touched.head, &touched.oldest) {
+        (Some(head), _) => Ok(head.clone()),
+        (None, Some(commit)) => call.run(&["rev-parse", "--verify", "--quiet", &format!("{commit}^")]).await,
+        (None, None) => Err(String::new()),
     };
     let base = base.map_or_else(|_| "HEAD".to_owned(), |base| base.trim().to_owned());
     let mut words =
@@ -63,13 +66,14 @@ pub async fn diff(State(app): State<Arc<App>>, Path(id): Path<String>, uri: Uri)
         "files": touched.files,
         "diff": &text[..cut],
         "truncated": cut < text.len(),
-        // Without commits, other people's changes of the same files cannot be told from the run's.
-        "exact": touched.oldest.is_some(),
+        // Otherwise it is everything that differs from the last commit, whoever did it.
+        "exact": touched.head.is_some() || touched.oldest.is_some(),
     })))
 }
 
 fn touched(fold: &super::fold::RunFold, iteration: Option<u32>) -> Touched {
-    let mut touched = Touched::default();
+    let head = fold.head.as_deref().and_then(hash);
+    let mut touched = Touched { head: head.filter(|_| iteration.is_none()), ..Touched::default() };
     let wanted = fold.receipts.iter().filter(|ended| iteration.is_none_or(|number| ended.iteration == number));
     for ended in wanted {
         let changed = &ended.receipt.changed;

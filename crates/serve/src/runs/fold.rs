@@ -23,6 +23,8 @@ pub struct RunFold {
     pub seq: u64,
     pub started: u64,
     pub start: Option<RunStarted>,
+    /// The commit that it began with, however often it went on.
+    pub head: Option<String>,
     pub memory: Memory,
     pub receipts: Vec<EndedIteration>,
     pub checks: Vec<(u64, CheckFinished)>,
@@ -90,6 +92,7 @@ impl RunFold {
             EventKind::RunStarted(start) => {
                 if self.start.is_none() {
                     self.started = event.at;
+                    self.head.clone_from(&start.head);
                 }
                 self.start = Some((**start).clone());
                 (self.waiting, self.is_paused, self.current) = (None, false, None);

@@ -176,8 +176,8 @@ pub async fn report(State(app): Shared, Path(id): Path<String>, uri: Uri) -> Res
     response.headers_mut().insert(
         header::CONTENT_SECURITY_POLICY,
         HeaderValue::from_static(
-            "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
-             base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
+             frame-ancestors 'none'",
         ),
     );
     Ok(response)

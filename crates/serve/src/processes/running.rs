@@ -75,10 +75,10 @@ impl Process {
         let (command, args) = (text(&spec.program), spec.args.iter().map(text).collect());
         let cwd = spec.cwd.display().to_string();
         let (child, ends) = if tty {
-            let (child, terminal) = Child::on_raw_terminal(spec, Some(sandbox), SIZE)?;
+            let (child, terminal) = Child::on_raw_terminal(spec, Some(&**sandbox), SIZE)?;
             (child, Ends::Terminal(terminal))
         } else {
-            let (child, pipes) = Child::with_pipes(spec, Some(sandbox))?;
+            let (child, pipes) = Child::with_pipes(spec, Some(&**sandbox))?;
             (child, Ends::Pipes(pipes))
         };
         let (orders, wanted) = mpsc::channel(ORDERS_MAX);
