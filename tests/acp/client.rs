@@ -167,10 +167,6 @@ impl Client {
         self.updates("agent_message_chunk").iter().filter_map(|update| update["content"]["text"].as_str()).collect()
     }
 
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Ends its input; its exit code.
     pub fn close(mut self) -> Option<i32> {
         self.stdin = None;

@@ -14,6 +14,7 @@ use acp::{ChildKey, Frame, LINE_MAX, Server, ServerInput, ServerOptions, ServerO
 use children::Children;
 pub(super) use children::{Launched, feed};
 pub(super) use pipes::{Stdin, Stdout};
+use process::Env;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -24,6 +25,9 @@ const INPUTS_MAX: usize = 256;
 
 /// For agent processes, between being asked to end and being killed.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// The variable that gives the agent a list of tasks.
+const PLAN_TOOLS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
 
 const HELP: &str = "ralph acp: the agent for clients of the Agent Client Protocol (editors, acpx, …)
 
@@ -212,6 +216,15 @@ impl Front {
         });
     }
 
+    /// Clients show plans, so the agent has the tools that make them, unless somebody has chosen.
+    fn child_env(&self) -> Env {
+        let mut env = self.environment.vars.clone();
+        if self.environment.raw(PLAN_TOOLS).is_none() {
+            env.push((PLAN_TOOLS.into(), "1".into()));
+        }
+        env
+    }
+
     fn start(&mut self, child: ChildKey, launch: &acp::Launch) -> Result<(), StartError> {
         if !launch.cwd.is_dir() {
             return Err(StartError::NoFolder(launch.cwd.clone()));
@@ -220,7 +233,7 @@ impl Front {
             program: self.environment.exe.clone(),
             args: std::iter::once("agent".to_owned()).chain(launch.args()).collect(),
             cwd: launch.cwd.clone(),
-            env: self.environment.vars.clone(),
+            env: self.child_env(),
         };
         self.children.start(child, launched).map_err(StartError::NoProcess)
     }
