@@ -281,7 +281,7 @@ impl Reading {
         Self {
             request_id: http::request_id(response.headers()),
             response,
-            decoder: Decoder::new(client.stream_format()),
+            decoder: Decoder::new(client.stream_format(), client.config.profile.format()),
             assembler: Assembler::default(),
             partials,
             host: client.host.clone(),
@@ -322,6 +322,8 @@ impl Reading {
                 self.decoder.feed(chunk);
                 None
             }
+            // Some APIs announce the end and then only close: what they announced is taken at the next step.
+            Ok(Ok(None)) if self.decoder.close() == Ok(true) => None,
             Ok(Ok(None)) => Some(self.broken(FailureKind::Cut, "it ended early")),
             Ok(Err(error)) => Some(self.broken(FailureKind::Cut, &http::root(&error))),
             Err(_) => Some(self.stalled()),

@@ -6,6 +6,7 @@ use crate::config::{Auth, ClientConfig, ClientError, Secret};
 use crate::credential::Signable;
 use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
 use crate::http::{self, Stack};
+use crate::profile::{self, Feature, Format};
 use crate::provider::{AuthPlan, Operation, StreamFormat};
 use crate::request::Request;
 use bytes::Bytes;
@@ -81,6 +82,9 @@ impl Client {
 
     /// How many tokens the request would occupy. One attempt: the caller can estimate instead.
     pub async fn count_tokens(&self, request: &Request) -> Result<u64, Box<Failure>> {
+        if !self.config.profile.has(Feature::CountTokens) {
+            return Err(Box::new(self.setup("this endpoint's profile does not count tokens")));
+        }
         let body = self.body(Operation::CountTokens, request)?;
         let headers = self.headers(request)?;
         let url = self.url(Operation::CountTokens, &request.model);
@@ -114,9 +118,10 @@ impl Client {
         let id = http::request_id(response.headers());
         let body = read_some(&mut response).await;
         let message = format!(
-            "{} answered with {kind} instead of an event stream: {}. Check that ANTHROPIC_BASE_URL is a Messages API{}",
+            "{} answered with {kind} instead of an event stream: {}. Check that ANTHROPIC_BASE_URL speaks the API of its profile ({}){}",
             self.host,
             excerpt(&body),
+            self.config.profile.name.as_str(),
             in_brackets(id.as_deref())
         );
         let failure = Failure { request_id: id, ..Failure::new(FailureKind::NotAStream, message) };
@@ -170,22 +175,45 @@ impl Client {
         if let Some(cloud) = &self.config.cloud {
             return cloud.endpoint.url(operation, model);
         }
+        let base = self.endpoint.path().trim_end_matches('/');
+        let format = self.config.profile.format();
         let path = match operation {
-            Operation::Stream => "v1/messages",
-            Operation::CountTokens => "v1/messages/count_tokens",
+            Operation::CountTokens => "v1/messages/count_tokens".to_owned(),
+            Operation::Stream if format == Format::Messages => "v1/messages".to_owned(),
+            // By custom the addresses of these APIs end in their version; a bare host gets it.
+            Operation::Stream if base.is_empty() => format!("v1/{}", crate::openai::path(format)),
+            Operation::Stream => crate::openai::path(format).to_owned(),
         };
         let mut url = self.endpoint.clone();
-        url.set_path(&format!("{}/{path}", self.endpoint.path().trim_end_matches('/')));
+        url.set_path(&format!("{base}/{path}"));
         url
     }
 
     pub(crate) fn body(&self, operation: Operation, request: &Request) -> Result<Bytes, Box<Failure>> {
         let body = match (&self.config.cloud, operation) {
             (Some(cloud), _) => cloud.endpoint.body(operation, request),
-            (None, Operation::Stream) => request.body(),
+            (None, Operation::Stream) => self.profiled_body(request),
             (None, Operation::CountTokens) => request.count_body(),
         };
         body.map(Bytes::from).map_err(|error| Box::new(self.setup(&error.to_string())))
+    }
+
+    /// The body that this endpoint's profile asks for.
+    fn profiled_body(&self, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+        let profile = &self.config.profile;
+        if profile.format() != Format::Messages {
+            return serde_json::to_vec(&crate::openai::body(request, profile));
+        }
+        if profile.is_plain() {
+            return request.body();
+        }
+        let mut request = request.clone();
+        if !profile.has(Feature::CacheControl) {
+            request.cache = crate::CachePolicy::Off;
+        }
+        let mut body = request.body_value()?;
+        profile::shape(&mut body, profile);
+        serde_json::to_vec(&body)
     }
 
     pub(crate) fn stream_format(&self) -> StreamFormat {
@@ -196,7 +224,10 @@ impl Client {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
+        let format = self.config.profile.format();
+        if format == Format::Messages {
+            headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
+        }
         headers.insert(USER_AGENT, self.value(&self.config.user_agent, "the user agent")?);
         let what = "the credential";
         if let Some(cloud) = &self.config.cloud {
@@ -210,6 +241,10 @@ impl Client {
             }
         }
         match &self.config.auth {
+            // OpenAI's APIs know one place for a key.
+            Auth::ApiKey(key) | Auth::Both(key) if format != Format::Messages => {
+                headers.insert(AUTHORIZATION, self.sensitive(&format!("Bearer {}", key.expose()), what)?);
+            }
             Auth::ApiKey(key) => drop(headers.insert("x-api-key", self.sensitive(key.expose(), what)?)),
             Auth::Bearer(token) | Auth::OAuth(token) => {
                 headers.insert(AUTHORIZATION, self.sensitive(&format!("Bearer {}", token.expose()), what)?);
@@ -235,7 +270,9 @@ impl Client {
         let oauth = matches!(self.config.auth, Auth::OAuth(_)).then_some(OAUTH_BETA);
         let custom = self.custom.get_all(BETA_HEADER).iter().filter_map(|value| value.to_str().ok());
         let mut betas: Vec<&str> = Vec::new();
-        let takes = |beta: &&str| self.config.cloud.as_ref().is_none_or(|cloud| cloud.endpoint.takes_in_header(beta));
+        let sends = self.config.profile.has(Feature::Betas);
+        let takes =
+            |beta: &&str| sends && self.config.cloud.as_ref().is_none_or(|cloud| cloud.endpoint.takes_in_header(beta));
         for beta in request.all_betas().filter(takes).chain(oauth).chain(custom.flat_map(|value| value.split(','))) {
             let beta = beta.trim();
             if !beta.is_empty() && !betas.contains(&beta) {

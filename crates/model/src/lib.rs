@@ -15,6 +15,8 @@ mod failure;
 mod frame;
 mod http;
 mod login;
+mod openai;
+mod profile;
 mod provider;
 mod recorded;
 mod request;
@@ -36,6 +38,7 @@ pub use credential::{CloudCredentials, CredentialSettings};
 pub use failure::{Failure, FailureKind};
 pub use http::{SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
 pub use login::{LoginError, Tokens, refresh_login};
+pub use profile::{Feature, Format, Profile, ProfileError, ProfileName, SmallModel, parse_profile};
 pub use provider::{
     AuthPlan, Choice, Endpoint, EntraPlan, GooglePlan, SetupError, StreamFormat, Variables, split_provider,
 };

@@ -5,7 +5,7 @@ use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Access, Asking, AutoCompact, Caching};
 use config::{AgentDef, Settings};
-use model::{ModelEnv, Thinking, ThinkingAsk};
+use model::{ModelEnv, SmallModel, Thinking, ThinkingAsk};
 use std::sync::Arc;
 
 /// Models tried after the first, as the contract allows.
@@ -23,7 +23,12 @@ pub fn resolve(
     model_env.endpoint = access.client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()));
     let named = non_empty(typed.value("model")).or(environment.get("ANTHROPIC_MODEL"));
     let asked = named.or(settings.model.as_deref()).unwrap_or("default");
-    let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or("haiku");
+    let profile = &access.client.profile;
+    let own_small = match profile.small_model {
+        SmallModel::Haiku => "haiku",
+        SmallModel::Main => asked,
+    };
+    let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or(own_small);
     Ok(Asking {
         model: model::resolve(asked, &model_env),
         model_named: named.is_some(),
@@ -37,7 +42,7 @@ pub fn resolve(
         extra_body: extra_body(environment)?,
         cache: caching(environment),
         auto_compact: auto_compact(typed, settings, environment)?,
-        window: window(environment),
+        window: window(environment, profile.context_window),
         subagent_model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         model_env,
     })
@@ -169,10 +174,10 @@ fn auto_compact(typed: &Typed, settings: &Settings, environment: &Environment) -
 /// What the long context costs is not everybody's wish.
 const SHORT_WINDOW: u64 = 200_000;
 
-fn window(environment: &Environment) -> Option<u64> {
+fn window(environment: &Environment, of_profile: Option<u64>) -> Option<u64> {
     let most = environment.number("CLAUDE_CODE_MAX_CONTEXT_TOKENS").filter(|tokens| *tokens > 0);
     let short = environment.is_on("CLAUDE_CODE_DISABLE_1M_CONTEXT").then_some(SHORT_WINDOW);
-    most.into_iter().chain(short).min()
+    most.into_iter().chain(short).chain(of_profile).min()
 }
 
 pub fn number(typed: &Typed, flag: &str) -> Result<Option<u64>, Refusal> {

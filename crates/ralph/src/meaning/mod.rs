@@ -75,7 +75,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
     let access = access::resolve(&settings, &places, environment, bare, &mut warnings)?;
     let mut asking = asking::resolve(typed, &settings, environment, &access)?;
     let session = sessions::resolve(typed, &places, environment)?;
-    let limits = tooling::limits(typed, environment)?;
+    let limits = tooling::limits(typed, environment, access.client.profile.concurrency)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
     let folder::Folder { agents, skills, plugins } =
