@@ -151,7 +151,9 @@ impl<'a> Ask<'a> {
                 }
                 State::Opening(opening) => match opening.as_mut().await {
                     Ok(response) => {
-                        let reading = Reading::new(self.client, response, self.attempt_started, self.partials);
+                        let format = self.client.stream_format(&self.model);
+                        let decoder = Decoder::new(format, self.client.config.profile.format());
+                        let reading = Reading::new(self.client, response, decoder, self.attempt_started, self.partials);
                         self.state = State::Reading(Box::new(reading));
                     }
                     Err(failure) => self.fail(*failure),
@@ -277,11 +279,11 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(client: &Client, response: reqwest::Response, started: Instant, partials: bool) -> Self {
+    fn new(client: &Client, response: reqwest::Response, decoder: Decoder, started: Instant, partials: bool) -> Self {
         Self {
             request_id: http::request_id(response.headers()),
             response,
-            decoder: Decoder::new(client.stream_format(), client.config.profile.format()),
+            decoder,
             assembler: Assembler::default(),
             partials,
             host: client.host.clone(),

@@ -2,12 +2,12 @@
 //! connections are kept for the next ones.
 
 use crate::ask::{Ask, Event, Reply};
-use crate::config::{Auth, ClientConfig, ClientError, Secret};
+use crate::config::{Auth, ClientConfig, ClientError, CloudEndpoint, Secret};
 use crate::credential::Signable;
 use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
 use crate::http::{self, Stack};
 use crate::profile::{self, Feature, Format};
-use crate::provider::{AuthPlan, Operation, StreamFormat};
+use crate::provider::{AuthPlan, Endpoint, Operation, StreamFormat};
 use crate::request::Request;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -88,7 +88,7 @@ impl Client {
         let body = self.body(Operation::CountTokens, request)?;
         let headers = self.headers(request)?;
         let url = self.url(Operation::CountTokens, &request.model);
-        let mut response = self.send(url, headers, body).await?;
+        let mut response = self.send(&request.model, url, headers, body).await?;
         let body = read_some(&mut response).await;
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         let count = answer["input_tokens"].as_u64().or_else(|| answer["inputTokens"].as_u64());
@@ -105,9 +105,9 @@ impl Client {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<reqwest::Response, Box<Failure>> {
-        let mut response = self.send(self.url(Operation::Stream, &model), headers, body).await?;
+        let mut response = self.send(&model, self.url(Operation::Stream, &model), headers, body).await?;
         let kind = http::text(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default().to_owned();
-        let expected = match self.stream_format() {
+        let expected = match self.stream_format(&model) {
             StreamFormat::ServerSentEvents => "text/event-stream",
             StreamFormat::EventStream => "application/vnd.amazon.eventstream",
         };
@@ -129,15 +129,24 @@ impl Client {
     }
 
     /// Sends. A credential that was found by a chain and is refused is asked anew, once.
-    async fn send(&self, url: Url, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
-        let Some(cloud) = self.config.cloud.as_ref().filter(|cloud| cloud.endpoint.auth.is_renewable()) else {
+    async fn send(
+        &self,
+        model: &str,
+        url: Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<reqwest::Response, Box<Failure>> {
+        let renewable = |cloud: &&CloudEndpoint| cloud.endpoint.serving(model).auth.is_renewable();
+        let Some(cloud) = self.config.cloud.as_ref().filter(renewable) else {
             return self.send_once(url, headers, body).await;
         };
         let mut renew = false;
         loop {
             let mut signed = headers.clone();
             let signable = Signable { url: &url, headers: &signable_headers(&headers), body: &body };
-            for (name, value) in cloud.credentials.headers(&cloud.endpoint.auth, &signable, renew).await? {
+            for (name, value) in
+                cloud.credentials.headers(&cloud.endpoint.serving(model).auth, &signable, renew).await?
+            {
                 signed.insert(name, self.sensitive(value.expose(), "the credential")?);
             }
             match self.send_once(url.clone(), signed, body.clone()).await {
@@ -216,8 +225,13 @@ impl Client {
         serde_json::to_vec(&body)
     }
 
-    pub(crate) fn stream_format(&self) -> StreamFormat {
-        self.config.cloud.as_ref().map_or(StreamFormat::ServerSentEvents, |cloud| cloud.endpoint.stream)
+    pub(crate) fn stream_format(&self, model: &str) -> StreamFormat {
+        self.serving(model).map_or(StreamFormat::ServerSentEvents, |endpoint| endpoint.stream)
+    }
+
+    /// The cloud's endpoint for this model.
+    fn serving(&self, model: &str) -> Option<&Endpoint> {
+        self.config.cloud.as_ref().map(|cloud| cloud.endpoint.serving(model))
     }
 
     pub(crate) fn headers(&self, request: &Request) -> Result<HeaderMap, Box<Failure>> {
@@ -230,11 +244,11 @@ impl Client {
         }
         headers.insert(USER_AGENT, self.value(&self.config.user_agent, "the user agent")?);
         let what = "the credential";
-        if let Some(cloud) = &self.config.cloud {
-            for (name, value) in &cloud.endpoint.headers {
+        if let Some(endpoint) = self.serving(&request.model) {
+            for (name, value) in &endpoint.headers {
                 headers.insert(*name, self.value(value, name)?);
             }
-            if let AuthPlan::Headers(fixed) = &cloud.endpoint.auth {
+            if let AuthPlan::Headers(fixed) = &endpoint.auth {
                 for (name, value) in fixed {
                     headers.insert(*name, self.sensitive(value.expose(), what)?);
                 }
@@ -272,7 +286,7 @@ impl Client {
         let mut betas: Vec<&str> = Vec::new();
         let sends = self.config.profile.has(Feature::Betas);
         let takes =
-            |beta: &&str| sends && self.config.cloud.as_ref().is_none_or(|cloud| cloud.endpoint.takes_in_header(beta));
+            |beta: &&str| sends && self.serving(&request.model).is_none_or(|endpoint| endpoint.takes_in_header(beta));
         for beta in request.all_betas().filter(takes).chain(oauth).chain(custom.flat_map(|value| value.split(','))) {
             let beta = beta.trim();
             if !beta.is_empty() && !betas.contains(&beta) {

@@ -29,7 +29,7 @@ mod thinking;
 
 pub use ask::{Ask, Event, Reply};
 pub use catalog::{
-    Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, listing, resolve,
+    Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, info_for, listing, resolve,
     wants_long_context,
 };
 pub use client::Client;
