@@ -293,6 +293,11 @@ pub fn sandbox_is_policy(environment: &Environment) -> Result<Option<&'static st
     Ok(confined::is_policy(&settings).then_some(confined::POLICY))
 }
 
+/// A setting of the user's or the administrator's, for a loop.
+pub fn user_setting(key: &str, environment: &Environment) -> Option<String> {
+    loop_settings(&places(environment)).ok()?.text(key).map(str::to_owned)
+}
+
 /// What keeps requests from being sent at all, for `doctor`.
 pub fn endpoint_problem(environment: &Environment) -> Option<String> {
     access::client(environment).err().map(|refusal| refusal.text)
