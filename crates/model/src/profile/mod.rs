@@ -7,10 +7,12 @@
 mod messages;
 mod names;
 mod parse;
+mod suggest;
 
 pub(crate) use messages::{joined_text, shape, simplify_schema};
 pub use names::{Feature, Format, ProfileName};
 pub use parse::{ProfileError, parse_profile};
+pub use suggest::suggest_profile;
 
 use std::time::Duration;
 

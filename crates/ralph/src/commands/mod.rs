@@ -4,6 +4,7 @@ pub mod agent;
 mod auth;
 mod demo;
 mod doctor;
+mod doctor_endpoint;
 mod doctor_sandbox;
 mod explain;
 mod goals;

@@ -64,7 +64,7 @@ pub fn client(environment: &Environment) -> Result<ClientConfig, Refusal> {
 }
 
 /// What the endpoint understands: as the user says, never as its address looks.
-fn profile(settings: &Settings, environment: &Environment, is_cloud: bool) -> Result<Profile, Refusal> {
+pub fn profile(settings: &Settings, environment: &Environment, is_cloud: bool) -> Result<Profile, Refusal> {
     let name = "RALPH_ENDPOINT_PROFILE";
     let (place, text) = match (environment.get(name), settings.text("endpointProfile")) {
         (Some(text), _) => (name, text),

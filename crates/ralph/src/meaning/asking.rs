@@ -33,7 +33,7 @@ pub fn resolve(
         model: model::resolve(asked, &model_env),
         model_named: named.is_some(),
         small_model: model::resolve(small, &model_env),
-        fallback: fallback(typed, settings, &model_env),
+        fallback: fallback(typed, settings, &model_env)?,
         thinking: thinking(typed, settings, environment)?,
         effort: effort(typed, settings, environment)?,
         max_output: environment.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0),
@@ -85,12 +85,24 @@ fn model_env(settings: &Settings, environment: &Environment) -> ModelEnv {
     }
 }
 
-fn fallback(typed: &Typed, settings: &Settings, env: &ModelEnv) -> Vec<String> {
+fn fallback(typed: &Typed, settings: &Settings, env: &ModelEnv) -> Result<Vec<String>, Refusal> {
     let listed: Vec<&str> = match typed.value("fallback-model") {
         Some(list) => list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
         None => settings.fallback_model.iter().map(String::as_str).collect(),
     };
-    listed.into_iter().take(FALLBACKS_MAX).map(|name| model::resolve(name, env)).collect()
+    listed.into_iter().take(FALLBACKS_MAX).map(|name| fallback_id(name, env)).collect()
+}
+
+/// `provider:model`, where the provider is the one that is asked anyway. Another one is refused rather than sent as the
+/// name of a model: a conversation stays with its provider, and the loop's `fallback` changes it between iterations.
+fn fallback_id(name: &str, env: &ModelEnv) -> Result<String, Refusal> {
+    let own = env.endpoint.as_ref().map_or("firstParty", |endpoint| endpoint.provider_name());
+    match model::split_provider(name) {
+        (Some(choice), _) if choice.name() != own => Err(Refusal::new(format!(
+            "Error: --fallback-model {name}: a conversation cannot change its provider. Use the loop's 'fallback' for that."
+        ))),
+        (_, model) => Ok(model::resolve(model, env)),
+    }
 }
 
 fn thinking(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<ThinkingAsk, Refusal> {

@@ -255,6 +255,25 @@ pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Res
     Ok(access::credentials(&settings, &places, environment, bare))
 }
 
+/// The environment with what the settings add to it, for commands that only tell.
+pub fn with_settings(typed: Option<&Typed>, environment: &Environment) -> Environment {
+    let nothing = Typed::default();
+    let typed = typed.unwrap_or(&nothing);
+    let mut whole = environment.clone();
+    let (bare, safe) = minimal(typed, environment);
+    let loaded = sources(typed).and_then(|sources| settings(typed, &places(environment), sources, bare || safe));
+    if let Ok(loaded) = loaded {
+        whole.overlay(&loaded.settings.env);
+    }
+    whole
+}
+
+/// The profile of the endpoint, or why it cannot be; `None` where the settings cannot be read.
+pub fn profile(environment: &Environment) -> Option<Result<model::Profile, Refusal>> {
+    let loaded = settings(&Typed::default(), &places(environment), Sources::default(), false).ok()?;
+    Some(access::profile(&loaded.settings, environment, false))
+}
+
 /// Only what `explain` needs: how calls are judged, and what should be said about it.
 pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refusal> {
     let places = places_for(typed, environment)?;
