@@ -172,7 +172,8 @@ impl Gathered {
 
 /// Fills in what the tool's schema leaves to a default, as clients see it from the reference.
 fn normalise(block: &mut Value) {
-    if let Ok(input) = tools::check_input(block["name"].as_str().unwrap_or_default(), &block["input"]) {
+    let name = block["name"].as_str().unwrap_or_default();
+    if let Some(Ok(input)) = tools::find(name).map(|tool| tool.validate(name, &block["input"])) {
         block["input"] = input;
     }
 }

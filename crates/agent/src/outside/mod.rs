@@ -13,7 +13,7 @@ pub use call::{call_for_text, call_named, is_outside, meta, missing_prompter, ru
 pub use control::{control, status};
 pub use hired::{Hired, hire, start_for_session};
 pub use people::{call_prompt, prompts};
-pub use resources::SPECS;
+pub use resources::specs;
 
 use crate::InputFormat;
 use crate::hearing;
@@ -71,7 +71,7 @@ pub fn add_sdk_servers(shared: &Rc<Shared>, names: &Value) {
 }
 
 /// The servers that a plugin brings.
-pub fn add_plugin_servers(shared: &Rc<Shared>, plugin: &config::Plugin) {
+pub fn add_plugin_servers(shared: &Rc<Shared>, plugin: &project::Plugin) {
     if plugin.mcp_servers.is_empty() || shared.options.outside.strict {
         return;
     }

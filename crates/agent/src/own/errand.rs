@@ -14,8 +14,8 @@ use crate::own::worktree::Worktree;
 use crate::prompt;
 use crate::shared::{Lane, Role, Shared, Sub};
 use crate::turn::{End, Turn, drive};
-use config::AgentDef;
 use hooks::Hooks;
+use project::AgentDef;
 use serde_json::{Value, json};
 use session::{Stamp, Store, Transcript, UserExtra};
 use std::cell::RefCell;
@@ -188,7 +188,7 @@ pub async fn prepare(
     Ok(Ready { agent_id, transcript_file, lane, task, worktree, _servers: servers, _counted: counted })
 }
 
-fn tools_in(shared: &Shared, cwd: PathBuf, sub: &Sub) -> tools::Ctx {
+fn tools_in(shared: &Shared, cwd: PathBuf, sub: &Sub) -> tools::ToolContext {
     if cwd == shared.options.cwd {
         return shared.kit.context(&shared.options);
     }
