@@ -59,7 +59,7 @@ async fn search(shared: &Shared, lane: &Lane, query: &str, input: &Value) -> Res
         }
     }
     let model = shared.model(&lane.role);
-    let info = model::info(&model);
+    let info = model::info_for(&model, &shared.options.access.client);
     let request = Request {
         model,
         max_tokens: info.max_output.min(super::ASIDE_MAX_TOKENS),

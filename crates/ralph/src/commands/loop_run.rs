@@ -1,8 +1,8 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
 use super::{
-    loop_ask, loop_detach, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume,
-    loop_screen, loop_signals, runtime,
+    loop_ask, loop_detach, loop_fallback, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay,
+    loop_resume, loop_screen, loop_signals, loop_telemetry, runtime,
 };
 use crate::environment::{Environment, stdin_kind};
 use crate::{meaning, say};
@@ -99,13 +99,51 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
         Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
     };
+    // A rehearsal asks nobody but its script.
+    if wanted.rehearse.is_none() {
+        job.fallback =
+            match loop_fallback::resolve(&job.settings.fallback, &|name| environment.get(name).map(str::to_owned)) {
+                Ok(ways) => ways,
+                Err(why) => return refuse(&format!("error: {why}")),
+            };
+    }
     if let Err(Refusal(line)) = hold(&mut job, environment) {
         return refuse(&line);
     }
     let watch = job.settings.watch;
     let calls = loop_notify::sink(&job.settings.notify, &job.env, job.folder.root());
     let more = director.into_iter().chain(calls).collect();
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, more)))
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(traced(job, show, watch, more, environment)))
+}
+
+/// The run with its export: beside its work, and once more at its end.
+async fn traced(
+    mut job: Job,
+    show: Show,
+    watch: bool,
+    mut more: Vec<Box<dyn Sink>>,
+    environment: &Environment,
+) -> ExitCode {
+    let telemetry = loop_telemetry::open(environment).await;
+    if !telemetry.is_on() {
+        return drive(job, show, watch, more).await;
+    }
+    let trace = runner::RunTrace::new(loop_telemetry::incoming(environment));
+    job.trace = telemetry.traces().then_some(trace);
+    more.push(Box::new(runner::Spans::new(telemetry.clone(), trace)));
+    let beside = telemetry.clone();
+    let exporting = tokio::spawn(async move { beside.run().await });
+    let scraped = match telemetry.prometheus_address() {
+        Some((host, port)) => tokio::net::TcpListener::bind((host.as_str(), port)).await.ok(),
+        None => None,
+    };
+    let scraped = scraped.map(|listener| tokio::spawn(telemetry::serve_prometheus(listener, telemetry.clone())));
+    let exit = drive(job, show, watch, more).await;
+    exporting.abort();
+    drop(scraped);
+    // What the console exporter has to say would not be a line of the loop's, so it is not printed.
+    telemetry.flush().await;
+    exit
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
@@ -144,6 +182,8 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         attended: false,
         flags: loop_resume::recorded(flags, wanted.rehearse.as_deref()),
         price: loop_prices::usd,
+        fallback: Vec::new(),
+        trace: None,
         rehearsal: None,
     })
 }
