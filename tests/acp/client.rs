@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use testkit::World;
 
 /// A client that waits longer waits for ever. Generous, because tests share two cores.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub struct Client {
     child: Child,
