@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use wire::ExitCode;
 
@@ -323,6 +323,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
         other => (other.sink(job.settings.timestamps.then(|| job.zone.clone())), None),
     };
     loop_signals::listen(sender);
+    let signals = if left.is_some() { EndSignals::open() } else { None };
     let suspending = tokio::spawn(process::follow_suspensions());
     let last = Rc::new(RefCell::new(None));
     let kept = Rc::clone(&last);
@@ -354,7 +355,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
     if let Some(left) = left {
         let leaves =
             !job.settings.stay || matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
-        if !wait_for_screen(left, leaves).await {
+        if !wait_for_screen(left, leaves, signals).await {
             // Whatever is said now would wait for ever in a terminal that takes no bytes.
             return verdict.map_or(ExitCode::Failure, VerdictKind::exit);
         }
@@ -430,23 +431,34 @@ async fn next_command(reach: &mut Option<Server>) -> Command {
     }
 }
 
+/// Signals that end a screen. Opened before a run, so that none is missed between the verdict and the wait for a look.
+pub struct EndSignals {
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl EndSignals {
+    pub fn open() -> Option<Self> {
+        Some(Self { terminate: signal(SignalKind::terminate()).ok()?, hangup: signal(SignalKind::hangup()).ok()? })
+    }
+
+    /// Waits for one, also for one that came before. For ever where they cannot be received.
+    pub async fn next(signals: &mut Option<Self>) {
+        let Some(signals) = signals else { return std::future::pending().await };
+        tokio::select! {
+            _ = signals.terminate.recv() => {}
+            _ = signals.hangup.recv() => {}
+        }
+    }
+}
+
 /// Until the screen is left, or the process is told to end. Without `--stay`, and after a run that somebody ended
 /// or that could not begin, the screen leaves by itself. Says whether the terminal was given back.
-pub async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
-    let told = async {
-        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            () = tokio::time::sleep(SCREEN_CLOSES), if leaves => {}
-        }
-    };
+pub async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool, mut signals: Option<EndSignals>) -> bool {
     tokio::select! {
         _ = left => {}
-        () = told => {}
+        () = EndSignals::next(&mut signals) => {}
+        () = tokio::time::sleep(SCREEN_CLOSES), if leaves => {}
     }
     tui::restore()
 }
