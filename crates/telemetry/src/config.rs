@@ -112,7 +112,6 @@ impl Gates {
 
 /// Which of the common attributes are exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one variable of the user's")]
 pub(crate) struct Shows {
     pub session: bool,
     pub version: bool,

@@ -167,7 +167,10 @@ fn kind(message: &str, number: u64) -> (&'static str, &'static str) {
         ],
         other => panic!("no message {other}"),
     };
-    table.iter().find(|row| row.0 == number).map(|row| (row.1, row.2)).unwrap_or_else(|| panic!("{message} {number}"))
+    match table.iter().find(|row| row.0 == number) {
+        Some(row) => (row.1, row.2),
+        None => panic!("{message} has no field {number}"),
+    }
 }
 
 fn varint(bytes: &mut &[u8]) -> u64 {

@@ -37,10 +37,10 @@ impl Shipper {
     /// Tries, and once more where the collector says that it is busy.
     pub(crate) async fn send(&self, tree: &Value, headers: &[(String, String)]) -> bool {
         let (body, kind) = encoded(tree, self.config.protocol);
-        let (body, is_compressed) = match self.config.is_compressed && self.config.protocol != Protocol::Grpc {
-            true => compressed(&body).map_or((body, false), |small| (small, true)),
-            false => (body, false),
-        };
+        let small =
+            if self.config.is_compressed && self.config.protocol != Protocol::Grpc { compressed(&body) } else { None };
+        let is_compressed = small.is_some();
+        let body = small.unwrap_or(body);
         for is_last in [false, true] {
             match self.post(body.clone(), kind, is_compressed, headers).await {
                 Some(status) if matches!(status, 429 | 502..=504) && !is_last => tokio::time::sleep(RETRY_AFTER).await,

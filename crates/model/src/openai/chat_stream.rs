@@ -107,7 +107,7 @@ impl ChatStream {
         let found = match number {
             Some(_) => self.calls.iter().rev().filter(|call| call.number == number).find(same_id),
             None if id.is_empty() && name.is_empty() => self.calls.last(),
-            None => self.calls.iter().rev().filter(|call| !id.is_empty() && call.id == id).next(),
+            None => self.calls.iter().rev().find(|call| !id.is_empty() && call.id == id),
         };
         found.map(|call| call.block)
     }

@@ -97,19 +97,22 @@ mod tests {
         resolve(&[entry.to_owned()], &lookup).map(|mut ways| ways.remove(0))
     }
 
-    /// The last word about a variable: `Some(None)` takes it away.
-    fn says(way: &Fallback, name: &str) -> Option<Option<String>> {
-        way.env.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    const GONE: &str = "(taken away)";
+
+    /// The last word about a variable.
+    fn says(way: &Fallback, name: &str) -> Option<String> {
+        let (_, value) = way.env.iter().rev().find(|(known, _)| *known == name)?;
+        Some(value.clone().unwrap_or_else(|| GONE.to_owned()))
     }
 
     #[test]
     fn an_entry_becomes_a_model_and_an_environment() {
         let bedrock = of("bedrock:us.anthropic.claude-x-v1:0", &[]).unwrap();
         assert_eq!(bedrock.model, "us.anthropic.claude-x-v1:0");
-        assert_eq!(says(&bedrock, "CLAUDE_CODE_USE_BEDROCK"), Some(Some("1".into())));
-        assert_eq!(says(&bedrock, "CLAUDE_CODE_USE_VERTEX"), Some(None));
+        assert_eq!(says(&bedrock, "CLAUDE_CODE_USE_BEDROCK"), Some("1".into()));
+        assert_eq!(says(&bedrock, "CLAUDE_CODE_USE_VERTEX"), Some(GONE.into()));
         let first = of("anthropic:opus", &[]).unwrap();
-        assert_eq!(says(&first, "CLAUDE_CODE_USE_BEDROCK"), Some(None));
+        assert_eq!(says(&first, "CLAUDE_CODE_USE_BEDROCK"), Some(GONE.into()));
         let same = of("us.anthropic.claude-x-v1:0", &[]).unwrap();
         assert_eq!((same.model.as_str(), same.env.len()), ("us.anthropic.claude-x-v1:0", 0));
         assert_eq!(of("bedrock: ", &[]), Err(FallbackError::NoModel("bedrock: ".into())));
@@ -119,15 +122,15 @@ mod tests {
     fn a_server_of_another_party_gets_no_credential_of_the_first() {
         let local = of("local:qwen:7b", &[("RALPH_LOCAL_SWITCHES", "contextWindow=32768")]).unwrap();
         assert_eq!(local.model, "qwen:7b");
-        assert_eq!(says(&local, "ANTHROPIC_BASE_URL"), Some(Some(LOCAL_BASE_URL.into())));
-        assert_eq!(says(&local, "ANTHROPIC_API_KEY"), Some(Some(LOCAL_KEY.into())));
+        assert_eq!(says(&local, "ANTHROPIC_BASE_URL"), Some(LOCAL_BASE_URL.into()));
+        assert_eq!(says(&local, "ANTHROPIC_API_KEY"), Some(LOCAL_KEY.into()));
         for name in ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"] {
-            assert_eq!(says(&local, name), Some(None), "{name}");
+            assert_eq!(says(&local, name), Some(GONE.into()), "{name}");
         }
-        assert_eq!(says(&local, "RALPH_ENDPOINT_PROFILE"), Some(Some("local,contextWindow=32768".into())));
+        assert_eq!(says(&local, "RALPH_ENDPOINT_PROFILE"), Some("local,contextWindow=32768".into()));
         let missing = of("openai-chat:gpt", &[]).unwrap_err().to_string();
         assert!(missing.contains("RALPH_OPENAI_BASE_URL"), "{missing}");
         let openai = of("openai-chat:gpt", &[("RALPH_OPENAI_BASE_URL", "http://h/v1"), ("RALPH_OPENAI_API_KEY", "k")]);
-        assert_eq!(says(&openai.unwrap(), "ANTHROPIC_API_KEY"), Some(Some("k".into())));
+        assert_eq!(says(&openai.unwrap(), "ANTHROPIC_API_KEY"), Some("k".into()));
     }
 }
