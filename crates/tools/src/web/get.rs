@@ -35,7 +35,7 @@ pub(crate) enum GetError {
     NoLocation { url: Url },
     #[error("{url} could not be fetched: {why}")]
     Failed { url: Url, why: String },
-    /// In the words of whoever sets clients up.
+    /// The words of the caller, which sets clients up.
     #[error("{0}")]
     NoClient(String),
     #[error("{url} did not answer within {} s", FETCH_WITHIN.as_secs())]
