@@ -1,15 +1,16 @@
-//! Which tools a lane has, under which names, and how they are told to the model.
+//! Which tools a conversation has, under which names, and how they are told to the model.
 
-use crate::outside;
-use crate::own;
-use crate::shared::Shared;
+use crate::conversation_tools;
+use crate::servers::{self, Servers};
 use crate::{Options, Prompter, Setup, ToolChoice};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tools::ToolSpec;
+use turn::{ToolFacts, ToolTable};
 use wire::PermissionMode;
 
-/// One tool as the lane knows it.
+/// One tool as a conversation knows it.
 #[derive(Debug, Clone)]
 pub struct Tool {
     pub name: String,
@@ -24,20 +25,23 @@ pub struct Toolset {
 }
 
 /// Older and shorter names that models, rules and clients still use.
+const FORMER_NAMES: [(&str, &str); 5] = [
+    ("Task", "Agent"),
+    ("BashOutput", "TaskOutput"),
+    ("AgentOutputTool", "TaskOutput"),
+    ("KillShell", "TaskStop"),
+    ("KillBash", "TaskStop"),
+];
+
+/// The name that a tool has now.
 pub fn canonical(name: &str) -> &str {
-    match name {
-        "Task" => "Agent",
-        "BashOutput" | "AgentOutputTool" => "TaskOutput",
-        "KillShell" | "KillBash" => "TaskStop",
-        other => other,
-    }
+    FORMER_NAMES.iter().find(|(former, _)| *former == name).map_or(name, |(_, now)| now)
 }
 
 impl Toolset {
     /// The main conversation's tools.
-    pub fn main(shared: &Shared, setup: &Setup) -> Self {
-        let (options, mode) = (&shared.options, shared.live.mode.get());
-        let has_servers = outside::any(shared);
+    pub fn main(options: &Options, mode: PermissionMode, setup: &Setup, servers: &Servers) -> Self {
+        let has_servers = servers.any();
         let wanted = |name: &str| match &options.tools.choice {
             _ if options.bare => matches!(name, "Bash" | "Read" | "Edit"),
             ToolChoice::Default => true,
@@ -45,31 +49,31 @@ impl Toolset {
         };
         let available = |name: &str| match name {
             "TodoWrite" => options.tools.todo_write,
-            name if own::is_task_tool(name) => {
+            name if conversation_tools::is_task_tool(name) => {
                 options.tools.task_list || matches!(options.tools.choice, ToolChoice::Only(_))
             }
             "ExitPlanMode" => mode == PermissionMode::Plan,
-            own::ASK_USER => options.permissions.prompter == Prompter::Client,
+            conversation_tools::ASK_USER => options.permissions.prompter == Prompter::Client,
             "Skill" => !setup.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
-            _ => !outside::SPECS.iter().any(|spec| spec.name == name) || has_servers,
+            _ => !servers::SPECS.iter().any(|spec| spec.name == name) || has_servers,
         };
-        let specs = tools::specs().iter().chain(own::SPECS).chain(outside::SPECS);
+        let specs = tools::specs().iter().chain(conversation_tools::SPECS).chain(servers::SPECS);
         let mut tools: Vec<Tool> = specs
             .filter(|spec| wanted(spec.name) && available(spec.name))
             .map(|spec| Tool::from_spec(spec, setup))
             .collect();
-        tools.extend(outside::tools(shared));
+        tools.extend(servers.tools());
         if let Some(schema) = &setup.schema {
-            tools.push(own::structured_tool(&schema.source));
+            tools.push(conversation_tools::structured_tool(&schema.source));
         }
-        tools.retain(|tool| tool.name == own::STRUCTURED_OUTPUT || !removed(options, &tool.name));
+        tools.retain(|tool| tool.name == turn::STRUCTURED_OUTPUT || !removed(options, &tool.name));
         Self::of(tools)
     }
 
     /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
     pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
         self.keeping(|name| {
-            listed(only, without, name) && !is_clients(name) && name != own::ASK_USER && (may_nest || name != "Agent")
+            listed(only, without, name) && !is_clients(name) && name != conversation_tools::ASK_USER && (may_nest || name != "Agent")
         })
     }
 
@@ -100,6 +104,17 @@ impl Toolset {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
+    /// What the machine has to know of them. Calls of older names and of the client's own mean one of these.
+    pub fn table(&self, aliases: &BTreeMap<String, String>) -> ToolTable {
+        let facts = |tool: &Tool| ToolFacts { runs_beside_others: tool.read_only, starts_subagent: tool.name == "Agent" };
+        let older = FORMER_NAMES.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned()));
+        let theirs = aliases.iter().map(|(from, to)| (from.clone(), canonical(to).to_owned()));
+        ToolTable {
+            tools: self.tools.iter().map(|tool| (tool.name.clone(), facts(tool))).collect(),
+            aliases: older.chain(theirs).collect(),
+        }
+    }
+
     /// For the request: byte-stable, so that the prompt cache holds.
     pub fn definitions(&self) -> Arc<[Value]> {
         Arc::clone(&self.definitions)
@@ -125,7 +140,7 @@ impl Tool {
     fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
         // The schemas are constants of ours and parsed in a test; an empty object would still be a tool.
         let schema = serde_json::from_str(spec.schema).unwrap_or_else(|_| json!({"type": "object"}));
-        let description = own::description(spec, setup);
+        let description = conversation_tools::description(spec, setup);
         Self::new(spec.name, spec.read_only, &description, &schema)
     }
 }
@@ -137,7 +152,7 @@ fn listed(only: Option<&[String]>, without: &[String], name: &str) -> bool {
 
 /// There because of a flag of the client's, whatever an agent's own list says.
 fn is_clients(name: &str) -> bool {
-    matches!(name, own::STRUCTURED_OUTPUT | "ExitPlanMode")
+    matches!(name, turn::STRUCTURED_OUTPUT | "ExitPlanMode")
 }
 
 fn removed(options: &Options, name: &str) -> bool {

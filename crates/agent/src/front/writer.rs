@@ -4,6 +4,7 @@
 //! lines, one write each (small ones that come together share one), in order, never buffered. What waits is bounded in bytes; the
 //! turn waits when the bound is reached.
 
+use crate::stderr::PIPE_BUF;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -42,9 +43,6 @@ pub struct Writer {
     is_pipe: bool,
     is_terminal: bool,
 }
-
-/// What a pipe with room takes whole and at once (POSIX: at least 512, Linux: 4096).
-pub const PIPE_BUF: usize = 4096;
 
 impl Writer {
     pub fn start() -> std::io::Result<Self> {
@@ -179,34 +177,4 @@ fn wait_writable(stdout: &std::io::Stdout) -> std::io::Result<()> {
     let mut wanted = [rustix::event::PollFd::new(stdout, rustix::event::PollFlags::OUT)];
     rustix::event::poll(&mut wanted, None)?;
     Ok(())
-}
-
-/// How long the first line waits for a stderr that takes nothing: a busy reader needs less, and for one
-/// that never looks at it no turn may stand still.
-const STDERR_WAIT: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
-
-/// Nobody reads our stderr: what more there is to say is not waited for.
-static UNHEARD: AtomicBool = AtomicBool::new(false);
-
-/// One line for people. Only for what went wrong: stderr is empty on success. Where stderr is a pipe that
-/// is full and stays full, the line is dropped.
-pub fn warn(line: &str) {
-    let mut text = wire_safe(line);
-    text.push('\n');
-    let stderr = std::io::stderr();
-    for piece in text.as_bytes().chunks(PIPE_BUF) {
-        let wait = if UNHEARD.load(Ordering::Relaxed) { rustix::event::Timespec::default() } else { STDERR_WAIT };
-        let mut wanted = [rustix::event::PollFd::new(&stderr, rustix::event::PollFlags::OUT)];
-        // An interrupted or impossible poll says nothing; the write then says it.
-        let unheard = rustix::event::poll(&mut wanted, Some(&wait)) == Ok(0);
-        UNHEARD.store(unheard, Ordering::Relaxed);
-        if unheard || rustix::io::write(&stderr, piece).is_err() {
-            return;
-        }
-    }
-}
-
-/// Line breaks, escape sequences and characters that hide or reorder text do not reach the terminal.
-fn wire_safe(line: &str) -> String {
-    wire::clean::line(&line.replace(['\n', '\r'], " ")).into_owned()
 }
