@@ -16,6 +16,8 @@ struct Fake {
     /// Tools that run.
     running: Rc<Cell<usize>>,
     tool_calls: Rc<Cell<usize>>,
+    /// Where it panics.
+    panics_in: &'static str,
 }
 
 struct Alive(Rc<Cell<usize>>);
@@ -26,7 +28,7 @@ impl Drop for Alive {
     }
 }
 
-impl Executor for Fake {
+impl Execute for Fake {
     fn now(&self) -> Now {
         Now::default()
     }
@@ -53,6 +55,7 @@ impl Executor for Fake {
                     Input::Judged { ticket, decision, suggestions: Vec::new() }
                 }
                 Effect::HideSecrets { ticket, result } => Input::SecretsHidden { ticket, result },
+                Effect::AskModel { .. } if fake.panics_in == "model" => panic!("on purpose"),
                 Effect::AskModel { ticket, .. } => fake.answer(ticket, early).await,
                 Effect::RunTool { .. } => {
                     fake.running.set(fake.running.get() + 1);
@@ -66,6 +69,7 @@ impl Executor for Fake {
     }
 
     fn perform(&self, effect: Effect) -> LocalBoxFuture<'_, ()> {
+        assert!(!(self.panics_in == "init" && matches!(effect, Effect::EmitInit)), "on purpose");
         if let Effect::EndTurn { outcome } = effect {
             assert_eq!(self.running.get(), 0, "work is gone before the result");
             self.results.borrow_mut().push(*outcome);
@@ -108,7 +112,15 @@ fn driver(fake: &Fake) -> Driver<Fake> {
         deferred: None,
         seed: (1, 2),
     };
-    Driver::new(Turn::new(config), fake.clone())
+    Driver::new(Rc::new(RefCell::new(Turn::new(config))), fake.clone())
+}
+
+/// Steps until no turn runs.
+async fn finish_turn(driver: &mut Driver<Fake>) {
+    while !driver.is_idle() {
+        let input = driver.next().await;
+        driver.feed(input).await;
+    }
 }
 
 fn prompt() -> Input {
@@ -124,7 +136,7 @@ async fn a_turn_runs_from_its_prompt_to_its_result() {
     let mut driver = driver(&fake);
     driver.feed(prompt()).await;
     driver.feed(Input::Next).await;
-    driver.finish_turn().await;
+    finish_turn(&mut driver).await;
     let results = fake.results.borrow();
     assert_eq!(results.iter().map(|outcome| outcome.result.as_deref()).collect::<Vec<_>>(), [Some("done")]);
 }
@@ -144,9 +156,23 @@ async fn an_interrupt_drops_the_work_before_the_result() {
         driver.feed(input).await;
     }
     driver.feed(Input::Interrupt(InterruptCause::Client)).await;
-    driver.finish_turn().await;
+    finish_turn(&mut driver).await;
     assert_eq!(fake.results.borrow()[0].terminal_reason, "aborted_tools");
-    let last = driver.turn().messages().last().cloned().expect("a message");
+    let last = driver.turn.borrow().messages().last().cloned().expect("a message");
     let expected = CallResult::error("[Request interrupted by user for tool use]").words();
     assert_eq!(last["content"][0]["content"], expected);
+}
+
+#[tokio::test]
+async fn a_panic_wherever_it_happens_still_gives_a_result() {
+    for panics_in in ["model", "init"] {
+        let fake = Fake { panics_in, ..Fake::default() };
+        let mut driver = driver(&fake);
+        driver.feed(prompt()).await;
+        driver.feed(Input::Next).await;
+        finish_turn(&mut driver).await;
+        let results = fake.results.borrow();
+        assert_eq!(results.len(), 1, "{panics_in}");
+        assert!(results[0].errors.as_ref().is_some_and(|errors| errors[0].contains("on purpose")), "{panics_in}");
+    }
 }
