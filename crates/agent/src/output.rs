@@ -159,6 +159,7 @@ impl Output {
             let text = outcome.result.clone().unwrap_or_else(|| outcome.errors.clone().unwrap_or_default().join("\n"));
             let text = if self.writer.is_terminal() { wire::clean::block(&text) } else { text.into() };
             self.writer.line(format!("{text}\n").into_bytes()).await;
+            mention_denials(&outcome.permission_denials);
             return;
         }
         let event = Event::Result(Box::new(outcome));
@@ -202,4 +203,15 @@ impl Output {
         let first = self.events.replace(self.events.get() + 1) == 0;
         if first { b'[' } else { b',' }
     }
+}
+
+/// Denials are easy to miss in plain text, where no event shows them.
+fn mention_denials(denials: &[serde_json::Value]) {
+    if denials.is_empty() {
+        return;
+    }
+    let mut names: Vec<&str> = denials.iter().filter_map(|denial| denial["tool_name"].as_str()).collect();
+    names.dedup();
+    let names = names.join(", ");
+    crate::stderr::warn(&format!("note: {} tool calls were not permitted ({names})", denials.len()));
 }

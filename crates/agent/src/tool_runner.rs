@@ -32,7 +32,6 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 
 pub struct ToolRunner {
     pub options: Rc<Options>,
-    pub output: Rc<Output>,
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
     pub updates: Rc<Updates>,

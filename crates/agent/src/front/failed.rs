@@ -1,8 +1,10 @@
 //! A start that failed ends like a failed turn: with a result in the asked format, and exit 1.
 
-use super::{Writer, stdin, warn};
-use crate::emit::Emitter;
+use super::{Writer, stdin};
+use crate::output::Output;
+use crate::stderr::warn;
 use crate::{InputFormat, OutputFormat};
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::timeout;
 use wire::{ExitCode, Outcome};
@@ -16,7 +18,7 @@ const NEXT_LINE: Duration = Duration::from_millis(50);
 
 /// What is needed to say so.
 pub struct Failed {
-    pub emitter: Emitter,
+    pub output: Rc<Output>,
     pub input: InputFormat,
     pub format: OutputFormat,
     pub message: String,
@@ -28,16 +30,16 @@ pub async fn failed_start(input: InputFormat, format: OutputFormat, message: Str
         warn(&message);
         return ExitCode::Failure;
     };
-    let emitter = Emitter::new(format, false, uuid::Uuid::new_v4().to_string(), writer);
-    fail(Box::new(Failed { emitter, input, format, message })).await
+    let output = Rc::new(Output::new(format, false, uuid::Uuid::new_v4().to_string(), writer));
+    fail(Failed { output, input, format, message }).await
 }
 
-pub async fn fail(failed: Box<Failed>) -> ExitCode {
+pub async fn fail(failed: Failed) -> ExitCode {
     if matches!(failed.format, OutputFormat::StreamJson | OutputFormat::JsonList) {
-        failed.emitter.result(zeroed(&failed.message)).await;
+        failed.output.result(zeroed(&failed.message)).await;
     }
     warn(&failed.message);
-    failed.emitter.finish().await;
+    failed.output.finish().await;
     if failed.input == InputFormat::StreamJson {
         let_it_write().await;
     }

@@ -1,54 +1,47 @@
-//! The front: reads prompts, runs turns, answers signals, and ends the process in order.
+//! The front end on stdin and stdout: reads prompts, runs turns, answers signals, and ends the process in order.
 //!
 //! Lines from stdin are taken at any moment, also while a turn runs; end of input means "finish what
-//! is queued, then exit". Exactly one result ends every turn, whatever happened in it.
+//! is queued, then exit". It knows a session by its commands and events alone.
 
-mod builtin;
 mod desk;
 mod failed;
-mod opening;
-mod recall;
-mod slash;
 mod stdin;
-mod suggest;
-mod user_turn;
 mod writer;
 
-pub use builtin::COMMANDS as BUILTIN_COMMANDS;
 pub use failed::failed_start;
-pub use opening::{mark_effort, mirror};
-pub use user_turn::plugins;
-pub use writer::{PIPE_BUF, Writer, warn};
+pub use writer::Writer;
 
-use crate::cancel::Why;
-use crate::shared::{Lane, Shared};
-use crate::state::{self, State};
-use crate::{InputFormat, Options, OutputFormat, Preparation, hearing, moments, outside, small};
-use desk::{Desk, Outside, Work};
+use crate::choices::initial_prompt;
+use crate::session::{Session, Turns, has_deferred};
+use crate::states::State;
+use crate::stderr::warn;
+use crate::{InputFormat, Options, Preparation};
+use desk::{Desk, Happened, Outside};
+use failed::Failed;
 use std::rc::Rc;
-use std::time::Duration;
 use stdin::Text;
+use turn::InterruptCause;
 use wire::ExitCode;
-
-/// What we started gets this long between SIGTERM and SIGKILL when we go.
-const CHILD_GRACE: Duration = Duration::from_millis(300);
 
 /// Runs one agent process from its options to its exit code.
 pub async fn run(options: Options) -> ExitCode {
     if options.preparation == Some(Preparation::InitOnly) {
-        return prepare_only(options).await;
+        return with_session(options, None, true).await;
     }
     let first = tokio::select! {
         first = first_prompt(&options) => first,
         exit = early_signal() => return exit,
     };
-    let prompt = match first {
-        Ok(prompt) => prompt,
+    match first {
+        Ok(prompt) => with_session(options, prompt, false).await,
         Err(message) => {
             warn(&message);
-            return ExitCode::Failure;
+            ExitCode::Failure
         }
-    };
+    }
+}
+
+async fn with_session(options: Options, prompt: Option<String>, prepares_only: bool) -> ExitCode {
     let writer = match Writer::start() {
         Ok(writer) => writer,
         Err(error) => {
@@ -56,56 +49,38 @@ pub async fn run(options: Options) -> ExitCode {
             return ExitCode::Failure;
         }
     };
-    let input = options.input;
-    let (questions, asked) = tokio::sync::mpsc::unbounded_channel();
-    let (shared, lane) = match opening::open(options, writer, questions) {
-        Ok(opened) => opened,
-        Err(failed) => return failed::fail(failed).await,
-    };
-    let desk = match Desk::open(&shared, input, prompt) {
-        Ok(desk) => desk,
-        Err(error) => {
-            warn(&format!("error: {error}"));
-            return ExitCode::Failure;
+    let (input, format) = (options.input, options.output);
+    let here = tokio::task::LocalSet::new();
+    let work = async move {
+        let (session, turns) = match Session::open(options, writer) {
+            Ok(opened) => opened,
+            Err(not) => {
+                return failed::fail(Failed { output: not.output, input, format, message: not.message }).await;
+            }
+        };
+        if prepares_only {
+            return prepare_only(&session).await;
+        }
+        match Desk::open(&session, input, prompt) {
+            Ok(desk) => serve(&session, turns, desk).await,
+            Err(error) => {
+                warn(&format!("error: {error}"));
+                ExitCode::Failure
+            }
         }
     };
-    // Tools run on any thread and ask the small model through a channel; its answers come from here.
-    let here = tokio::task::LocalSet::new();
-    here.spawn_local(small::serve(Rc::downgrade(&shared), asked));
-    here.run_until(Box::pin(serve(&shared, lane, desk))).await
+    here.run_until(Box::pin(work)).await
 }
 
 /// Setup and SessionStart hooks, and nothing else.
-async fn prepare_only(options: Options) -> ExitCode {
-    let writer = match Writer::start() {
-        Ok(writer) => writer,
-        Err(error) => {
-            warn(&format!("error: no thread for stdout could be started: {error}"));
-            return ExitCode::Failure;
-        }
-    };
-    let (questions, _nobody) = tokio::sync::mpsc::unbounded_channel();
-    let (shared, mut lane) = match opening::open(options, writer, questions) {
-        Ok(opened) => opened,
-        Err(failed) => return failed::fail(failed).await,
-    };
-    // Nobody reads stdin, so nobody in the client can be asked.
-    shared.link.close();
-    let hooks = async {
-        outside::start(&shared);
-        outside::settle(&shared).await;
-        moments::setup(&shared, &mut lane).await;
-        moments::session_starts(&shared, &mut lane, moments::start_source(&shared)).await;
-    };
-    let here = tokio::task::LocalSet::new();
+async fn prepare_only(session: &Session) -> ExitCode {
     let exit = tokio::select! {
-        () = here.run_until(hooks) => ExitCode::Success,
+        () = session.prepare_only() => ExitCode::Success,
         exit = early_signal() => exit,
     };
-    hearing::end(&shared).await;
-    outside::end(&shared).await;
-    proc::end_all(CHILD_GRACE).await;
-    shared.emitter.finish().await;
+    session.end_helpers().await;
+    session.end_tasks().await;
+    session.output().finish().await;
     exit
 }
 
@@ -146,8 +121,8 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
     let prompt = match (argument, piped) {
         (Some(argument), Some(piped)) => format!("{argument}\n{piped}"),
         (Some(one), None) | (None, Some(one)) => one,
-        (None, None) if opening::has_deferred(options) => return Ok(None),
-        (None, None) => opening::initial_prompt(&options.setup)
+        (None, None) if has_deferred(options) => return Ok(None),
+        (None, None) => initial_prompt(&options.setup)
             .ok_or("Error: Input must be provided either through stdin or as a prompt argument when using --print")?,
     };
     if prompt.trim().is_empty() {
@@ -157,68 +132,59 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
 }
 
 /// Turn after turn until there is nothing left to do.
-async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode {
-    outside::start(shared);
+async fn serve(session: &Rc<Session>, mut turns: Turns, mut desk: Desk) -> ExitCode {
+    session.start_servers();
     let mut last = ExitCode::Success;
     let forced = loop {
-        let work = match desk.next(shared).await {
-            Outside::Work(work) => work,
+        match desk.next(session).await {
+            Outside::Work => {}
             Outside::Over => break None,
             Outside::Stop(exit) => break Some(exit),
-        };
-        state::tell(shared, State::Running).await;
-        let ended = turn(shared, &mut lane, &mut desk, work).await;
-        desk.rest(shared).await;
+        }
+        session.tell_state(State::Running).await;
+        let ended = turn(session, &mut turns, &mut desk).await;
+        desk.rest(session).await;
         match ended {
             Ok(is_error) => last = if is_error { ExitCode::Failure } else { ExitCode::Success },
             Err(exit) => break Some(exit),
         }
         if last == ExitCode::Success
-            && suggest::is_due(shared, &lane)
-            && let Some(exit) = suggest::after(shared, &lane, &mut desk).await
+            && session.is_suggestion_due()
+            && let Some(exit) = suggest(session, &mut desk).await
         {
             break Some(exit);
         }
     };
-    moments::session_ends(shared, &lane, "other").await;
-    hearing::end(shared).await;
-    outside::end(shared).await;
-    user_turn::keep(shared, &mut lane, desk.left_over());
+    turns.close("other").await;
+    session.end_helpers().await;
     let exit = forced.unwrap_or(if desk.saw_bad_line() { ExitCode::Failure } else { last });
-    shared.kit.tasks.stop_all(CHILD_GRACE).await;
-    desk.settle(shared).await;
-    proc::end_all(CHILD_GRACE).await;
-    for task in shared.kit.tasks.list() {
-        shared.secrets.hide_in_file(&task.output_file);
-    }
+    session.end_tasks().await;
     if exit == ExitCode::Terminated {
         return exit;
     }
     // A reader may take its time over the last lines; whoever ends us does not have to.
     tokio::select! {
-        () = shared.emitter.finish() => exit,
+        () = session.output().finish() => exit,
         ended = desk.signalled() => ended,
     }
 }
 
-/// One turn, with an ear to the outside. `Err` ends the process.
-async fn turn(shared: &Rc<Shared>, lane: &mut Lane, desk: &mut Desk, work: Work) -> Result<bool, ExitCode> {
-    shared.cancel.rearm();
+/// One turn, while lines and signals are taken. `Err` ends the process.
+async fn turn(session: &Rc<Session>, turns: &mut Turns, desk: &mut Desk) -> Result<bool, ExitCode> {
     let mut stopping = None;
-    let running = user_turn::run(shared, lane, work);
-    let mut running = std::pin::pin!(running);
+    let mut running = std::pin::pin!(turns.run());
     let is_error = loop {
         tokio::select! {
             biased;
             is_error = &mut running => break is_error,
-            happened = desk.happening(shared) => {
-                let Some(exit) = desk.handle(shared, happened).await else { continue };
+            happened = desk.happening(session) => {
+                let Some(exit) = desk.handle(session, happened).await else { continue };
                 // The first signal ends the turn with its result; SIGTERM and a second signal end us.
                 if exit == ExitCode::Terminated || stopping.is_some() {
                     return Err(exit);
                 }
-                let why = if exit == ExitCode::Interrupted { Why::Signal } else { Why::ReaderLeft };
-                shared.cancel.cancel(why);
+                let by_signal = exit == ExitCode::Interrupted;
+                session.interrupt(if by_signal { InterruptCause::Signal } else { InterruptCause::ReaderLeft });
                 stopping = Some(exit);
             }
         }
@@ -229,13 +195,20 @@ async fn turn(shared: &Rc<Shared>, lane: &mut Lane, desk: &mut Desk, work: Work)
     }
 }
 
-/// Denials are easy to miss in plain text, where no event shows them.
-fn mention_denials(shared: &Shared) {
-    let denials = shared.live.denials.borrow();
-    if shared.options.output != OutputFormat::Text || denials.is_empty() {
-        return;
+/// Guesses what comes next, until something else is to be done. `Some` where the process should stop.
+async fn suggest(session: &Rc<Session>, desk: &mut Desk) -> Option<ExitCode> {
+    let mut guess = std::pin::pin!(session.suggest());
+    loop {
+        tokio::select! {
+            () = &mut guess => return None,
+            happened = desk.happening(session) => {
+                let is_over = matches!(happened, Happened::Line(None));
+                let stop = desk.handle(session, happened).await;
+                // The client has said all it had to say, and may still listen.
+                if !is_over {
+                    return stop;
+                }
+            }
+        }
     }
-    let mut names: Vec<&str> = denials.iter().filter_map(|denial| denial["tool_name"].as_str()).collect();
-    names.dedup();
-    warn(&format!("note: {} tool calls were not permitted ({})", denials.len(), names.join(", ")));
 }
