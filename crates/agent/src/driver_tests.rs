@@ -1,5 +1,4 @@
 use super::*;
-use futures_util::FutureExt as _;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
