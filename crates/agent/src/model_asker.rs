@@ -59,7 +59,7 @@ impl ModelAsker {
                 model::Event::Retry(retry) => self.output.send(Event::System(System::ApiRetry(retry))).await,
                 model::Event::MessageStart { message, request_id, ttft_ms } => {
                     first_token = Some(ttft_ms);
-                    let _ = early.send(Input::AnswerStarted { ticket, message, request_id }).await;
+                    hand_over(early, Input::AnswerStarted { ticket, message, request_id }).await;
                 }
                 model::Event::Partial(raw) => {
                     self.output.partial(&raw, first_token.take(), asking.has_next()).await;
@@ -67,8 +67,7 @@ impl ModelAsker {
                 model::Event::Block { mut block, bad_input, .. } => {
                     normalise(conversation, &mut block);
                     let tool_use_meta = self.servers.meta(&block);
-                    let finished = Input::BlockFinished { ticket, block, bad_input, tool_use_meta };
-                    let _ = early.send(finished).await;
+                    hand_over(early, Input::BlockFinished { ticket, block, bad_input, tool_use_meta }).await;
                 }
                 model::Event::Finished(reply) => {
                     self.books.book(&reply.id, &model::info(&model), &reply.usage);
@@ -155,6 +154,16 @@ impl ModelAsker {
     /// The summary that a compaction wants.
     pub async fn summarise(&self, model: &str, messages: Vec<Value>) -> Result<String, Box<Failure>> {
         self.ask_aside(model, words::SUMMARISER, messages).await.map(|reply| text_of(&reply))
+    }
+}
+
+/// Waits until the machine has taken it: its events leave before what comes after it in the stream.
+async fn hand_over(early: &Sender<Input>, input: Input) {
+    if early.send(input).await.is_err() {
+        return;
+    }
+    while early.capacity() < early.max_capacity() {
+        tokio::task::yield_now().await;
     }
 }
 

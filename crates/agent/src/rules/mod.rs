@@ -107,6 +107,10 @@ impl Rules {
         targets: &[Target],
         wants_a_person: bool,
     ) -> Decision {
+        // Whoever runs the session has asked for it, with a schema; it does nothing but answer.
+        if name == turn::STRUCTURED_OUTPUT {
+            return decision(Verdict::Allow, "other", "It was asked for at the start.");
+        }
         let mut kept = conversation.policy.borrow_mut();
         if kept.as_ref().is_none_or(|(version, _)| *version != self.version.get()) {
             *kept = Some((self.version.get(), self.policy(conversation)));
@@ -169,5 +173,9 @@ impl Rules {
 }
 
 fn ask(reason_type: &'static str, reason: &str) -> Decision {
-    Decision { verdict: Verdict::Ask, reason_type, reason: reason.to_owned(), rule: None, blocked_path: None, run: None }
+    decision(Verdict::Ask, reason_type, reason)
+}
+
+fn decision(verdict: Verdict, reason_type: &'static str, reason: &str) -> Decision {
+    Decision { verdict, reason_type, reason: reason.to_owned(), rule: None, blocked_path: None, run: None }
 }
