@@ -43,8 +43,8 @@ pub struct Conversation {
     /// Hooks that an agent's own file names, and its skills'; they run for it alone.
     pub hooks: RefCell<Hooks>,
     pub memory: RefCell<Known>,
-    /// The paths of inputs that were checked and wait to be judged and run, by call and tool.
-    targets: RefCell<HashMap<(String, String), Vec<Target>>>,
+    /// The tool and the paths of inputs that were checked and wait to be judged and run, by call.
+    targets: RefCell<HashMap<String, (String, Vec<Target>)>>,
     /// Calls whose input was checked when the model made them, as long as that is sure.
     is_checked: RefCell<HashMap<String, bool>>,
     waiting: RefCell<HashMap<u64, oneshot::Sender<Inner>>>,
@@ -158,18 +158,20 @@ impl Conversation {
     }
 
     pub fn keep_targets(&self, tool_use_id: &str, name: &str, targets: Vec<Target>) {
-        self.targets.borrow_mut().insert((tool_use_id.to_owned(), name.to_owned()), targets);
+        self.targets.borrow_mut().insert(tool_use_id.to_owned(), (name.to_owned(), targets));
     }
 
     /// The paths of an input as it was checked last. Nothing where it was not: then no tool runs with it.
     pub fn targets(&self, tool_use_id: &str, name: &str) -> Vec<Target> {
         let known = self.targets.borrow();
-        known.get(&(tool_use_id.to_owned(), name.to_owned())).cloned().unwrap_or_default()
+        let found = known.get(tool_use_id).filter(|(tool, _)| tool == name);
+        found.map(|(_, targets)| targets.clone()).unwrap_or_default()
     }
 
     /// The same for the last time.
     pub fn take_targets(&self, tool_use_id: &str, name: &str) -> Vec<Target> {
-        self.targets.borrow_mut().remove(&(tool_use_id.to_owned(), name.to_owned())).unwrap_or_default()
+        let known = self.targets.borrow_mut().remove(tool_use_id).filter(|(tool, _)| tool == name);
+        known.map(|(_, targets)| targets).unwrap_or_default()
     }
 
     pub fn forget_checks(&self) {

@@ -8,7 +8,7 @@ use futures_util::future::{AbortHandle, Abortable, LocalBoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
@@ -22,16 +22,21 @@ const EARLY_MAX: usize = 64;
 const BREAKS_MAX: usize = 3;
 
 /// How effects are done.
-pub trait Execute {
+pub trait Execute: Clone + 'static {
     /// What the machine has to know of the rest of the program at this moment.
     fn now(&self) -> Now;
+
+    /// The answer of work that needs no waiting, or the effect as it was.
+    fn at_once(&self, effect: Effect) -> Result<Input, Effect> {
+        Err(effect)
+    }
 
     /// Work that comes back, with its one answer. What comes before it (the blocks of an answer, calls inside a tool) goes
     /// through `early`.
     fn work(&self, effect: Effect, early: Sender<Input>) -> LocalBoxFuture<'static, Input>;
 
     /// Something that is done at once and does not come back.
-    fn perform(&self, effect: Effect) -> LocalBoxFuture<'_, ()>;
+    fn perform(&self, effect: Effect) -> impl Future<Output = ()>;
 
     /// Asks work to end by itself, with its own answer. False where it can only be dropped.
     fn ask_to_end(&self, _ticket: Ticket) -> bool {
@@ -39,7 +44,7 @@ pub trait Execute {
     }
 
     /// Ends when everything that dropped work had started is gone.
-    fn gone(&self) -> LocalBoxFuture<'static, ()>;
+    fn gone(&self) -> impl Future<Output = ()>;
 }
 
 pub struct Driver<E> {
@@ -51,12 +56,15 @@ pub struct Driver<E> {
     arrived: Receiver<Input>,
     /// The end of work whose early inputs are not all taken yet.
     ended: Option<Input>,
+    /// Answers that were there at once.
+    ready: VecDeque<Input>,
 }
 
 impl<E: Execute> Driver<E> {
     pub fn new(turn: Rc<RefCell<Turn>>, executor: E) -> Self {
         let (early, arrived) = channel(EARLY_MAX);
-        Self { turn, executor, running: FuturesUnordered::new(), handles: HashMap::new(), early, arrived, ended: None }
+        let (running, handles) = (FuturesUnordered::new(), HashMap::new());
+        Self { turn, executor, running, handles, early, arrived, ended: None, ready: VecDeque::new() }
     }
 
     pub fn is_idle(&self) -> bool {
@@ -65,6 +73,9 @@ impl<E: Execute> Driver<E> {
 
     /// The next thing that comes of running work. May be dropped at any time without losing anything.
     pub async fn next(&mut self) -> Input {
+        if let Some(input) = self.ready.pop_front() {
+            return input;
+        }
         if let Some(input) = self.ended.take_if(|_| self.arrived.is_empty()) {
             return input;
         }
@@ -127,10 +138,13 @@ impl<E: Execute> Driver<E> {
                 self.start(ticket, Box::pin(timer));
             }
             effect => match effect.ticket() {
-                Some(ticket) => {
-                    let work = self.executor.work(effect, self.early.clone());
-                    self.start(ticket, work);
-                }
+                Some(ticket) => match self.executor.at_once(effect) {
+                    Ok(input) => self.ready.push_back(input),
+                    Err(effect) => {
+                        let work = self.executor.work(effect, self.early.clone());
+                        self.start(ticket, work);
+                    }
+                },
                 None => self.executor.perform(effect).await,
             },
         }
@@ -139,7 +153,7 @@ impl<E: Execute> Driver<E> {
     fn start(&mut self, ticket: Ticket, work: LocalBoxFuture<'static, Input>) {
         let (handle, registration) = AbortHandle::new_pair();
         self.handles.insert(ticket, handle);
-        let gone = self.executor.gone();
+        let executor = self.executor.clone();
         let work = AssertUnwindSafe(work).catch_unwind();
         self.running.push(Box::pin(async move {
             // Dropped here where it was cancelled, before the wait for what it started.
@@ -148,7 +162,7 @@ impl<E: Execute> Driver<E> {
                 Ok(Ok(input)) => input,
                 Ok(Err(panic)) => Input::Broken { message: panic_words(&*panic) },
                 Err(_) => {
-                    gone.await;
+                    executor.gone().await;
                     Input::Stopped { ticket }
                 }
             };

@@ -67,17 +67,17 @@ impl Execute for Fake {
         .boxed_local()
     }
 
-    fn perform(&self, effect: Effect) -> LocalBoxFuture<'_, ()> {
+    fn perform(&self, effect: Effect) -> impl Future<Output = ()> {
         assert!(!(self.panics_in == "init" && matches!(effect, Effect::EmitInit)), "on purpose");
         if let Effect::EndTurn { outcome } = effect {
             assert_eq!(self.running.get(), 0, "work is gone before the result");
             self.results.borrow_mut().push(*outcome);
         }
-        std::future::ready(()).boxed_local()
+        std::future::ready(())
     }
 
-    fn gone(&self) -> LocalBoxFuture<'static, ()> {
-        std::future::ready(()).boxed_local()
+    fn gone(&self) -> impl Future<Output = ()> {
+        std::future::ready(())
     }
 }
 

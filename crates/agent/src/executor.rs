@@ -100,6 +100,10 @@ impl Execute for Executor {
         }
     }
 
+    fn at_once(&self, effect: Effect) -> Result<Input, Effect> {
+        self.0.answer_at_once(effect)
+    }
+
     fn work(&self, effect: Effect, early: Sender<Input>) -> LocalBoxFuture<'static, Input> {
         let inner = Rc::clone(&self.0);
         match effect {
@@ -120,8 +124,8 @@ impl Execute for Executor {
         }
     }
 
-    fn perform(&self, effect: Effect) -> LocalBoxFuture<'_, ()> {
-        self.0.perform(effect).boxed_local()
+    fn perform(&self, effect: Effect) -> impl Future<Output = ()> {
+        self.0.perform(effect)
     }
 
     /// A sub-agent ends its own calls and says that it was stopped.
@@ -130,12 +134,37 @@ impl Execute for Executor {
         agents.get(&ticket).is_some_and(|agent| agent.try_send(Input::Interrupt(InterruptCause::Client)).is_ok())
     }
 
-    fn gone(&self) -> LocalBoxFuture<'static, ()> {
-        proc::killed_are_gone().boxed_local()
+    fn gone(&self) -> impl Future<Output = ()> {
+        proc::killed_are_gone()
     }
 }
 
 impl Inner {
+    /// What needs nobody outside.
+    fn answer_at_once(&self, effect: Effect) -> Result<Input, Effect> {
+        let (parts, conversation) = (&*self.parts, &*self.conversation);
+        Ok(match effect {
+            Effect::FireHook { ticket, hook } if !parts.hooks.is_heard(conversation, &hook) => {
+                failpoint::hit(&parts.options, hook.name());
+                Input::HookAnswered { ticket, answer: Box::default() }
+            }
+            Effect::CheckInput { ticket, tool_use_id, name, input } => {
+                let checked = parts.tools.check(conversation, &tool_use_id, &name, input);
+                Input::InputChecked { ticket, checked }
+            }
+            Effect::Judge { ticket, tool_use_id, name, input, is_asked_anyway } => {
+                self.judge(ticket, (&tool_use_id, &name), &input, is_asked_anyway)
+            }
+            Effect::HideSecrets { ticket, result } => {
+                Input::SecretsHidden { ticket, result: parts.secrets.hide(result) }
+            }
+            Effect::ReadCommand { ticket, text } => {
+                Input::CommandRead { ticket, command: parts.commands.read(&text) }
+            }
+            effect => return Err(effect),
+        })
+    }
+
     async fn execute(&self, effect: Effect, early: &Sender<Input>) -> Input {
         let (parts, conversation) = (&*self.parts, &*self.conversation);
         match effect {
@@ -146,9 +175,6 @@ impl Inner {
             Effect::Gather { ticket, what } => {
                 let gathered = Box::new(parts.gatherer.gather(conversation, what).await);
                 Input::Gathered { ticket, gathered }
-            }
-            Effect::ReadCommand { ticket, text } => {
-                Input::CommandRead { ticket, command: parts.commands.read(&text) }
             }
             Effect::ExpandCommand { ticket, name, args } => {
                 let inside = Inside { ticket, early };
@@ -181,13 +207,6 @@ impl Inner {
     async fn execute_call(&self, effect: Effect, early: &Sender<Input>) -> Input {
         let (parts, conversation) = (&*self.parts, &*self.conversation);
         match effect {
-            Effect::CheckInput { ticket, tool_use_id, name, input } => {
-                let checked = parts.tools.check(conversation, &tool_use_id, &name, input);
-                Input::InputChecked { ticket, checked }
-            }
-            Effect::Judge { ticket, tool_use_id, name, input, is_asked_anyway } => {
-                self.judge(ticket, (&tool_use_id, &name), &input, is_asked_anyway)
-            }
             Effect::AskPermission { ticket, question } => {
                 let call = (question.tool_use_id.clone(), question.name.clone());
                 let asked = parts.permissions.ask(conversation, &question);
@@ -211,9 +230,6 @@ impl Inner {
                     ToolFinish::from(CallResult::error(words))
                 });
                 Input::ToolFinished { ticket, finish: Box::new(finish) }
-            }
-            Effect::HideSecrets { ticket, result } => {
-                Input::SecretsHidden { ticket, result: parts.secrets.hide(result) }
             }
             // What does not come back is performed, and agents and timers are started elsewhere.
             effect => Input::Broken { message: format!("nobody executes {effect:?}") },

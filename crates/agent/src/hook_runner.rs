@@ -153,12 +153,18 @@ impl HookRunner {
         self.prompt_id.replace(Some(id));
     }
 
-    /// An event of a machine.
+    /// Whether anybody listens to an event of a machine.
+    pub fn is_heard(&self, conversation: &Conversation, hook: &turn::Hook) -> bool {
+        let event = event_of(hook);
+        self.wants(event) || conversation.hooks.borrow().wants(event)
+    }
+
+    /// An event of a machine that somebody listens to.
     pub async fn fire_for(&self, conversation: &Conversation, hook: turn::Hook) -> turn::HookAnswer {
-        let list = self.hooks_of(conversation);
-        if !list.wants(event_of(&hook)) {
+        if !self.is_heard(conversation, &hook) {
             return turn::HookAnswer::default();
         }
+        let list = self.hooks_of(conversation);
         let is_end = matches!(hook, turn::Hook::SessionEnd { .. });
         let facts = PayloadFacts {
             options: &self.options,
