@@ -108,13 +108,19 @@ struct Restored {
 
 /// `rewind_files`: every file as it was when the prompt came. Everything is read before anything is written, so that a
 /// problem leaves all files as they are.
-pub fn rewind(checkpoints: &Checkpoints, tools: &tools::Ctx, request: &Value) -> Result<Value, String> {
+pub fn rewind(
+    checkpoints: &Checkpoints,
+    workspace: &Workspace,
+    may_write: &dyn Fn(&Path) -> Result<(), String>,
+    request: &Value,
+) -> Result<Value, String> {
     let folder = checkpoints.folder.as_ref().ok_or("File rewinding is not enabled.")?;
     let message = request["user_message_id"].as_str().ok_or("rewind_files needs \"user_message_id\", a string")?;
     let files = checkpoints.since(message).ok_or("No file checkpoint found for this message.")?;
     let mut changes = Vec::new();
     for (path, backup) in files {
-        let change = restored(tools, folder, &path, backup.as_deref())
+        let change = may_write(&path)
+            .and_then(|()| restored(workspace, folder, &path, backup.as_deref()))
             .map_err(|why| format!("{} cannot be restored: {why}. No file was changed.", path.display()))?;
         if change.now != change.before {
             changes.push(change);
@@ -128,7 +134,7 @@ pub fn rewind(checkpoints: &Checkpoints, tools: &tools::Ctx, request: &Value) ->
     }
     if request["dry_run"] != true {
         for change in &changes {
-            restore(&tools.workspace, change)
+            restore(workspace, change)
                 .map_err(|error| format!("{} cannot be restored: {error}", change.target.real.display()))?;
         }
     }
@@ -138,17 +144,13 @@ pub fn rewind(checkpoints: &Checkpoints, tools: &tools::Ctx, request: &Value) ->
 
 /// A path that is kept was written by a tool of ours, so it led where it says. If it now leads elsewhere, somebody has put a
 /// link in its place; if it lies outside of the session's folders, it is not ours to write.
-fn restored(tools: &tools::Ctx, folder: &Path, path: &Path, backup: Option<&str>) -> Result<Restored, String> {
-    let workspace = &tools.workspace;
+fn restored(workspace: &Workspace, folder: &Path, path: &Path, backup: Option<&str>) -> Result<Restored, String> {
     let target = workspace.resolve(&path.to_string_lossy()).map_err(|error| error.to_string())?.for_writing();
     if target.real != path || std::fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink()) {
         return Err("a symbolic link is in its place".into());
     }
     if !workspace.contains(&target.real) {
         return Err("it is outside of the folders of this session".into());
-    }
-    if let Some(Err(why)) = tools.shell.fence().map(|fence| fence.may_write(&target.real)) {
-        return Err(why.to_string());
     }
     let before = match backup {
         Some(name) => {
@@ -187,3 +189,7 @@ fn line_changes(now: Option<&[u8]>, before: Option<&[u8]>) -> (usize, usize) {
     let has: HashSet<&String> = before.iter().collect();
     (before.iter().filter(|line| !had.contains(line)).count(), now.iter().filter(|line| !has.contains(line)).count())
 }
+
+#[cfg(test)]
+#[path = "checkpoints_tests.rs"]
+mod tests;

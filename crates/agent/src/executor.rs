@@ -24,7 +24,7 @@ use crate::tool_runner::{Permitted, ToolRunner, with_heartbeat};
 use crate::transcripts::Transcripts;
 use crate::{Options, clock, failpoint, init, values};
 use futures_util::FutureExt as _;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, ready};
 use hooks::Hooks;
 use policy::Verdict;
 use serde_json::Value;
@@ -35,8 +35,8 @@ use std::rc::Rc;
 use std::time::Instant;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use turn::{
-    CallResult, Effect, Entry, Input, InterruptCause, Now, Report, SubagentResult, SubagentStatus, SubagentTask, Ticket,
-    ToolFinish,
+    CallResult, Effect, Entry, Gather, Hook, Input, InterruptCause, ModelQuestion, Now, PermissionQuestion, Report,
+    SubagentResult, SubagentStatus, SubagentTask, Ticket, ToolFinish,
 };
 use wire::{ConversationReset, Event, Outcome, System};
 
@@ -104,9 +104,24 @@ impl Execute for Executor {
         self.0.answer_at_once(effect)
     }
 
+    /// Each kind has a future of its own, which is no larger than it must be.
     fn work(&self, effect: Effect, early: Sender<Input>) -> LocalBoxFuture<'static, Input> {
         let inner = Rc::clone(&self.0);
         match effect {
+            Effect::Prepare { ticket, is_first } => inner.prepare(ticket, is_first).boxed_local(),
+            Effect::Gather { ticket, what } => inner.gather(ticket, what).boxed_local(),
+            Effect::ExpandCommand { ticket, name, args } => inner.expand(ticket, name, args, early).boxed_local(),
+            Effect::RunCommand { ticket, name, args } => inner.run_command(ticket, name, args).boxed_local(),
+            Effect::ResetConversation { ticket } => inner.reset(ticket).boxed_local(),
+            Effect::FireHook { ticket, hook } => inner.fire(ticket, hook).boxed_local(),
+            Effect::AskModel { ticket, question } => inner.ask_model(ticket, question, early).boxed_local(),
+            Effect::RenewCredentials { ticket } => inner.renew(ticket).boxed_local(),
+            Effect::Summarise { ticket, model, messages } => inner.summarise(ticket, model, messages).boxed_local(),
+            Effect::AskPermission { ticket, question } => inner.ask_permission(ticket, question).boxed_local(),
+            Effect::ApplyUpdates { ticket, updates } => inner.apply(ticket, updates).boxed_local(),
+            Effect::RunTool { ticket, tool_use_id, name, input, run } => {
+                inner.run_tool(ticket, Permitted { tool_use_id, name, input, run }, early).boxed_local()
+            }
             Effect::StartAgent { ticket, tool_use_id, input } => {
                 // Counted from this very step on.
                 let counted = inner.parts.subagents.count_one();
@@ -120,7 +135,8 @@ impl Execute for Executor {
                 };
                 started.boxed_local()
             }
-            effect => async move { inner.execute(effect, &early).await }.boxed_local(),
+            // What is answered at once and what does not come back are not work.
+            effect => ready(Input::Broken { message: format!("nobody executes {effect:?}") }).boxed_local(),
         }
     }
 
@@ -165,75 +181,65 @@ impl Inner {
         })
     }
 
-    async fn execute(&self, effect: Effect, early: &Sender<Input>) -> Input {
-        let (parts, conversation) = (&*self.parts, &*self.conversation);
-        match effect {
-            Effect::Prepare { ticket, is_first } => {
-                let prepared = Box::new(parts.preparer.prepare(conversation, is_first).await);
-                Input::Prepared { ticket, prepared }
-            }
-            Effect::Gather { ticket, what } => {
-                let gathered = Box::new(parts.gatherer.gather(conversation, what).await);
-                Input::Gathered { ticket, gathered }
-            }
-            Effect::ExpandCommand { ticket, name, args } => {
-                let inside = Inside { ticket, early };
-                let blocks = Box::pin(parts.commands.expand(conversation, &name, &args, inside)).await;
-                Input::CommandExpanded { ticket, blocks }
-            }
-            Effect::RunCommand { ticket, name, args } => {
-                Input::CommandDone { ticket, answer: parts.commands.run(name, &args).await }
-            }
-            Effect::ResetConversation { ticket } => {
-                Input::ConversationReset { ticket, preamble: self.reset().await }
-            }
-            Effect::FireHook { ticket, hook } => {
-                failpoint::hit(&parts.options, hook.name());
-                let answer = Box::new(parts.hooks.fire_for(conversation, *hook).await);
-                Input::HookAnswered { ticket, answer }
-            }
-            Effect::AskModel { ticket, question } => {
-                parts.model.ask(conversation, ticket, question, early).await
-            }
-            Effect::RenewCredentials { ticket } => {
-                Input::CredentialsRenewed { ticket, renewed: parts.model.access.refresh().await }
-            }
-            Effect::Summarise { ticket, model, messages } => self.summarise(ticket, &model, messages).await,
-            effect => self.execute_call(effect, early).await,
-        }
+    async fn prepare(self: Rc<Self>, ticket: Ticket, is_first: bool) -> Input {
+        let prepared = Box::new(self.parts.preparer.prepare(&self.conversation, is_first).await);
+        Input::Prepared { ticket, prepared }
     }
 
-    /// The effects of a tool call.
-    async fn execute_call(&self, effect: Effect, early: &Sender<Input>) -> Input {
+    async fn gather(self: Rc<Self>, ticket: Ticket, what: Gather) -> Input {
+        let gathered = Box::new(self.parts.gatherer.gather(&self.conversation, what).await);
+        Input::Gathered { ticket, gathered }
+    }
+
+    async fn expand(self: Rc<Self>, ticket: Ticket, name: String, args: String, early: Sender<Input>) -> Input {
+        let inside = Inside { ticket, early: &early };
+        let blocks = self.parts.commands.expand(&self.conversation, &name, &args, inside).await;
+        Input::CommandExpanded { ticket, blocks }
+    }
+
+    async fn run_command(self: Rc<Self>, ticket: Ticket, name: &'static str, args: String) -> Input {
+        Input::CommandDone { ticket, answer: self.parts.commands.run(name, &args).await }
+    }
+
+    async fn fire(self: Rc<Self>, ticket: Ticket, hook: Box<Hook>) -> Input {
+        failpoint::hit(&self.parts.options, hook.name());
+        let answer = Box::new(self.parts.hooks.fire_for(&self.conversation, *hook).await);
+        Input::HookAnswered { ticket, answer }
+    }
+
+    async fn ask_model(self: Rc<Self>, ticket: Ticket, question: ModelQuestion, early: Sender<Input>) -> Input {
+        self.parts.model.ask(&self.conversation, ticket, question, &early).await
+    }
+
+    async fn renew(self: Rc<Self>, ticket: Ticket) -> Input {
+        Input::CredentialsRenewed { ticket, renewed: self.parts.model.access.refresh().await }
+    }
+
+    async fn ask_permission(self: Rc<Self>, ticket: Ticket, question: Box<PermissionQuestion>) -> Input {
         let (parts, conversation) = (&*self.parts, &*self.conversation);
-        match effect {
-            Effect::AskPermission { ticket, question } => {
-                let call = (question.tool_use_id.clone(), question.name.clone());
-                let asked = parts.permissions.ask(conversation, &question);
-                let answer =
-                    with_heartbeat(&parts.output, call, conversation.parent_tool_use_id(), asked).await;
-                Input::PermissionAnswered { ticket, answer }
-            }
-            Effect::ApplyUpdates { ticket, updates } => {
-                for update in &updates {
-                    parts.updates.apply(update).await;
-                }
-                Input::UpdatesApplied { ticket }
-            }
-            Effect::RunTool { ticket, tool_use_id, name, input, run } => {
-                let call = (tool_use_id.clone(), name.clone());
-                let permitted = Permitted { tool_use_id, name, input, run };
-                let work = parts.tools.run(conversation, permitted, Inside { ticket, early });
-                let work = with_heartbeat(&parts.output, call, conversation.parent_tool_use_id(), Box::pin(work));
-                let finish = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
-                    let words = format!("The tool broke off with an internal error: {}", panic_words(&*panic));
-                    ToolFinish::from(CallResult::error(words))
-                });
-                Input::ToolFinished { ticket, finish: Box::new(finish) }
-            }
-            // What does not come back is performed, and agents and timers are started elsewhere.
-            effect => Input::Broken { message: format!("nobody executes {effect:?}") },
+        let call = (question.tool_use_id.clone(), question.name.clone());
+        let asked = parts.permissions.ask(conversation, &question);
+        let answer = with_heartbeat(&parts.output, call, conversation.parent_tool_use_id(), asked).await;
+        Input::PermissionAnswered { ticket, answer }
+    }
+
+    async fn apply(self: Rc<Self>, ticket: Ticket, updates: Vec<Value>) -> Input {
+        for update in &updates {
+            self.parts.updates.apply(update).await;
         }
+        Input::UpdatesApplied { ticket }
+    }
+
+    async fn run_tool(self: Rc<Self>, ticket: Ticket, permitted: Permitted, early: Sender<Input>) -> Input {
+        let (parts, conversation) = (&*self.parts, &*self.conversation);
+        let call = (permitted.tool_use_id.clone(), permitted.name.clone());
+        let work = parts.tools.run(conversation, permitted, Inside { ticket, early: &early });
+        let work = with_heartbeat(&parts.output, call, conversation.parent_tool_use_id(), work);
+        let finish = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
+            let words = format!("The tool broke off with an internal error: {}", panic_words(&*panic));
+            ToolFinish::from(CallResult::error(words))
+        });
+        Input::ToolFinished { ticket, finish: Box::new(finish) }
     }
 
     fn judge(&self, ticket: Ticket, (tool_use_id, name): (&str, &str), input: &Value, is_asked_anyway: bool) -> Input {
@@ -249,8 +255,8 @@ impl Inner {
         Input::Judged { ticket, decision, suggestions }
     }
 
-    async fn summarise(&self, ticket: Ticket, model: &str, messages: Vec<Value>) -> Input {
-        match self.parts.model.summarise(model, messages).await {
+    async fn summarise(self: Rc<Self>, ticket: Ticket, model: String, messages: Vec<Value>) -> Input {
+        match self.parts.model.summarise(&model, messages).await {
             Ok(text) => {
                 // Nothing to go on from is asked for again.
                 let is_usable = !text.trim().is_empty();
@@ -261,8 +267,8 @@ impl Inner {
         }
     }
 
-    /// A new conversation under a new id; the old one stays on disk. The text before its first message.
-    async fn reset(&self) -> Option<String> {
+    /// A new conversation under a new id; the old one stays on disk.
+    async fn reset(self: Rc<Self>, ticket: Ticket) -> Input {
         let (parts, conversation) = (&self.parts, &self.conversation);
         let new_id = parts.output.ids().next();
         let reset = ConversationReset {
@@ -277,7 +283,7 @@ impl Inner {
         let (preamble, known) = parts.memories.begin(Reader::Main);
         conversation.memory.replace(known);
         conversation.transcript.replace(parts.transcripts.begin(&new_id));
-        preamble
+        Input::ConversationReset { ticket, preamble }
     }
 
     async fn start_agent(

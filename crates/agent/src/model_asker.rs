@@ -56,18 +56,22 @@ impl ModelAsker {
         let mut first_token = None;
         loop {
             match asking.next().await {
-                model::Event::Retry(retry) => self.output.send(Event::System(System::ApiRetry(retry))).await,
+                model::Event::Retry(retry) => {
+                    all_taken(early).await;
+                    self.output.send(Event::System(System::ApiRetry(retry))).await;
+                }
                 model::Event::MessageStart { message, request_id, ttft_ms } => {
                     first_token = Some(ttft_ms);
-                    hand_over(early, Input::AnswerStarted { ticket, message, request_id }).await;
+                    let _ = early.send(Input::AnswerStarted { ticket, message, request_id }).await;
                 }
                 model::Event::Partial(raw) => {
+                    all_taken(early).await;
                     self.output.partial(&raw, first_token.take(), asking.has_next()).await;
                 }
                 model::Event::Block { mut block, bad_input, .. } => {
                     normalise(conversation, &mut block);
                     let tool_use_meta = self.servers.meta(&block);
-                    hand_over(early, Input::BlockFinished { ticket, block, bad_input, tool_use_meta }).await;
+                    let _ = early.send(Input::BlockFinished { ticket, block, bad_input, tool_use_meta }).await;
                 }
                 model::Event::Finished(reply) => {
                     self.books.book(&reply.id, &model::info(&model), &reply.usage);
@@ -157,12 +161,9 @@ impl ModelAsker {
     }
 }
 
-/// Waits until the machine has taken it: its events leave before what comes after it in the stream.
-async fn hand_over(early: &Sender<Input>, input: Input) {
-    if early.send(input).await.is_err() {
-        return;
-    }
-    while early.capacity() < early.max_capacity() {
+/// Waits until the machine has taken what came before: its events leave first.
+async fn all_taken(early: &Sender<Input>) {
+    while early.capacity() < early.max_capacity() && !early.is_closed() {
         tokio::task::yield_now().await;
     }
 }

@@ -27,6 +27,7 @@ use crate::secrets::Secrets;
 use crate::servers::Servers;
 use crate::transcripts::Transcripts;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use tools::Tasks;
@@ -109,7 +110,7 @@ impl Requests {
             "mcp_status" => Ok(self.servers.status()),
             "stop_task" => stop_task(&self.kit.tasks, request).await,
             "background_tasks" => background(options, &self.kit.tasks, request),
-            "rewind_files" => rewind(&self.checkpoints, &self.main.tools(), request),
+            "rewind_files" => rewind_files(&self.checkpoints, &self.main.tools(), request),
             "reload_skills" => Ok(reload::skills(options, choices)),
             "reload_plugins" => reload::plugins(options, choices, &self.hooks, &self.servers, request),
             "reload_output_styles" => Ok(reload::output_styles(options, choices)),
@@ -203,6 +204,14 @@ fn rename(output: &Output, transcripts: &Transcripts, request: &Value) -> Result
     }
     transcripts.name_session(title).ok_or("the title is empty")?;
     Ok(json!({}))
+}
+
+fn rewind_files(checkpoints: &Checkpoints, tools: &tools::Ctx, request: &Value) -> Result<Value, String> {
+    let may_write = |path: &Path| match tools.shell.fence() {
+        Some(fence) => fence.may_write(path).map_err(|why| why.to_string()),
+        None => Ok(()),
+    };
+    rewind(checkpoints, &tools.workspace, &may_write, request)
 }
 
 /// Commands that are waited for go on by themselves; agents are still waited for.
