@@ -154,7 +154,8 @@ fn restored(workspace: &Workspace, folder: &Path, path: &Path, backup: Option<&s
     }
     let before = match backup {
         Some(name) => {
-            let bytes = std::fs::read(folder.join(name)).map_err(|error| format!("its copy is unreadable ({error})"))?;
+            let bytes =
+                std::fs::read(folder.join(name)).map_err(|error| format!("its copy is unreadable ({error})"))?;
             Some(bytes)
         }
         None => None,

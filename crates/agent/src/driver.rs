@@ -27,6 +27,10 @@ pub trait Execute: Clone + 'static {
     fn now(&self) -> Now;
 
     /// The answer of work that needs no waiting, or the effect as it was.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the effect goes back to where it came from; a box would be one for each"
+    )]
     fn at_once(&self, effect: Effect) -> Result<Input, Effect> {
         Err(effect)
     }

@@ -157,6 +157,7 @@ impl Execute for Executor {
 
 impl Inner {
     /// What needs nobody outside.
+    #[expect(clippy::result_large_err, reason = "as the trait has it")]
     fn answer_at_once(&self, effect: Effect) -> Result<Input, Effect> {
         let (parts, conversation) = (&*self.parts, &*self.conversation);
         Ok(match effect {
@@ -174,9 +175,7 @@ impl Inner {
             Effect::HideSecrets { ticket, result } => {
                 Input::SecretsHidden { ticket, result: parts.secrets.hide(result) }
             }
-            Effect::ReadCommand { ticket, text } => {
-                Input::CommandRead { ticket, command: parts.commands.read(&text) }
-            }
+            Effect::ReadCommand { ticket, text } => Input::CommandRead { ticket, command: parts.commands.read(&text) },
             effect => return Err(effect),
         })
     }
@@ -219,7 +218,7 @@ impl Inner {
         let (parts, conversation) = (&*self.parts, &*self.conversation);
         let call = (question.tool_use_id.clone(), question.name.clone());
         let asked = parts.permissions.ask(conversation, &question);
-        let answer = with_heartbeat(&parts.output, call, conversation.parent_tool_use_id(), asked).await;
+        let answer = with_heartbeat(&parts.output, call, conversation.parent_tool_use_id(), Box::pin(asked)).await;
         Input::PermissionAnswered { ticket, answer }
     }
 
@@ -409,18 +408,16 @@ impl Drive for AgentDriver {
             driver.feed(Input::Task(Box::new(task))).await;
             let mut is_open = true;
             while !driver.is_idle() {
-                let input = tokio::select! {
+                let told = tokio::select! {
                     biased;
-                    told = inbox.recv(), if is_open => match told {
-                        Some(input) => input,
-                        None => {
-                            is_open = false;
-                            continue;
-                        }
-                    },
-                    input = driver.next() => input,
+                    told = inbox.recv(), if is_open => told,
+                    input = driver.next() => Some(input),
                 };
-                driver.feed(input).await;
+                match told {
+                    Some(input) => driver.feed(input).await,
+                    // Whoever started it has nothing more to say.
+                    None => is_open = false,
+                }
             }
             let ended = executor.0.ended.take();
             ended.unwrap_or_else(|| SubagentResult {

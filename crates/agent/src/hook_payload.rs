@@ -53,11 +53,7 @@ pub fn event_of(hook: &Hook) -> HookEvent {
 }
 
 /// Hands the payload of an event to whoever fires it.
-pub async fn with_payload<T>(
-    hook: Hook,
-    facts: &PayloadFacts<'_>,
-    fire: impl AsyncFnOnce(&dyn HookPayload) -> T,
-) -> T {
+pub async fn with_payload<T>(hook: Hook, facts: &PayloadFacts<'_>, fire: impl AsyncFnOnce(&dyn HookPayload) -> T) -> T {
     match hook {
         Hook::Setup { trigger } => fire(&Setup { trigger }).await,
         Hook::SessionStart { source, model, agent_type, title } => {
@@ -106,14 +102,13 @@ pub async fn with_payload<T>(
         Hook::SubagentStart { agent_id, agent_type } => {
             fire(&SubagentStart { agent_id: &agent_id, agent_type: &agent_type }).await
         }
-        Hook::PreCompact { trigger, wish } => {
-            fire(&PreCompact { trigger, custom_instructions: wish.as_deref() }).await
-        }
+        Hook::PreCompact { trigger, wish } => fire(&PreCompact { trigger, custom_instructions: wish.as_deref() }).await,
         Hook::PostCompact { trigger, summary } => fire(&PostCompact { trigger, compact_summary: &summary }).await,
         Hook::PostModelSwitch(switch) => {
             let turn::ModelSwitch { from, to } = switch;
             let requested = Some(to.clone());
-            let switch = model_switch(facts.options, facts.context_tokens, &Switch { from, to, requested, source: "auto" });
+            let switch =
+                model_switch(facts.options, facts.context_tokens, &Switch { from, to, requested, source: "auto" });
             fire(&PostModelSwitch { to_model: &switch.to_model, switch: &switch }).await
         }
     }

@@ -50,16 +50,16 @@ mod settings_files;
 mod small;
 mod task_news;
 
-mod permission_asker;
-mod permission_updates;
+mod commands;
 mod flag_settings;
 mod gatherer;
 mod init;
+mod permission_asker;
+mod permission_updates;
 mod preparer;
 mod skill_texts;
-mod subagents;
 mod skills;
-mod commands;
+mod subagents;
 mod suggester;
 mod tool_runner;
 

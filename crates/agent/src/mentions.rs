@@ -59,15 +59,18 @@ impl Mentions {
             &tools,
         )
         .await;
-        let mut blocks =
-            vec![note(&format!("Contents of @{path}{}:", if outcome.is_error() { " (could not be read)" } else { "" }))];
+        let mut blocks = vec![note(&format!(
+            "Contents of @{path}{}:",
+            if outcome.is_error() { " (could not be read)" } else { "" }
+        ))];
         match outcome.content {
             Content::Text(text) => blocks.push(note(&text)),
             Content::Blocks(more) => blocks.extend(more),
         }
         let file = &outcome.structured["file"];
         let shown = file["numLines"].as_u64().unwrap_or(0);
-        let total = file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(workspace, &targets[0])));
+        let total =
+            file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(workspace, &targets[0])));
         if total > shown {
             blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
         }

@@ -5,9 +5,9 @@
 
 use crate::OutputFormat;
 use crate::front::Writer;
-use crate::stderr::PIPE_BUF;
 use crate::ids::Ids;
 use crate::secrets::Secrets;
+use crate::stderr::PIPE_BUF;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::Write as _;

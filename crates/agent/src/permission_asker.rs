@@ -30,13 +30,13 @@ impl PermissionAsker {
             }
             // A program is no person.
             Prompter::Tool(_) if self.servers.wants_a_person(&question.name) => PermissionAnswer::Nobody,
-            Prompter::Tool(tool) => match self.servers.missing_prompter(tool) {
-                Some(missing) => PermissionAnswer::NoPrompter(missing),
-                None => {
-                    let asked = self.notified(conversation, question, self.ask_tool(tool, question));
-                    PermissionAnswer::Answer(asked.await)
+            Prompter::Tool(tool) => {
+                if let Some(missing) = self.servers.missing_prompter(tool) {
+                    return PermissionAnswer::NoPrompter(missing);
                 }
-            },
+                let asked = self.notified(conversation, question, self.ask_tool(tool, question));
+                PermissionAnswer::Answer(asked.await)
+            }
         }
     }
 

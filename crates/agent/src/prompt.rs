@@ -34,13 +34,7 @@ pub fn system(options: &Options, choices: &Choices, servers: &Servers, agent_pro
 }
 
 /// A sub-agent's system blocks.
-pub fn sub_system(
-    options: &Options,
-    choices: &Choices,
-    prompt: &str,
-    cwd: &Path,
-    notes: Option<String>,
-) -> Vec<Value> {
+pub fn sub_system(options: &Options, choices: &Choices, prompt: &str, cwd: &Path, notes: Option<String>) -> Vec<Value> {
     let mut texts = vec![prompt.to_owned(), surroundings(options, choices, cwd)];
     texts.extend(notes);
     texts.extend(choices.setup().prompting.append_subagent.clone());

@@ -176,7 +176,8 @@ mod tests {
     fn no_part_of_a_result_shows_them() {
         let secrets = Secrets::default();
         secrets.learn(["sk-ant-very-secret", "short"]);
-        let hidden = secrets.hide(CallResult::text("KEY=sk-ant-very-secret\n", json!({"stdout": ["sk-ant-very-secret"]})));
+        let hidden =
+            secrets.hide(CallResult::text("KEY=sk-ant-very-secret\n", json!({"stdout": ["sk-ant-very-secret"]})));
         assert!(!format!("{hidden:?}").contains("very-secret"));
         assert_eq!(secrets.list(), ["sk-ant-very-secret"]);
     }

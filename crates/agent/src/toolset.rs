@@ -73,7 +73,10 @@ impl Toolset {
     /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
     pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
         self.keeping(|name| {
-            listed(only, without, name) && !is_clients(name) && name != conversation_tools::ASK_USER && (may_nest || name != "Agent")
+            listed(only, without, name)
+                && !is_clients(name)
+                && name != conversation_tools::ASK_USER
+                && (may_nest || name != "Agent")
         })
     }
 
@@ -106,7 +109,8 @@ impl Toolset {
 
     /// What the machine has to know of them. Calls of older names and of the client's own mean one of these.
     pub fn table(&self, aliases: &BTreeMap<String, String>) -> ToolTable {
-        let facts = |tool: &Tool| ToolFacts { runs_beside_others: tool.read_only, starts_subagent: tool.name == "Agent" };
+        let facts =
+            |tool: &Tool| ToolFacts { runs_beside_others: tool.read_only, starts_subagent: tool.name == "Agent" };
         let older = FORMER_NAMES.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned()));
         let theirs = aliases.iter().map(|(from, to)| (from.clone(), canonical(to).to_owned()));
         ToolTable {

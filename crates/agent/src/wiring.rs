@@ -207,12 +207,8 @@ struct Changers {
 
 fn changers(base: &Base, machine: &Rc<MainMachine>) -> Changers {
     let (options, choices, rules, hooks) = (&base.options, &base.choices, &base.rules, &base.hooks);
-    let settings = Rc::new(SettingsFiles::new(
-        Rc::clone(options),
-        Rc::clone(&base.output),
-        Rc::clone(rules),
-        Rc::clone(hooks),
-    ));
+    let settings =
+        Rc::new(SettingsFiles::new(Rc::clone(options), Rc::clone(&base.output), Rc::clone(rules), Rc::clone(hooks)));
     let updates = Rc::new(Updates {
         options: Rc::clone(options),
         rules: Rc::clone(rules),
@@ -265,117 +261,71 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
 fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired {
     let changers = changers(&base, &machine);
     let (subagents, texts) = subagents(&base);
-    let (options, choices, hooks) = (&base.options, &base.choices, &base.hooks);
-    let (servers, output) = (&base.servers, &base.output);
     let model = Rc::new(ModelAsker {
-        options: Rc::clone(options),
-        access: Access::new(Rc::clone(options), base.secrets.clone()),
-        output: Rc::clone(output),
+        options: Rc::clone(&base.options),
+        access: Access::new(Rc::clone(&base.options), base.secrets.clone()),
+        output: Rc::clone(&base.output),
         books: Rc::clone(&base.books),
-        choices: Rc::clone(choices),
-        servers: Rc::clone(servers),
+        choices: Rc::clone(&base.choices),
+        servers: Rc::clone(&base.servers),
     });
     let skills = Rc::new(Skills {
-        options: Rc::clone(options),
-        choices: Rc::clone(choices),
+        options: Rc::clone(&base.options),
+        choices: Rc::clone(&base.choices),
         texts,
-        hooks: Rc::clone(hooks),
+        hooks: Rc::clone(&base.hooks),
         machine: Rc::clone(&machine),
         subagents: Rc::clone(&subagents),
     });
-    let mentions = Rc::new(Mentions { rules: Rc::clone(&base.rules), servers: Rc::clone(servers) });
-    let checkpoints = Rc::new(Checkpoints::new(options.checkpoint_dir.clone()));
+    let mentions = Rc::new(Mentions { rules: Rc::clone(&base.rules), servers: Rc::clone(&base.servers) });
+    let checkpoints = Rc::new(Checkpoints::new(base.options.checkpoint_dir.clone()));
     let task_news = Rc::new(TaskNews {
-        options: Rc::clone(options),
-        output: Rc::clone(output),
+        options: Rc::clone(&base.options),
+        output: Rc::clone(&base.output),
         tasks: base.kit.tasks.clone(),
     });
-    let requests = Rc::new(Requests {
-        options: Rc::clone(options),
-        output: Rc::clone(output),
-        secrets: base.secrets.clone(),
-        books: Rc::clone(&base.books),
-        choices: Rc::clone(choices),
-        rules: Rc::clone(&base.rules),
-        updates: Rc::clone(&changers.updates),
-        servers: Rc::clone(servers),
-        hooks: Rc::clone(hooks),
-        machine: Rc::clone(&machine),
-        main: Rc::clone(&main),
-        kit: Rc::clone(&base.kit),
-        memories: Rc::clone(&base.memories),
-        transcripts: Rc::clone(&base.transcripts),
-        checkpoints: Rc::clone(&checkpoints),
-        models: Rc::clone(&changers.models),
-        flags: Rc::clone(&changers.flags),
-    });
     let suggester = Suggester {
-        choices: Rc::clone(choices),
+        choices: Rc::clone(&base.choices),
         rules: Rc::clone(&base.rules),
         machine: Rc::clone(&machine),
         model: Rc::clone(&model),
     };
+    let requests = requests(&base, &changers, &machine, &main, &checkpoints);
     let parts = Parts {
-        tools: ToolRunner {
-            options: Rc::clone(options),
-            choices: Rc::clone(choices),
-            rules: Rc::clone(&base.rules),
-            updates: Rc::clone(&changers.updates),
-            hooks: Rc::clone(hooks),
-            servers: Rc::clone(servers),
-            model: Rc::clone(&model),
-            checkpoints: Rc::clone(&checkpoints),
-            skills: Rc::clone(&skills),
-            task_news: Rc::clone(&task_news),
-            task_list: RefCell::new(TaskList::default()),
-            web_searches: Cell::new(0),
-        },
+        tools: tool_runner(&base, &changers, &model, &checkpoints, &skills, &task_news),
         permissions: PermissionAsker {
-            options: Rc::clone(options),
+            options: Rc::clone(&base.options),
             link: Rc::clone(&base.link),
             states: Rc::clone(&base.states),
-            hooks: Rc::clone(hooks),
-            servers: Rc::clone(servers),
+            hooks: Rc::clone(&base.hooks),
+            servers: Rc::clone(&base.servers),
         },
-        commands: Commands {
-            options: Rc::clone(options),
-            output: Rc::clone(output),
-            secrets: base.secrets.clone(),
-            books: Rc::clone(&base.books),
-            choices: Rc::clone(choices),
-            servers: Rc::clone(servers),
-            skills,
-            mentions: Rc::clone(&mentions),
-            machine: Rc::clone(&machine),
-            transcripts: Rc::clone(&base.transcripts),
-            models: changers.models,
-            flags: changers.flags,
-        },
+        commands: commands(&base, &changers, &machine, skills, &mentions),
         preparer: Preparer {
-            options: Rc::clone(options),
-            choices: Rc::clone(choices),
+            options: Rc::clone(&base.options),
+            choices: Rc::clone(&base.choices),
             rules: Rc::clone(&base.rules),
-            hooks: Rc::clone(hooks),
-            servers: Rc::clone(servers),
+            hooks: Rc::clone(&base.hooks),
+            servers: Rc::clone(&base.servers),
             memories: Rc::clone(&base.memories),
             machine: Rc::clone(&machine),
         },
         gatherer: Gatherer {
-            options: Rc::clone(options),
+            options: Rc::clone(&base.options),
             memories: Rc::clone(&base.memories),
             mentions,
-            hooks: Rc::clone(hooks),
+            hooks: Rc::clone(&base.hooks),
             settings: changers.settings,
             machine: Rc::clone(&machine),
         },
-        options: Rc::clone(options),
-        output: Rc::clone(output),
+        options: base.options,
+        output: base.output,
         secrets: base.secrets,
         books: base.books,
-        choices: Rc::clone(choices),
+        choices: base.choices,
         rules: base.rules,
-        servers: Rc::clone(servers),
-        hooks: Rc::clone(hooks),
+        servers: base.servers,
+        hooks: base.hooks,
         updates: changers.updates,
         memories: base.memories,
         transcripts: base.transcripts,
@@ -389,6 +339,81 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
     };
     let (link, states) = (base.link, base.states);
     Wired { parts: Rc::new(parts), main, requests, link, states, task_news, suggester }
+}
+
+fn requests(
+    base: &Base,
+    changers: &Changers,
+    machine: &Rc<MainMachine>,
+    main: &Rc<Conversation>,
+    checkpoints: &Rc<Checkpoints>,
+) -> Rc<Requests> {
+    Rc::new(Requests {
+        options: Rc::clone(&base.options),
+        output: Rc::clone(&base.output),
+        secrets: base.secrets.clone(),
+        books: Rc::clone(&base.books),
+        choices: Rc::clone(&base.choices),
+        rules: Rc::clone(&base.rules),
+        updates: Rc::clone(&changers.updates),
+        servers: Rc::clone(&base.servers),
+        hooks: Rc::clone(&base.hooks),
+        machine: Rc::clone(machine),
+        main: Rc::clone(main),
+        kit: Rc::clone(&base.kit),
+        memories: Rc::clone(&base.memories),
+        transcripts: Rc::clone(&base.transcripts),
+        checkpoints: Rc::clone(checkpoints),
+        models: Rc::clone(&changers.models),
+        flags: Rc::clone(&changers.flags),
+    })
+}
+
+fn tool_runner(
+    base: &Base,
+    changers: &Changers,
+    model: &Rc<ModelAsker>,
+    checkpoints: &Rc<Checkpoints>,
+    skills: &Rc<Skills>,
+    task_news: &Rc<TaskNews>,
+) -> ToolRunner {
+    ToolRunner {
+        options: Rc::clone(&base.options),
+        choices: Rc::clone(&base.choices),
+        rules: Rc::clone(&base.rules),
+        updates: Rc::clone(&changers.updates),
+        hooks: Rc::clone(&base.hooks),
+        servers: Rc::clone(&base.servers),
+        model: Rc::clone(model),
+        checkpoints: Rc::clone(checkpoints),
+        skills: Rc::clone(skills),
+        task_news: Rc::clone(task_news),
+        task_list: RefCell::new(TaskList::default()),
+        web_searches: Cell::new(0),
+    }
+}
+
+fn commands(
+    base: &Base,
+    changers: &Changers,
+    machine: &Rc<MainMachine>,
+    skills: Rc<Skills>,
+    mentions: &Rc<Mentions>,
+) -> Commands {
+    Commands {
+        options: Rc::clone(&base.options),
+        output: Rc::clone(&base.output),
+        secrets: base.secrets.clone(),
+        books: Rc::clone(&base.books),
+        choices: Rc::clone(&base.choices),
+        servers: Rc::clone(&base.servers),
+        skills,
+        mentions: Rc::clone(mentions),
+        machine: Rc::clone(machine),
+        transcripts: Rc::clone(&base.transcripts),
+        models: Rc::clone(&changers.models),
+        flags: Rc::clone(&changers.flags),
+    }
 }
 
 /// Agents of ours beside those that are configured.

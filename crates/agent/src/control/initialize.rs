@@ -57,7 +57,8 @@ pub fn apply(requests: &Requests, request: &Value) -> Result<Value, String> {
             setup.subagent_text = true;
         }
     });
-    let plugins_applied = super::plugins::apply(options, choices, &requests.hooks, &requests.servers, &request["plugins"]);
+    let plugins_applied =
+        super::plugins::apply(options, choices, &requests.hooks, &requests.servers, &request["plugins"]);
     if let Some(names) = request["skills"].as_array() {
         let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         choices.change_setup(|setup| {

@@ -10,12 +10,7 @@ use std::rc::Rc;
 
 /// Takes the folder in. Only what lies strictly below a folder of the session: a client's message may come from
 /// a model, and must not widen what it was started with.
-pub fn register(
-    options: &Options,
-    rules: &Rules,
-    hooks: &Rc<HookRunner>,
-    request: &Value,
-) -> Result<Value, String> {
+pub fn register(options: &Options, rules: &Rules, hooks: &Rc<HookRunner>, request: &Value) -> Result<Value, String> {
     let given = request["directory"].as_str().ok_or("register_repo_root needs \"directory\", a string")?;
     let folder = std::fs::canonicalize(options.cwd.join(given))
         .map_err(|error| format!("{given} cannot be used as a folder to work in: {error}"))?;

@@ -21,7 +21,7 @@ use wire::PermissionMode;
 pub struct Rules {
     options: Rc<Options>,
     mode: Cell<PermissionMode>,
-    rules: RefCell<RuleSet>,
+    session: RefCell<RuleSet>,
     /// Allow rules that hold for this turn only, from skills.
     grants: RefCell<Vec<Rule>>,
     /// Deny rules of the same kind.
@@ -35,7 +35,7 @@ impl Rules {
     pub fn new(options: Rc<Options>) -> Self {
         Self {
             mode: Cell::new(options.permissions.mode),
-            rules: RefCell::new(options.permissions.rules.clone()),
+            session: RefCell::new(options.permissions.rules.clone()),
             grants: RefCell::default(),
             bans: RefCell::default(),
             extra_roots: RefCell::default(),
@@ -63,12 +63,12 @@ impl Rules {
 
     /// A copy of the session's rules.
     pub fn list(&self) -> RuleSet {
-        self.rules.borrow().clone()
+        self.session.borrow().clone()
     }
 
     pub fn change<T>(&self, change: impl FnOnce(&mut RuleSet) -> T) -> T {
         self.changed();
-        change(&mut self.rules.borrow_mut())
+        change(&mut self.session.borrow_mut())
     }
 
     fn changed(&self) {

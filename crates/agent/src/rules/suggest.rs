@@ -17,10 +17,10 @@ pub fn suggestions(name: &str, input: &Value, decision: &Decision, workspace: &W
         "AskUserQuestion" | "ExitPlanMode" => {}
         name => updates.push(allow(name, None)),
     }
-    let outside = decision.blocked_path.as_ref().filter(|path| {
-        !workspace.contains(path)
-            && matches!(name, "Read" | "Edit" | "Write" | "Glob" | "Grep")
-    });
+    let outside = decision
+        .blocked_path
+        .as_ref()
+        .filter(|path| !workspace.contains(path) && matches!(name, "Read" | "Edit" | "Write" | "Glob" | "Grep"));
     if let Some(folder) = outside.and_then(|path| path.parent()) {
         updates.push(json!({"type": "addDirectories", "directories": [folder], "destination": "session"}));
     }

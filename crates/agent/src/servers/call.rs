@@ -12,12 +12,12 @@ pub fn is_servers_tool(name: &str) -> bool {
 impl Servers {
     /// Whether a tool's server says that nothing but a person may permit it.
     pub fn wants_a_person(&self, name: &str) -> bool {
-        let Some(servers) = self.servers.get().filter(|_| is_servers_tool(name)) else { return false };
+        let Some(servers) = self.started.get().filter(|_| is_servers_tool(name)) else { return false };
         servers.tools().iter().any(|tool| tool.full_name == name && tool.requires_user)
     }
 
     pub async fn call(&self, name: &str, input: Value) -> ToolFinish {
-        let Some(servers) = self.servers.get() else {
+        let Some(servers) = self.started.get() else {
             return CallResult::misuse(format!("No such tool available: {name}")).into();
         };
         let ends_turn = servers.tools().iter().any(|tool| tool.full_name == name && tool.end_turn);
@@ -30,13 +30,13 @@ impl Servers {
 
     /// One call beside the conversation, whose answer is text: a permission prompt.
     pub async fn call_for_text(&self, tool: &str, arguments: Value) -> Result<String, String> {
-        let servers = self.servers.get().ok_or("no MCP server is configured")?;
+        let servers = self.started.get().ok_or("no MCP server is configured")?;
         servers.call(tool, arguments).await.map(|called| text_of(&called.content))
     }
 
     /// Why the tool that should answer permission questions cannot.
     pub fn missing_prompter(&self, tool: &str) -> Option<String> {
-        let tools = self.servers.get().map(mcp::Servers::tools).unwrap_or_default();
+        let tools = self.started.get().map(mcp::Servers::tools).unwrap_or_default();
         let names: Vec<String> = tools.into_iter().map(|tool| tool.full_name).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let words =
@@ -46,7 +46,7 @@ impl Servers {
 
     /// One call beside the conversation, by the server's own names: a hook's.
     pub async fn call_named(&self, server: &str, tool: &str, arguments: Value) -> Result<String, String> {
-        let servers = self.servers.get().ok_or("no MCP server is configured")?;
+        let servers = self.started.get().ok_or("no MCP server is configured")?;
         let found = servers.tools().into_iter().find(|known| known.server == server && known.name == tool);
         let found = found.ok_or_else(|| format!("no connected MCP server {server:?} has a tool {tool:?}"))?;
         let called = servers.call(&found.full_name, arguments).await?;
@@ -57,7 +57,7 @@ impl Servers {
     /// What clients show for such a call: the names people know the tool and its server by.
     pub fn meta(&self, block: &Value) -> Option<Value> {
         let name = block["name"].as_str().filter(|name| is_servers_tool(name))?;
-        let tools = self.servers.get()?.tools();
+        let tools = self.started.get()?.tools();
         let tool = tools.iter().find(|tool| tool.full_name == name)?;
         let title = tool.title.clone().unwrap_or_else(|| capitalised(&wire::visible(&tool.name)));
         Some(json!([{"id": block["id"], "display_name": title, "server_display_name": tool.server}]))

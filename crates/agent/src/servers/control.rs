@@ -8,7 +8,7 @@ impl Servers {
         let subtype = request["subtype"].as_str().unwrap_or_default();
         let first =
             subtype == "mcp_set_servers" && request["servers"].as_object().is_some_and(|servers| !servers.is_empty());
-        let servers = if first { Some(self.all()) } else { self.servers.get() };
+        let servers = if first { Some(self.all()) } else { self.started.get() };
         let Some(servers) = servers else {
             return none(subtype, request);
         };

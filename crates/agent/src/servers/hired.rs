@@ -78,7 +78,7 @@ impl Servers {
 
 impl Hired {
     pub fn tools(&self) -> Vec<Tool> {
-        let Some(servers) = self.servers.servers.get() else { return Vec::new() };
+        let Some(servers) = self.servers.started.get() else { return Vec::new() };
         let tools = servers.tools();
         let ours = tools.iter().filter(|tool| self.names.contains(&tool.server));
         ours.map(|tool| Tool::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)).collect()
@@ -95,7 +95,7 @@ impl Drop for Hired {
                 continue;
             }
             hired.remove(name);
-            if let Some(servers) = self.servers.servers.get() {
+            if let Some(servers) = self.servers.started.get() {
                 servers.stop(name);
             }
         }

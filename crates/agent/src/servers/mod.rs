@@ -41,7 +41,7 @@ pub struct Servers {
     choices: Rc<Choices>,
     link: Rc<Link>,
     people: OnceCell<FindPeople>,
-    servers: OnceCell<mcp::Servers>,
+    started: OnceCell<mcp::Servers>,
     /// Names that the client announced as its own.
     announced: RefCell<Vec<String>>,
     /// Servers that agents brought, and how many use each.
@@ -59,7 +59,7 @@ impl Servers {
             choices,
             link,
             people: OnceCell::new(),
-            servers: OnceCell::new(),
+            started: OnceCell::new(),
             announced: RefCell::default(),
             hired: RefCell::default(),
             shown: Cell::default(),
@@ -119,7 +119,7 @@ impl Servers {
 
     /// Waits, bounded, until no server is pending, and has tools made anew where they have changed.
     pub async fn settle(&self) {
-        let Some(servers) = self.servers.get() else { return };
+        let Some(servers) = self.started.get() else { return };
         servers.ready().await;
         self.say_failures(servers);
         let fingerprint = servers.tools().iter().fold(1, |sum: usize, tool| {
@@ -143,7 +143,7 @@ impl Servers {
 
     /// How each stands.
     fn statuses(&self) -> Vec<mcp::Status> {
-        self.servers.get().map(mcp::Servers::statuses).unwrap_or_default()
+        self.started.get().map(mcp::Servers::statuses).unwrap_or_default()
     }
 
     /// Whether a server of this name is configured.
@@ -153,12 +153,12 @@ impl Servers {
 
     /// Whether there are servers at all.
     pub fn any(&self) -> bool {
-        self.servers.get().is_some()
+        self.started.get().is_some()
     }
 
     /// The tools that everybody may use.
     pub fn tools(&self) -> Vec<Tool> {
-        let Some(servers) = self.servers.get() else { return Vec::new() };
+        let Some(servers) = self.started.get() else { return Vec::new() };
         let tools = servers.tools();
         let hired = self.hired.borrow();
         let everybodys = tools.iter().filter(|tool| !hired.contains_key(&tool.server));
@@ -167,7 +167,7 @@ impl Servers {
 
     /// For the system prompt: what servers say about their use.
     pub fn instructions(&self) -> Option<String> {
-        let told = self.servers.get()?.instructions();
+        let told = self.started.get()?.instructions();
         if told.is_empty() {
             return None;
         }
@@ -214,24 +214,24 @@ impl Servers {
 
     /// The prompts of connected servers, as `/mcp__server__prompt`.
     pub fn prompts(&self) -> Vec<Prompt> {
-        self.servers.get().map(mcp::Servers::prompts).unwrap_or_default()
+        self.started.get().map(mcp::Servers::prompts).unwrap_or_default()
     }
 
     /// The text of a prompt for the model; `None` where no server has one of this name.
     pub async fn prompt(&self, name: &str, args: &str) -> Option<Result<Vec<Value>, String>> {
-        let servers = self.servers.get()?;
+        let servers = self.started.get()?;
         let prompt = servers.prompts().into_iter().find(|prompt| prompt.full_name == name)?;
         Some(servers.prompt(&prompt, &config::split_arguments(args)).await)
     }
 
     pub async fn end(&self) {
-        if let Some(servers) = self.servers.get() {
+        if let Some(servers) = self.started.get() {
             servers.shutdown().await;
         }
     }
 
     fn all(&self) -> &mcp::Servers {
-        self.servers.get_or_init(|| mcp::Servers::new(self.deps()))
+        self.started.get_or_init(|| mcp::Servers::new(self.deps()))
     }
 
     fn deps(&self) -> Deps {

@@ -23,13 +23,13 @@ pub const SPECS: &[ToolSpec] = &[
 impl Servers {
     /// The contents of one resource.
     pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<Value>, String> {
-        let servers = self.servers.get().ok_or("No MCP server is configured.")?;
+        let servers = self.started.get().ok_or("No MCP server is configured.")?;
         servers.read_resource(server, uri).await
     }
 
     /// A call of one of [`SPECS`].
     pub async fn use_resources(&self, name: &str, input: &Value) -> CallResult {
-        let Some(servers) = self.servers.get() else {
+        let Some(servers) = self.started.get() else {
             return CallResult::misuse("No MCP server is configured.");
         };
         let server = input["server"].as_str();
@@ -42,9 +42,7 @@ impl Servers {
         }
         let uri = input["uri"].as_str().unwrap_or_default();
         match self.read_resource(server.unwrap_or_default(), uri).await {
-            Ok(contents) => {
-                CallResult::text(Value::Array(contents.clone()).to_string(), json!({"contents": contents}))
-            }
+            Ok(contents) => CallResult::text(Value::Array(contents.clone()).to_string(), json!({"contents": contents})),
             Err(problem) => CallResult::error(problem),
         }
     }

@@ -32,7 +32,8 @@ use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use tokio::sync::mpsc::Receiver;
 use turn::{
-    CallContent, CallResult, Config, Input, Role, Settings, Subagent, SubagentResult, SubagentStatus, SubagentTask, Turn,
+    CallContent, CallResult, Config, Input, Role, Settings, Subagent, SubagentResult, SubagentStatus, SubagentTask,
+    Turn,
 };
 use wire::{Event, PermissionMode, System, TaskNotification, TaskStarted};
 use worktree::Worktree;
@@ -194,8 +195,7 @@ impl Subagents {
             answers_a_hook: agent.name == HOOK_AGENT,
         };
         let may_nest = sub.depth < options.limits.agent_depth;
-        let mut toolset =
-            parent.toolset.borrow().narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
+        let mut toolset = parent.toolset.borrow().narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
         if let Some(servers) = &servers {
             toolset = toolset.with(servers.tools(), &agent.disallowed_tools);
         }

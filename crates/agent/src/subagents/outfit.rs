@@ -22,11 +22,8 @@ impl Subagents {
     pub async fn outfit(&self, assignment: &Assignment, agent_id: &str) -> Result<Outfit, String> {
         let options = &self.options;
         let agent = &assignment.agent;
-        let worktree = if assignment.is_isolated {
-            Some(Worktree::create(options, &self.hooks, agent_id).await?)
-        } else {
-            None
-        };
+        let worktree =
+            if assignment.is_isolated { Some(Worktree::create(options, &self.hooks, agent_id).await?) } else { None };
         let all = self.rules.list();
         let mut rules = worktree.as_ref().map(|worktree| moved(&all, &options.cwd, &worktree.cwd)).unwrap_or_default();
         let folder = notes_folder(options, agent);
