@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::clock;
 use crate::secrets::Secrets;
-use config::Found;
+use settings::Found;
 use model::{Auth, Client, Failure, Secret};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -85,17 +85,17 @@ impl Access {
     }
 
     async fn helped(&self, command: &str) -> Result<String, String> {
-        let spec = proc::Spec {
+        let spec = process::Spec {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), command.into()],
             cwd: self.options.cwd.clone(),
             env: self.options.env.clone(),
-            stdin: proc::Stdin::Null,
-            output: proc::Output::Pipes,
+            stdin: process::Stdin::Null,
+            output: process::Output::Pipes,
             arg0: None,
         };
-        let limits = proc::Limits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
-        let done = proc::capture(spec, limits).await.map_err(|error| error.to_string())?;
+        let limits = process::Limits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
+        let done = process::capture(spec, limits).await.map_err(|error| error.to_string())?;
         let key = String::from_utf8_lossy(&done.stdout).trim().to_owned();
         match done.exit.code {
             Some(0) if !key.is_empty() => Ok(key),
@@ -112,15 +112,15 @@ impl Access {
     }
 
     /// A login that is good for the next request: as stored, or refreshed under the store's lock.
-    async fn fresh_login(&self, login: &config::OAuth, after_refusal: bool) -> Result<String, Box<Failure>> {
+    async fn fresh_login(&self, login: &settings::OAuth, after_refusal: bool) -> Result<String, Box<Failure>> {
         if !after_refusal && !login.should_refresh(clock::now_ms()) {
             return Ok(login.access.expose().to_owned());
         }
         let file = login.file.clone();
-        let lock = tokio::task::spawn_blocking(move || config::OAuthLock::acquire(&file)).await;
+        let lock = tokio::task::spawn_blocking(move || settings::OAuthLock::acquire(&file)).await;
         let lock = lock.map_err(|error| unauthenticated(&error))?.map_err(|error| unauthenticated(&error))?;
         let stored = lock.current().ok_or_else(|| unauthenticated(&EXPIRED))?;
-        self.secrets.learn(std::iter::once(&stored.access).chain(&stored.refresh).map(config::Secret::expose));
+        self.secrets.learn(std::iter::once(&stored.access).chain(&stored.refresh).map(settings::Secret::expose));
         // Another process may have refreshed while we waited; the token of a login is good for one refresh.
         if stored.access.expose() != login.access.expose() && !stored.should_refresh(clock::now_ms()) {
             return Ok(stored.access.expose().to_owned());

@@ -2,7 +2,7 @@
 //! skills.
 
 use crate::{Options, Setup};
-use config::AgentDef;
+use project::AgentDef;
 use model::ThinkingAsk;
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::Rc;

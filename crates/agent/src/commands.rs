@@ -14,7 +14,7 @@ use crate::servers::Servers;
 use crate::skills::{Loaded, Skills};
 use crate::transcripts::Transcripts;
 use crate::{Options, Setup, clock, words};
-use config::SkillKind;
+use project::SkillKind;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use turn::Command;
@@ -48,7 +48,7 @@ impl Commands {
             let (name, args, source) = (name.to_owned(), args.to_owned(), source.to_owned());
             Command::Expands { kind, name, args, source }
         };
-        if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
+        if let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
             return expands("slash_command", &skill.name, skill.source);
         }
         match meant(name) {
@@ -75,7 +75,7 @@ impl Commands {
         inside: Inside<'_>,
     ) -> Result<Vec<Value>, String> {
         let setup = self.choices.setup();
-        let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) else {
+        let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) else {
             return match self.servers.prompt(name, args).await {
                 Some(called) => called,
                 None => Err(unknown(&setup, name)),

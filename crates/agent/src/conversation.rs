@@ -6,7 +6,7 @@ use crate::choices::Choices;
 use crate::memory::Known;
 use crate::toolset::Toolset;
 use hooks::Hooks;
-use policy::{Policy, RuleSet};
+use policy::{Policy, RuleSet, Targets};
 use serde_json::Value;
 use session::Transcript;
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
-use tools::Target;
 use turn::{CallResult, Input, Role, Subagent, Ticket, Turn};
 use wire::PermissionMode;
 
@@ -30,7 +29,7 @@ pub struct Conversation {
     pub transcript: RefCell<Transcript>,
     pub toolset: RefCell<Toolset>,
     /// Replaced as a whole, so that a tool that runs keeps what it began with.
-    tools: RefCell<Rc<tools::Ctx>>,
+    tools: RefCell<Rc<tools::ToolContext>>,
     pub system: RefCell<Vec<Value>>,
     /// A sub-agent's own mode; else the session's counts.
     pub mode: Option<PermissionMode>,
@@ -43,8 +42,8 @@ pub struct Conversation {
     /// Hooks that an agent's own file names, and its skills'; they run for it alone.
     pub hooks: RefCell<Hooks>,
     pub memory: RefCell<Known>,
-    /// The tool and the paths of inputs that were checked and wait to be judged and run, by call.
-    targets: RefCell<HashMap<String, (String, Vec<Target>)>>,
+    /// The tool and the targets of inputs that were checked and wait to be judged and run, by call.
+    targets: RefCell<HashMap<String, (String, Targets)>>,
     /// Calls whose input was checked when the model made them, as long as that is sure.
     is_checked: RefCell<HashMap<String, bool>>,
     waiting: RefCell<HashMap<u64, oneshot::Sender<Inner>>>,
@@ -59,7 +58,7 @@ pub struct Beginning {
     pub role: Role,
     pub transcript: Transcript,
     pub toolset: Toolset,
-    pub tools: tools::Ctx,
+    pub tools: tools::ToolContext,
     pub system: Vec<Value>,
     pub mode: Option<PermissionMode>,
     pub effort: Option<String>,
@@ -122,7 +121,7 @@ impl Conversation {
         model::effort(&model::info(&self.model()), self.effort(choices).as_deref())
     }
 
-    pub fn tools(&self) -> Rc<tools::Ctx> {
+    pub fn tools(&self) -> Rc<tools::ToolContext> {
         Rc::clone(&self.tools.borrow())
     }
 
@@ -132,7 +131,7 @@ impl Conversation {
         let mut shell = old.shell.clone();
         shell.env.retain(|(name, _)| name != EFFORT);
         shell.env.extend(level.map(|level| (EFFORT.into(), level.into())));
-        let new = tools::Ctx {
+        let new = tools::ToolContext {
             workspace: Arc::clone(&old.workspace),
             reads: old.reads.clone(),
             todos: old.todos.clone(),
@@ -157,19 +156,19 @@ impl Conversation {
         self.is_checked.borrow_mut().get_mut(tool_use_id).is_some_and(|known| std::mem::replace(known, false))
     }
 
-    pub fn keep_targets(&self, tool_use_id: &str, name: &str, targets: Vec<Target>) {
+    pub fn keep_targets(&self, tool_use_id: &str, name: &str, targets: Targets) {
         self.targets.borrow_mut().insert(tool_use_id.to_owned(), (name.to_owned(), targets));
     }
 
-    /// The paths of an input as it was checked last. Nothing where it was not: then no tool runs with it.
-    pub fn targets(&self, tool_use_id: &str, name: &str) -> Vec<Target> {
+    /// The targets of an input as it was checked last. Nothing where it was not: then no tool runs with it.
+    pub fn targets(&self, tool_use_id: &str, name: &str) -> Targets {
         let known = self.targets.borrow();
         let found = known.get(tool_use_id).filter(|(tool, _)| tool == name);
         found.map(|(_, targets)| targets.clone()).unwrap_or_default()
     }
 
     /// The same for the last time.
-    pub fn take_targets(&self, tool_use_id: &str, name: &str) -> Vec<Target> {
+    pub fn take_targets(&self, tool_use_id: &str, name: &str) -> Targets {
         let known = self.targets.borrow_mut().remove(tool_use_id).filter(|(tool, _)| tool == name);
         known.map(|(_, targets)| targets).unwrap_or_default()
     }

@@ -151,7 +151,7 @@ impl Execute for Executor {
     }
 
     fn gone(&self) -> impl Future<Output = ()> {
-        proc::killed_are_gone()
+        process::killed_are_gone()
     }
 }
 

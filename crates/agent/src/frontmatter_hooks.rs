@@ -5,7 +5,7 @@ use crate::Options;
 use crate::conversation::Conversation;
 use crate::hook_runner::HookRunner;
 use crate::stderr::warn;
-use config::{AgentDef, Plugin, Skill};
+use project::{AgentDef, Plugin, Skill};
 use hooks::Hooks;
 use hooks::frontmatter_hooks::{self as found, Found, Scope};
 

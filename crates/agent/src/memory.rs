@@ -8,7 +8,7 @@ use crate::choices::Choices;
 use crate::conversation::Conversation;
 use crate::hook_runner::HookRunner;
 use crate::{prompt, words};
-use config::{Cause, Memory, MemoryFile, Skill};
+use project::{Cause, Memory, MemoryFile, Skill};
 use hooks::InstructionsLoaded;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ impl Memories {
         if reader == Reader::Agent {
             wanted.auto = None;
         }
-        let (memory, mut files) = config::memory(&options.places, options.sources, &options.settings, &wanted);
+        let (memory, mut files) = project::memory(&options.places, options.sources, &options.settings, &wanted);
         self.hide(&mut files);
         if reader == Reader::Main {
             *self.sizes.borrow_mut() = files.iter().map(sizes).collect();
@@ -120,7 +120,7 @@ impl Memories {
         let places = &options.places;
         let mut new: Vec<Skill> = Vec::new();
         if options.sources.project && options.slash {
-            let found = folders.iter().flat_map(|folder| config::skills_below(places, folder, &setup.skills));
+            let found = folders.iter().flat_map(|folder| project::skills_below(places, folder, &setup.skills));
             let wanted = |skill: &Skill| setup.only_skills.as_ref().is_none_or(|names| names.contains(&skill.name));
             new.extend(found.filter(wanted));
         }

@@ -3,7 +3,7 @@
 use crate::conversation::Conversation;
 use crate::rules::Rules;
 use crate::servers::Servers;
-use policy::Verdict;
+use policy::{Targets, Verdict};
 use serde_json::{Value, json};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -45,20 +45,17 @@ impl Mentions {
         let target = workspace.resolve(path).ok()?;
         let kind = std::fs::metadata(&target.real).ok()?;
         let input = json!({"file_path": target.given});
-        let targets = [target];
+        let targets = Targets::paths(vec![target]);
         let decision = self.rules.judge(conversation, "Read", &input, &targets, false);
         if decision.verdict != Verdict::Allow {
             return Some(vec![note(&format!("@{path} was not attached: {}", decision.reason))]);
         }
         if kind.is_dir() {
-            return Some(vec![note(&listing(path, &targets[0].real, &tools.denied))]);
+            return Some(vec![note(&listing(path, &targets.paths[0].real, &tools.denied))]);
         }
-        let input = json!({"file_path": targets[0].given, "limit": LINES});
-        let outcome = tools::run(
-            Invocation { tool_use_id: "", name: "Read", input: &input, targets: &targets, run: None },
-            &tools,
-        )
-        .await;
+        let input = json!({"file_path": targets.paths[0].given, "limit": LINES});
+        let call = Invocation { tool_use_id: "", input: &input, targets: &targets, run: None };
+        let outcome = tools::run(tools::find("Read")?, call, &tools).await;
         let mut blocks = vec![note(&format!(
             "Contents of @{path}{}:",
             if outcome.is_error() { " (could not be read)" } else { "" }
@@ -70,7 +67,7 @@ impl Mentions {
         let file = &outcome.structured["file"];
         let shown = file["numLines"].as_u64().unwrap_or(0);
         let total =
-            file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(workspace, &targets[0])));
+            file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(workspace, &targets.paths[0])));
         if total > shown {
             blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
         }

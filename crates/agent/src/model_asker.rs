@@ -181,9 +181,10 @@ fn normalise(conversation: &Conversation, block: &mut Value) {
     if block["type"] != "tool_use" {
         return;
     }
-    let checked = tools::check_input(block["name"].as_str().unwrap_or_default(), &block["input"]);
-    conversation.note_check(block["id"].as_str().unwrap_or_default(), checked.is_ok());
-    if let Ok(input) = checked {
+    let name = block["name"].as_str().unwrap_or_default();
+    let checked = tools::find(name).and_then(|tool| tool.validate(name, &block["input"]).ok());
+    conversation.note_check(block["id"].as_str().unwrap_or_default(), checked.is_some());
+    if let Some(input) = checked {
         block["input"] = input;
     }
 }

@@ -42,7 +42,7 @@ impl Updates {
             Some("removeDirectories") => drop(self.directories(update, false)),
             _ => return,
         }
-        if let Some(problem) = config::store_permission_update(&self.options.places, update).err() {
+        if let Some(problem) = settings::store_permission_update(&self.options.places, update).err() {
             crate::stderr::warn(&format!("warning: the permission was not stored: {problem}"));
         }
         self.settings.remember();

@@ -2,7 +2,7 @@
 //! would put them into the stream, the transcript, the conversation and the file of its output.
 
 use crate::Options;
-use config::Found;
+use settings::Found;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};

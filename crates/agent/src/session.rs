@@ -18,7 +18,7 @@ use crate::states::State;
 use crate::subagents::{Assignment, Drive, Subagents, any_running};
 use crate::transcripts::earlier;
 use crate::wiring::{self, Wired, add_builtin_agents, setup_trigger, start_source, wire};
-use config::AgentDef;
+use project::AgentDef;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use hooks::{HookEvent, Hooks, Question};
@@ -246,7 +246,7 @@ impl Session {
             self.wired.task_news.tell(event).await;
         }
         self.tell_state(State::Idle).await;
-        proc::end_all(CHILD_GRACE).await;
+        process::end_all(CHILD_GRACE).await;
         for task in tasks.list() {
             self.parts().secrets.hide_in_file(&task.output_file);
         }

@@ -80,7 +80,7 @@ impl SettingsFiles {
     /// Adds what the file denies or asks for and the session does not yet; how many rules that is.
     fn restrict(&self, path: &Path, anchor: &Path) -> usize {
         let source = Source { name: path.display().to_string(), anchor: anchor.to_owned() };
-        let (deny, ask) = config::restrictions(path);
+        let (deny, ask) = settings::restrictions(path);
         self.rules.change(|live| add(&mut live.deny, &deny, &source) + add(&mut live.ask, &ask, &source))
     }
 }

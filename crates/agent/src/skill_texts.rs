@@ -5,7 +5,7 @@ use crate::choices::Choices;
 use crate::conversation::{Conversation, Inside};
 use crate::output::Output;
 use crate::rules::Rules;
-use config::{Segment, Skill};
+use project::{Segment, Skill};
 use policy::{Rule, Source};
 use serde_json::json;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ impl SkillTexts {
         let setup = self.choices.setup();
         let mut texts = Vec::new();
         for name in names {
-            let skill = config::find_skill(&setup.skills, name).filter(|skill| skill.model_invocable);
+            let skill = project::find_skill(&setup.skills, name).filter(|skill| skill.model_invocable);
             texts.push(match skill {
                 Some(skill) => match self.body(conversation, skill, "", "", inside).await {
                     Ok(text) => text,
@@ -48,7 +48,7 @@ impl SkillTexts {
         self.grant(skill);
         let mut texts = Vec::new();
         let setup = self.choices.setup();
-        for (one, text) in config::load_skill(skill, &setup.skills).map_err(|error| error.to_string())? {
+        for (one, text) in project::load_skill(skill, &setup.skills).map_err(|error| error.to_string())? {
             let expanded = self.expanded(conversation, one, &text, args, call_id, inside).await?;
             texts.push(format!("Files of this skill are in: {}\n\n{expanded}", one.dir.display()));
         }
@@ -93,7 +93,7 @@ impl SkillTexts {
         }
         let is_switched_off = self.options.settings.flag("disableSkillShellExecution") == Some(true);
         let mut out = String::new();
-        for segment in config::expand(text, args, &skill.argument_names, &variables) {
+        for segment in project::expand(text, args, &skill.argument_names, &variables) {
             match segment {
                 Segment::Text(text) => out.push_str(&text),
                 Segment::Shell { .. } if is_switched_off => {

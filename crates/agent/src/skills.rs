@@ -9,7 +9,7 @@ use crate::hook_runner::HookRunner;
 use crate::main_machine::MainMachine;
 use crate::skill_texts::SkillTexts;
 use crate::subagents::{Assignment, Finished, Subagents};
-use config::Skill;
+use project::Skill;
 use std::rc::Rc;
 use tokio::sync::mpsc::channel;
 use turn::Change;

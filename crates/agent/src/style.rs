@@ -5,7 +5,7 @@
 
 use crate::Options;
 use crate::choices::Choices;
-use config::OutputStyle;
+use project::OutputStyle;
 
 /// What is chosen where nothing is.
 const DEFAULT: &str = "default";
@@ -65,7 +65,7 @@ pub fn names(options: &Options, choices: &Choices) -> Vec<String> {
 /// Those of files and plugins; they take precedence over built-in ones of the same name.
 fn custom(options: &Options, choices: &Choices) -> Vec<OutputStyle> {
     let setup = choices.setup();
-    let mut styles = config::output_styles(&options.places, options.sources);
+    let mut styles = project::output_styles(&options.places, options.sources);
     styles.extend(setup.plugins.loaded.iter().flat_map(|plugin| plugin.styles.iter().cloned()));
     styles
 }

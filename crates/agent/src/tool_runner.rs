@@ -14,7 +14,7 @@ use crate::model_asker::ModelAsker;
 use crate::output::Output;
 use crate::permission_updates::Updates;
 use crate::rules::Rules;
-use crate::servers::{self, Servers, is_servers_tool};
+use crate::servers::{Servers, is_servers_tool};
 use crate::skills::{Loaded, Skills};
 use crate::task_news::TaskNews;
 use crate::values;
@@ -23,7 +23,8 @@ use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tools::Invocation;
+use policy::Targets;
+use tools::{Invocation, Tool};
 use turn::{CallResult, Input, InterruptCause, STRUCTURED_OUTPUT, SubagentStatus, ToolFinish};
 use wire::{Event, PermissionMode, ToolProgress};
 
@@ -63,8 +64,8 @@ impl ToolRunner {
         name: &str,
         input: Value,
     ) -> Result<Value, CallResult> {
-        if tools::spec(name).is_some() {
-            return check_builtin(conversation, tool_use_id, name, input);
+        if let Some(tool) = tools::find(name) {
+            return check_builtin(conversation, tool_use_id, tool, input);
         }
         if is_servers_tool(name) {
             return match input {
@@ -72,8 +73,8 @@ impl ToolRunner {
                 _ => Err(CallResult::misuse(format!("{name} needs an object as its input."))),
             };
         }
-        if let Some(spec) = servers::SPECS.iter().find(|spec| spec.name == name) {
-            return tools::check_against(name, spec.schema, &input).map_err(CallResult::misuse);
+        if let Some(tool) = self.servers.resource_tool(name) {
+            return tool.validate(name, &input).map_err(|error| CallResult::misuse(error.to_string()));
         }
         let setup = self.choices.setup();
         let checked = match name {
@@ -82,7 +83,7 @@ impl ToolRunner {
             "WebSearch" => search::check(&input),
             "ExitPlanMode" => return plan::check(&self.options.permissions.prompter).map(|()| input),
             ASK_USER => question::check(&input),
-            name if is_task_tool(name) => return tasks::check(name, &input).map_err(CallResult::misuse),
+            name if is_task_tool(name) => return tasks::check(name, input).map_err(CallResult::misuse),
             _ => Ok(()),
         };
         checked.map(|()| input).map_err(CallResult::misuse)
@@ -96,14 +97,17 @@ impl ToolRunner {
 
     async fn reach(&self, conversation: &Conversation, call: Permitted, inside: Inside<'_>) -> ToolFinish {
         let name = call.name.as_str();
-        if tools::spec(name).is_some() {
-            return self.run_builtin(conversation, &call).await;
+        if let Some(tool) = tools::find(name) {
+            return self.run_builtin(conversation, tool, &call).await;
         }
         if is_servers_tool(name) {
             return self.servers.call(name, call.input).await;
         }
-        if servers::SPECS.iter().any(|spec| spec.name == name) {
-            return self.servers.use_resources(name, &call.input).await.into();
+        if let Some(tool) = self.servers.resource_tool(name) {
+            let targets = Targets::default();
+            let input = &call.input;
+            let invocation = Invocation { tool_use_id: &call.tool_use_id, input, targets: &targets, run: None };
+            return values::call_result(tools::run(&*tool, invocation, &conversation.tools()).await).into();
         }
         match name {
             "Skill" => self.load_skill(conversation, &call, inside).await,
@@ -119,21 +123,20 @@ impl ToolRunner {
         }
     }
 
-    async fn run_builtin(&self, conversation: &Conversation, call: &Permitted) -> ToolFinish {
+    async fn run_builtin(&self, conversation: &Conversation, tool: &dyn Tool, call: &Permitted) -> ToolFinish {
         let targets = conversation.take_targets(&call.tool_use_id, &call.name);
-        for target in targets.iter().filter(|target| target.write) {
+        for target in targets.paths.iter().filter(|target| target.write) {
             self.checkpoints.before_write(&target.real);
         }
         let context = conversation.tools();
         let before = context.workspace.cwd();
         let invocation = Invocation {
             tool_use_id: &call.tool_use_id,
-            name: &call.name,
             input: &call.input,
             targets: &targets,
             run: call.run.as_deref(),
         };
-        let outcome = tools::run(invocation, &context).await;
+        let outcome = tools::run(tool, invocation, &context).await;
         let now = context.workspace.cwd();
         if now != before {
             self.hooks.fire(conversation, &CwdChanged { old_cwd: &before, new_cwd: &now }).await;
@@ -217,16 +220,18 @@ impl ToolRunner {
 fn check_builtin(
     conversation: &Conversation,
     tool_use_id: &str,
-    name: &str,
+    tool: &dyn Tool,
     input: Value,
 ) -> Result<Value, CallResult> {
+    let name = &*tool.spec().name;
     let input = if conversation.take_check(tool_use_id) {
         input
     } else {
-        tools::check_input(name, &input).map_err(CallResult::misuse)?
+        tool.validate(name, &input).map_err(|error| CallResult::misuse(error.to_string()))?
     };
     // Resolved now and not when the model made the call: calls before this one may have changed where a path leads.
-    let targets = tools::targets(name, &input, &conversation.tools().workspace).map_err(CallResult::error)?;
+    let targets = tool.targets(&input, &conversation.tools().workspace);
+    let targets = targets.map_err(|error| CallResult::error(error.to_string()))?;
     conversation.keep_targets(tool_use_id, name, targets);
     Ok(input)
 }

@@ -3,6 +3,7 @@
 use crate::conversation_tools;
 use crate::servers::{self, Servers};
 use crate::{Options, Prompter, Setup, ToolChoice};
+use policy::{Offered, ToolEntry};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use wire::PermissionMode;
 #[derive(Debug, Clone)]
 pub struct Tool {
     pub name: String,
-    pub read_only: bool,
+    pub may_run_beside_others: bool,
     definition: Value,
 }
 
@@ -24,42 +25,32 @@ pub struct Toolset {
     definitions: Arc<[Value]>,
 }
 
-/// Older and shorter names that models, rules and clients still use.
-const FORMER_NAMES: [(&str, &str); 5] = [
-    ("Task", "Agent"),
-    ("BashOutput", "TaskOutput"),
-    ("AgentOutputTool", "TaskOutput"),
-    ("KillShell", "TaskStop"),
-    ("KillBash", "TaskStop"),
-];
-
-/// The name that a tool has now.
-pub fn canonical(name: &str) -> &str {
-    FORMER_NAMES.iter().find(|(former, _)| *former == name).map_or(name, |(_, now)| now)
-}
+pub use policy::names::canonical;
 
 impl Toolset {
     /// The main conversation's tools.
     pub fn main(options: &Options, mode: PermissionMode, setup: &Setup, servers: &Servers) -> Self {
         let has_servers = servers.any();
-        let wanted = |name: &str| match &options.tools.choice {
-            _ if options.bare => matches!(name, "Bash" | "Read" | "Edit"),
+        let wanted = |entry: &ToolEntry| match &options.tools.choice {
+            _ if options.bare => entry.in_bare_mode,
             ToolChoice::Default => true,
-            ToolChoice::Only(names) => names.iter().any(|wanted| canonical(wanted) == name),
+            ToolChoice::Only(names) => names.iter().any(|wanted| canonical(wanted) == entry.name),
         };
-        let available = |name: &str| match name {
-            "TodoWrite" => options.tools.todo_write,
-            name if conversation_tools::is_task_tool(name) => {
-                options.tools.task_list || matches!(options.tools.choice, ToolChoice::Only(_))
-            }
-            "ExitPlanMode" => mode == PermissionMode::Plan,
-            conversation_tools::ASK_USER => options.permissions.prompter == Prompter::Client,
-            "Skill" => !setup.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
-            _ => !servers::SPECS.iter().any(|spec| spec.name == name) || has_servers,
+        let named = matches!(options.tools.choice, ToolChoice::Only(_));
+        let available = |entry: &ToolEntry| match entry.offered {
+            Offered::Always => true,
+            Offered::OptIn => named,
+            Offered::WithTodoList => options.tools.todo_write,
+            Offered::WithTaskList => options.tools.task_list || named,
+            Offered::InPlanMode => mode == PermissionMode::Plan,
+            Offered::WithPrompter => options.permissions.prompter == Prompter::Client,
+            Offered::WithSkills => !setup.skills.is_empty() || named,
+            Offered::WithServers => has_servers,
+            Offered::WithOutputSchema => setup.schema.is_some(),
         };
-        let specs = tools::specs().iter().chain(conversation_tools::SPECS).chain(servers::SPECS);
+        let specs = tools::builtin().map(tools::Tool::spec).chain(conversation_tools::specs()).chain(servers::specs());
         let mut tools: Vec<Tool> = specs
-            .filter(|spec| wanted(spec.name) && available(spec.name))
+            .filter(|spec| wanted(spec.entry) && available(spec.entry))
             .map(|spec| Tool::from_spec(spec, setup))
             .collect();
         tools.extend(servers.tools());
@@ -110,8 +101,9 @@ impl Toolset {
     /// What the machine has to know of them. Calls of older names and of the client's own mean one of these.
     pub fn table(&self, aliases: &BTreeMap<String, String>) -> ToolTable {
         let facts =
-            |tool: &Tool| ToolFacts { runs_beside_others: tool.read_only, starts_subagent: tool.name == "Agent" };
-        let older = FORMER_NAMES.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned()));
+            |tool: &Tool| ToolFacts { runs_beside_others: tool.may_run_beside_others, starts_subagent: tool.name == "Agent" };
+        let former = |entry: &'static ToolEntry| entry.aliases.iter().map(|alias| ((*alias).to_owned(), entry.name.to_owned()));
+        let older = policy::names::TABLE.iter().flat_map(former);
         let theirs = aliases.iter().map(|(from, to)| (from.clone(), canonical(to).to_owned()));
         ToolTable {
             tools: self.tools.iter().map(|tool| (tool.name.clone(), facts(tool))).collect(),
@@ -124,16 +116,17 @@ impl Toolset {
         Arc::clone(&self.definitions)
     }
 
-    /// For `system/init`, which calls the Agent tool by its older name.
+    /// For `system/init`, which calls some tools by an older name.
     pub fn names(&self) -> Vec<String> {
-        self.tools.iter().map(|tool| if tool.name == "Agent" { "Task".into() } else { tool.name.clone() }).collect()
+        let init_name = |name: &str| policy::names::find(name).and_then(|entry| entry.init_name);
+        self.tools.iter().map(|tool| init_name(&tool.name).map_or_else(|| tool.name.clone(), str::to_owned)).collect()
     }
 }
 
 impl Tool {
-    pub fn new(name: &str, read_only: bool, description: &str, schema: &Value) -> Self {
+    pub fn new(name: &str, may_run_beside_others: bool, description: &str, schema: &Value) -> Self {
         let definition = json!({"name": name, "description": description, "input_schema": schema});
-        Self { name: name.into(), read_only, definition }
+        Self { name: name.into(), may_run_beside_others, definition }
     }
 
     /// Characters of its definition in a request.
@@ -142,10 +135,8 @@ impl Tool {
     }
 
     fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
-        // The schemas are constants of ours and parsed in a test; an empty object would still be a tool.
-        let schema = serde_json::from_str(spec.schema).unwrap_or_else(|_| json!({"type": "object"}));
         let description = conversation_tools::description(spec, setup);
-        Self::new(spec.name, spec.read_only, &description, &schema)
+        Self::new(&spec.name, spec.may_run_beside_others, &description, &spec.schema.to_value())
     }
 }
 
@@ -160,5 +151,5 @@ fn is_clients(name: &str) -> bool {
 }
 
 fn removed(options: &Options, name: &str) -> bool {
-    options.permissions.rules.removes(name) || (name == "Agent" && options.permissions.rules.removes("Task"))
+    options.permissions.rules.removes(name)
 }

@@ -36,6 +36,7 @@ impl Bench {
             model: "m".into(),
             limits: Limits::default(),
             checks: Vec::new(),
+            head: None,
             resumed: None,
             sandbox: None,
             unconfined: None,

@@ -1,14 +1,15 @@
 //! The life of one server's connection: keeping its tools current, noticing its end, ending it well.
 
 use crate::config::{ServerConfig, Transport};
-use crate::connect::{Connected, GRACE, LAST_MOMENTS, connect, ended, last_words, offers, said};
+use crate::connect::{Connected, GRACE, LAST_MOMENTS, connect, last_words, offers};
 use crate::deps::Deps;
+use crate::error::{ended, said};
 use crate::hide;
 use crate::notes::Notes;
 use crate::table::{Connection, Table};
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
-use proc::Piped;
+use process::Piped;
 use std::pin::pin;
 use std::rc::{Rc, Weak};
 use std::time::Duration;

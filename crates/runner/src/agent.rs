@@ -4,8 +4,8 @@
 use crate::backend::Call;
 use crate::transport::Transport;
 use cycle::AgentEnd;
-use proc::sandbox::Sandbox;
-use proc::{Output, Piped, Spec, Stdin, Terminal};
+use process::{Confine, Output, Piped, Spec, Stdin, Terminal};
+use sandbox::Sandbox;
 use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -132,6 +132,7 @@ impl Running {
             output: Output::Pipes,
             arg0: None,
         };
+        let sandbox = sandbox.map(|sandbox| sandbox as &dyn Confine);
         let (child, stdin, out) = match call.transport {
             Transport::Pipe => {
                 let mut child = Piped::start(spec, sandbox).map_err(|error| error.to_string())?;
@@ -236,6 +237,7 @@ impl Running {
         loop {
             if let Some(end) = self.ending.clone() {
                 self.child.stop(self.bounds.grace).await;
+                process::end_orphans().await;
                 return Said::Ended(end);
             }
             if self.total > self.bounds.bytes || self.noise > self.bounds.noise {
@@ -246,7 +248,10 @@ impl Running {
                 return said;
             }
             if self.closed {
-                return Said::Ended(self.wait().await);
+                let end = self.wait().await;
+                // A child in a session of its own would go on changing files beside the next iteration.
+                process::end_orphans().await;
+                return Said::Ended(end);
             }
             self.read().await;
         }

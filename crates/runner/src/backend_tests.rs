@@ -154,3 +154,26 @@ fn seed_001_claude_by_name_wants_a_terminal_and_the_one_that_is_found_is_tried_o
     std::os::unix::fs::symlink(&exe, &claude).unwrap();
     assert_eq!(["auto", "claude"].map(known), [Known::Ours; 2]);
 }
+
+#[test]
+fn an_acp_agent_is_started_through_our_bridge() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("gemini");
+    std::fs::write(&program, "").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let exe = Path::new("/x/ralph");
+    let choose = |wish: &str| choose(wish, exe, Path::new("/"), dir.path().as_os_str());
+    for (wish, command) in
+        [("gemini", "gemini --acp"), ("acp:gemini --acp --model 'a b'", "gemini --acp --model 'a b'")]
+    {
+        let backend = choose(wish).unwrap();
+        assert_eq!((backend.name.as_str(), backend.program.as_path(), backend.is_ours()), (wish, exe, false));
+        assert_eq!(backend.leading, [ACP_BRIDGE, "--command", command]);
+        assert!(!backend.needs_file(OutputFormat::StreamJson, Transport::Pipe, &"x".repeat(ARGUMENT_MAX + 1)));
+        let call = backend.call(&Settings::default(), Transport::Pipe, &start(), "P", &Auth::Ambient, &Env::new());
+        assert!(call.talks && !words(&call).contains("--sandbox"), "the sandbox holds it as a whole");
+    }
+    assert!(matches!(choose("codex"), Err(BackendError::NoAcpAgent { agent, .. }) if agent == "codex-acp"));
+    assert!(matches!(choose("acp:"), Err(BackendError::Command(_))));
+    assert!(matches!(choose("acp:a 'b"), Err(BackendError::Command(_))));
+}

@@ -1,11 +1,11 @@
-//! What changed, by git's account. Every call goes through `proc::Git`: the repository's configuration is data that
+//! What changed, by git's account. Every call goes through `process::Git`: the repository's configuration is data that
 //! an agent may have written, and none of it may run anything. Where the loop has a sandbox, git runs in one, too. No
 //! call looks into repositories inside this one, whose filters nobody can name beforehand.
 
 use crate::git_files::{Kept, lines, print};
 use cycle::{Changes, FileChange};
-use proc::sandbox::{Network, Rules, Sandbox};
-use proc::{Env, Stdin};
+use process::{Env, Stdin};
+use sandbox::{Network, Rules, Sandbox};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -20,7 +20,7 @@ const COMMITS_MAX: &str = "--max-count=20";
 /// A repository to ask. `None` where there is none, or no git.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
-    calls: proc::Git,
+    calls: process::Git,
     folder: PathBuf,
     /// Where the folder is in its repository; git names some paths from the top.
     prefix: String,
@@ -31,7 +31,7 @@ pub(crate) struct Git {
 /// The state of the files at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
-    head: Option<String>,
+    pub head: Option<String>,
     pub tree: u64,
     /// What lay about uncommitted, by content.
     dirty: BTreeMap<String, u64>,
@@ -41,7 +41,7 @@ pub(crate) struct Snapshot {
 
 impl Git {
     pub(crate) async fn open(folder: &Path, env: &Env, rules: Option<&Rules>) -> Option<Self> {
-        let git = proc::Git::find(env)?.signing_as("ralph");
+        let git = process::Git::find(env)?.signing_as("ralph");
         // It works on files only.
         let rules = rules.map(|rules| Rules { network: Network::Off, unix_sockets: false, ..rules.clone() });
         let mut git = Self { calls: git, folder: folder.to_owned(), prefix: String::new(), rules };
@@ -145,6 +145,26 @@ impl Git {
         let paths = changes.files.iter().map(|file| file.path.as_str());
         let is_nested = |path: &&str| path.ends_with('/') || *path == ".gitmodules" || self.folder.join(path).is_dir();
         paths.filter(is_nested).map(str::to_owned).collect()
+    }
+
+    /// What changed between two commits, or since a commit in the files as they are; as git prints it. Files that git does not
+    /// know yet are in [`Git::untracked`].
+    pub(crate) async fn diff(&self, since: &str, until: Option<&str>) -> Option<String> {
+        let how = ["diff", "--no-color", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv", "--unified=3"];
+        let commits = [since].into_iter().chain(until);
+        let what = ["--ignore-submodules=dirty"].into_iter().chain(commits).chain(["--", ".", ":(exclude).ralph"]);
+        let words: Vec<&str> = how.into_iter().chain(what).collect();
+        self.disarmed().await?.run(&words).await
+    }
+
+    /// Files that git neither knows nor ignores.
+    pub(crate) async fn untracked(&self) -> Vec<String> {
+        let listed = ["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude).ralph"];
+        let listed = match self.disarmed().await {
+            Some(git) => git.run(&listed).await.unwrap_or_default(),
+            None => String::new(),
+        };
+        listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
     }
 
     /// A file as it is in a commit.

@@ -4,8 +4,8 @@ use crate::backend::Backend;
 use crate::{Folder, Held, Rehearsal, Settings};
 use cycle::{LoopEvent, Price};
 use jiff::tz::TimeZone;
-use proc::Env;
-use proc::sandbox::Rules;
+use process::Env;
+use sandbox::Rules;
 
 /// What an external agent is given to authenticate with.
 #[derive(Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::conversation::Conversation;
 use crate::rules::Rules;
 use crate::secrets::Secrets;
 use base64::Engine as _;
-use policy::Verdict;
+use policy::{Targets, Verdict};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -23,7 +23,7 @@ const OUTPUT: u64 = 8 * 1024;
 pub fn read(rules: &Rules, main: &Conversation, secrets: &Secrets, request: &Value) -> Result<Value, String> {
     let (tools, target) = target(main, request, "read_file")?;
     let input = json!({"file_path": target.given});
-    let decision = rules.judge(main, "Read", &input, std::slice::from_ref(&target), false);
+    let decision = rules.judge(main, "Read", &input, &Targets::paths(vec![target.clone()]), false);
     if decision.verdict != Verdict::Allow || (tools.denied)(&target.real) {
         return Err(format!("{} may not be read: {}", target.given.display(), decision.reason));
     }
@@ -83,7 +83,7 @@ pub fn seed(main: &Conversation, request: &Value) -> Result<Value, String> {
     Ok(json!({}))
 }
 
-fn target(main: &Conversation, request: &Value, what: &str) -> Result<(Rc<tools::Ctx>, Target), String> {
+fn target(main: &Conversation, request: &Value, what: &str) -> Result<(Rc<tools::ToolContext>, Target), String> {
     let path = request["path"].as_str().ok_or_else(|| format!("{what} needs \"path\", a string"))?;
     let tools = main.tools();
     let target = tools.workspace.resolve(path).map_err(|error| error.to_string())?;

@@ -23,7 +23,7 @@ pub fn apply(requests: &Requests, request: &Value) -> Result<Value, String> {
     };
     let agents = match &request["agents"] {
         Value::Null => Vec::new(),
-        agents => config::agents_from_json(agents).map_err(|error| error.to_string())?,
+        agents => project::agents_from_json(agents).map_err(|error| error.to_string())?,
     };
     let (options, choices) = (&*requests.options, &*requests.choices);
     choices.change_setup(|setup| {

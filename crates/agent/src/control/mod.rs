@@ -206,7 +206,7 @@ fn rename(output: &Output, transcripts: &Transcripts, request: &Value) -> Result
     Ok(json!({}))
 }
 
-fn rewind_files(checkpoints: &Checkpoints, tools: &tools::Ctx, request: &Value) -> Result<Value, String> {
+fn rewind_files(checkpoints: &Checkpoints, tools: &tools::ToolContext, request: &Value) -> Result<Value, String> {
     let may_write = |path: &Path| match tools.shell.fence() {
         Some(fence) => fence.may_write(path).map_err(|why| why.to_string()),
         None => Ok(()),

@@ -7,7 +7,7 @@ use crate::choices::Choices;
 use crate::frontmatter_hooks;
 use crate::hook_runner::HookRunner;
 use crate::servers::Servers;
-use config::{PluginDir, Plugins};
+use project::{PluginDir, Plugins};
 use serde_json::Value;
 use std::rc::Rc;
 
@@ -16,10 +16,10 @@ pub fn apply(options: &Options, choices: &Choices, hooks: &HookRunner, servers: 
     let Some(listed) = listed.as_array() else { return false };
     let here = |dir: PluginDir| PluginDir { path: options.cwd.join(&dir.path), ..dir };
     let dirs: Vec<PluginDir> = listed.iter().filter_map(dir).map(here).collect();
-    let Plugins { loaded, problems } = config::plugins(&options.places, &dirs);
+    let Plugins { loaded, problems } = project::plugins(&options.places, &dirs);
     let known = choices.setup().plugins.clone();
     let is_new = |name: &str| !known.loaded.iter().any(|plugin| plugin.name == name);
-    let new: Vec<config::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
+    let new: Vec<project::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
     for plugin in &new {
         hooks.change(|list| list.add(frontmatter_hooks::of_plugin(options, plugin)));
         servers.add_plugin_servers(plugin);

@@ -8,7 +8,7 @@ use crate::choices::Choices;
 use crate::hook_runner::HookRunner;
 use crate::servers::Servers;
 use crate::{Options, frontmatter_hooks, init, style};
-use config::{Plugin, PluginDir, Skill};
+use project::{Plugin, PluginDir, Skill};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -24,9 +24,9 @@ fn read_skills(options: &Options, choices: &Choices, plugins: &[Plugin], gone: &
     if !options.slash {
         return;
     }
-    let mut skills = config::skills(&options.places, options.sources, &options.extra_roots);
+    let mut skills = project::skills(&options.places, options.sources, &options.extra_roots);
     skills.extend(plugins.iter().flat_map(|plugin| plugin.skills.iter().cloned()));
-    config::override_skills(&mut skills, &options.settings);
+    project::override_skills(&mut skills, &options.settings);
     choices.change_setup(|setup| {
         let was_brought = |skill: &Skill| gone.iter().any(|plugin| skill.path.starts_with(&plugin.folders.root));
         let kept = setup.skills.iter().filter(|skill| skill.plugin.is_none() && skill.path.is_file());
@@ -59,13 +59,13 @@ pub fn plugins(
     let added = added(request)?;
     let before = Rc::clone(&choices.setup().plugins);
     let mut dirs: Vec<PluginDir> = before.loaded.iter().map(again).collect();
-    let (installed, problems) = config::enabled_plugins(&options.places, &options.settings);
+    let (installed, problems) = project::enabled_plugins(&options.places, &options.settings);
     for dir in added.into_iter().chain(installed) {
         if !dirs.iter().any(|known| known.path == dir.path) {
             dirs.push(dir);
         }
     }
-    let mut after = config::plugins(&options.places, &dirs);
+    let mut after = project::plugins(&options.places, &dirs);
     after.problems.extend(problems);
     let errors = after.problems.len();
     read_skills(options, choices, &after.loaded, &before.loaded);

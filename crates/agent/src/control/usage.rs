@@ -73,6 +73,6 @@ fn mcp_tools(servers: &Servers) -> Vec<Value> {
 
 fn agents(choices: &Choices) -> Vec<Value> {
     let setup = choices.setup();
-    let one = |agent: &config::AgentDef| json!({"agentType": agent.name, "source": agent.source, "tokens": tokens(agent.name.len() + agent.description.len())});
+    let one = |agent: &project::AgentDef| json!({"agentType": agent.name, "source": agent.source, "tokens": tokens(agent.name.len() + agent.description.len())});
     setup.agents.iter().map(one).collect()
 }

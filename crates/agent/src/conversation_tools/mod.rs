@@ -19,23 +19,15 @@ pub use tasks::is_one as is_task_tool;
 use crate::Setup;
 use tools::ToolSpec;
 
-pub const SPECS: &[ToolSpec] = &[
-    agent::SPEC,
-    skill::SPEC,
-    search::SPEC,
-    plan::SPEC,
-    question::SPEC,
-    tasks::SPECS[0],
-    tasks::SPECS[1],
-    tasks::SPECS[2],
-    tasks::SPECS[3],
-];
+pub fn specs() -> impl Iterator<Item = &'static ToolSpec> {
+    [&agent::SPEC, &skill::SPEC, &search::SPEC, &plan::SPEC, &question::SPEC].into_iter().chain(&tasks::SPECS)
+}
 
 /// A tool's description with what this project adds to it.
 pub fn description(spec: &ToolSpec, setup: &Setup) -> String {
-    match spec.name {
+    match &*spec.name {
         "Agent" => format!("{}\n\nAgents:\n{}", spec.description, agent::listing(setup)),
         "Skill" => format!("{}\n\nSkills:\n{}", spec.description, skill::listing(setup)),
-        _ => spec.description.to_owned(),
+        _ => spec.description.clone().into_owned(),
     }
 }

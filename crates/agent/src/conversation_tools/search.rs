@@ -2,15 +2,15 @@
 
 use model::Reply;
 use serde_json::{Value, json};
+use policy::names;
 use tools::ToolSpec;
 use turn::CallResult;
 
-pub const SPEC: ToolSpec = ToolSpec {
-    name: "WebSearch",
-    description: "Search the web and get titles, addresses and a short account of what was found. For facts newer than you know, and for finding the page to fetch.",
-    schema: r#"{"type":"object","properties":{"query":{"type":"string","description":"What to look for"},"allowed_domains":{"type":"array","items":{"type":"string"},"description":"Only these sites"},"blocked_domains":{"type":"array","items":{"type":"string"},"description":"Never these sites"}},"required":["query"],"additionalProperties":false}"#,
-    read_only: true,
-};
+pub static SPEC: ToolSpec = ToolSpec::beside_others(
+    &names::WEB_SEARCH,
+    "Search the web and get titles, addresses and a short account of what was found. For facts newer than you know, and for finding the page to fetch.",
+    r#"{"type":"object","properties":{"query":{"type":"string","description":"What to look for"},"allowed_domains":{"type":"array","items":{"type":"string"},"description":"Only these sites"},"blocked_domains":{"type":"array","items":{"type":"string"},"description":"Never these sites"}},"required":["query"],"additionalProperties":false}"#,
+);
 
 /// Searches the model may make for one call of ours.
 const SEARCHES_PER_CALL: u32 = 8;

@@ -3,20 +3,20 @@
 //! Deliberately absent: loading it (`skills`).
 
 use crate::Setup;
-use config::Skill;
+use project::Skill;
 use serde_json::Value;
+use policy::names;
 use tools::ToolSpec;
 
 /// Names listed in an error.
 const NAMES_MAX: usize = 50;
 
-pub const SPEC: ToolSpec = ToolSpec {
-    name: "Skill",
-    description: "Load a skill: instructions for a certain kind of work, written by the people of this project. \
+pub static SPEC: ToolSpec = ToolSpec::alone(
+    &names::SKILL,
+    "Load a skill: instructions for a certain kind of work, written by the people of this project. \
                   Load the one that fits before you start on such work.",
-    schema: r#"{"type":"object","properties":{"skill":{"type":"string","description":"The skill's name"},"args":{"type":"string","description":"What to tell it"}},"required":["skill"],"additionalProperties":false}"#,
-    read_only: false,
-};
+    r#"{"type":"object","properties":{"skill":{"type":"string","description":"The skill's name"},"args":{"type":"string","description":"What to tell it"}},"required":["skill"],"additionalProperties":false}"#,
+);
 
 /// Room for the listing in the tool's description.
 const LISTING_CHARS: usize = 8_000;
@@ -41,7 +41,7 @@ pub fn called<'a>(setup: &'a Setup, input: &Value) -> Result<&'a Skill, String> 
     let Some(name) = name_of(input) else {
         return Err("Skill needs \"skill\", the name of a skill, as a string.".into());
     };
-    let Some(skill) = config::find_skill(&setup.skills, name) else {
+    let Some(skill) = project::find_skill(&setup.skills, name) else {
         return Err(format!("There is no skill \"{name}\". Known: {}", known(setup)));
     };
     if !skill.model_invocable {

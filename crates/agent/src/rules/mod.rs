@@ -10,12 +10,12 @@ pub use suggest::suggestions;
 
 use crate::Options;
 use crate::conversation::Conversation;
-use policy::{Call, Decision, PathFact, Policy, Rule, RuleSet, Verdict};
+use policy::{Call, Decision, Policy, Rule, RuleKind, RuleSet, Targets, Verdict};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
-use tools::{Disk, Leaves, Target};
+use tools::{Disk, Leaves};
 use wire::PermissionMode;
 
 pub struct Rules {
@@ -104,7 +104,7 @@ impl Rules {
         conversation: &Conversation,
         name: &str,
         input: &Value,
-        targets: &[Target],
+        targets: &Targets,
         wants_a_person: bool,
     ) -> Decision {
         // Whoever runs the session has asked for it, with a schema; it does nothing but answer.
@@ -118,11 +118,8 @@ impl Rules {
         let Some((_, policy)) = kept.as_mut() else { return ask("other", "There are no rules.") };
         policy.mode = self.mode_of(conversation);
         policy.cwd = conversation.tools().workspace.cwd();
-        let paths: Vec<PathFact> = targets
-            .iter()
-            .map(|target| PathFact { given: target.given.clone(), real: target.real.clone(), write: target.write })
-            .collect();
-        self.decide(policy, &Call { tool: name, input, paths: &paths }, wants_a_person)
+        let rules = tools::find(name).map_or(RuleKind::Other, |tool| tool.spec().entry.rules);
+        self.decide(policy, &Call { tool: name, rules, input, targets }, wants_a_person)
     }
 
     fn policy(&self, conversation: &Conversation) -> Policy {

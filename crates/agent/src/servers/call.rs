@@ -1,7 +1,6 @@
 //! Calls of servers' tools, answered in the server's own blocks.
 
 use super::Servers;
-use mcp::Called;
 use serde_json::{Value, json};
 use turn::{CallResult, ToolFinish};
 
@@ -22,7 +21,7 @@ impl Servers {
         };
         let ends_turn = servers.tools().iter().any(|tool| tool.full_name == name && tool.end_turn);
         let result = match servers.call(name, input).await {
-            Ok(called) => result(called),
+            Ok(called) => crate::values::call_result(mcp::outcome(called)),
             Err(problem) => CallResult::error(problem),
         };
         ToolFinish { ends_turn: ends_turn && !result.is_error(), ..ToolFinish::from(result) }
@@ -31,7 +30,7 @@ impl Servers {
     /// One call beside the conversation, whose answer is text: a permission prompt.
     pub async fn call_for_text(&self, tool: &str, arguments: Value) -> Result<String, String> {
         let servers = self.started.get().ok_or("no MCP server is configured")?;
-        servers.call(tool, arguments).await.map(|called| text_of(&called.content))
+        Ok(servers.call(tool, arguments).await?.text())
     }
 
     /// Why the tool that should answer permission questions cannot.
@@ -50,7 +49,7 @@ impl Servers {
         let found = servers.tools().into_iter().find(|known| known.server == server && known.name == tool);
         let found = found.ok_or_else(|| format!("no connected MCP server {server:?} has a tool {tool:?}"))?;
         let called = servers.call(&found.full_name, arguments).await?;
-        let text = text_of(&called.content);
+        let text = called.text();
         if called.is_error { Err(text) } else { Ok(text) }
     }
 
@@ -62,19 +61,6 @@ impl Servers {
         let title = tool.title.clone().unwrap_or_else(|| capitalised(&wire::visible(&tool.name)));
         Some(json!([{"id": block["id"], "display_name": title, "server_display_name": tool.server}]))
     }
-}
-
-fn result(called: Called) -> CallResult {
-    if called.is_error {
-        return CallResult::error(text_of(&called.content));
-    }
-    let structured = Value::Array(called.content.clone());
-    crate::values::call_result(tools::Outcome::blocks(called.content, structured))
-}
-
-fn text_of(content: &[Value]) -> String {
-    let text: Vec<&str> = content.iter().filter_map(|block| block["text"].as_str()).collect();
-    if text.is_empty() { "the tool failed without saying why".into() } else { text.join("\n") }
 }
 
 fn capitalised(name: &str) -> String {

@@ -3,7 +3,7 @@
 use super::Servers;
 use crate::stderr::warn;
 use crate::toolset::Tool;
-use config::AgentDef;
+use project::AgentDef;
 use mcp::ServerConfig;
 use serde_json::{Value, json};
 use std::rc::Rc;

@@ -12,7 +12,7 @@ mod resources;
 pub use call::is_servers_tool;
 pub use hired::Hired;
 pub use people::People;
-pub use resources::SPECS;
+pub use resources::specs;
 
 use crate::Options;
 use crate::choices::Choices;
@@ -97,7 +97,7 @@ impl Servers {
     }
 
     /// The servers that a plugin brings.
-    pub fn add_plugin_servers(&self, plugin: &config::Plugin) {
+    pub fn add_plugin_servers(&self, plugin: &project::Plugin) {
         if plugin.mcp_servers.is_empty() || self.options.outside.strict {
             return;
         }
@@ -221,7 +221,7 @@ impl Servers {
     pub async fn prompt(&self, name: &str, args: &str) -> Option<Result<Vec<Value>, String>> {
         let servers = self.started.get()?;
         let prompt = servers.prompts().into_iter().find(|prompt| prompt.full_name == name)?;
-        Some(servers.prompt(&prompt, &config::split_arguments(args)).await)
+        Some(servers.prompt(&prompt, &project::split_arguments(args)).await.map_err(String::from))
     }
 
     pub async fn end(&self) {

@@ -21,7 +21,7 @@ use crate::servers::{Hired, Servers};
 use crate::skill_texts::SkillTexts;
 use crate::transcripts::Transcripts;
 use crate::{Options, Prompter, frontmatter_hooks, prompt};
-use config::AgentDef;
+use project::AgentDef;
 use futures_util::future::LocalBoxFuture;
 use hooks::Hooks;
 use outfit::Outfit;
@@ -258,7 +258,7 @@ impl Subagents {
         })
     }
 
-    fn tools_in(&self, cwd: PathBuf, rules: &RuleSet) -> tools::Ctx {
+    fn tools_in(&self, cwd: PathBuf, rules: &RuleSet) -> tools::ToolContext {
         if cwd == self.options.cwd {
             return self.kit.context(&self.options);
         }

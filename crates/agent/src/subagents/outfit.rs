@@ -4,7 +4,7 @@ use super::worktree::Worktree;
 use super::{Assignment, Subagents};
 use crate::servers::Hired;
 use crate::{Options, words};
-use config::AgentDef;
+use project::AgentDef;
 use policy::{Rule, RuleSet, Source};
 use std::path::{Path, PathBuf};
 
@@ -65,6 +65,6 @@ fn may_read(folder: &Path) -> Option<Rule> {
 }
 
 fn notes(folder: &Path) -> String {
-    let index = config::memory_index(&folder.join("MEMORY.md")).unwrap_or_else(|| "(nothing yet)".to_owned());
+    let index = project::memory_index(&folder.join("MEMORY.md")).unwrap_or_else(|| "(nothing yet)".to_owned());
     format!("# Your notes\n{} {}\n\nIts index, MEMORY.md:\n\n{index}", words::AGENT_NOTES, folder.display())
 }

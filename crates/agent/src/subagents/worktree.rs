@@ -6,7 +6,7 @@
 use crate::Options;
 use crate::hook_runner::HookRunner;
 use hooks::{HookEvent, WorktreeCreate, WorktreeRemove};
-use proc::Git;
+use process::Git;
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

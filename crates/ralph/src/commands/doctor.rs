@@ -15,7 +15,7 @@ pub fn command(words: &[String], environment: &Environment) -> ExitCode {
     match words[..] {
         [] => run(environment, false),
         ["--json"] => run(environment, true),
-        ["try", name, about] => match proc::sandbox::attempt(name, about) {
+        ["try", name, about] => match sandbox::attempt(name, about) {
             Ok(()) => ExitCode::Success,
             Err(error) => {
                 say::err(&format!("refused: {error}"));
@@ -36,7 +36,7 @@ pub fn run(environment: &Environment, json: bool) -> ExitCode {
     report.line("binary", &environment.exe.display().to_string());
     report.line("folder", &environment.cwd.display().to_string());
     report.line("configuration", &places.config_dir.display().to_string());
-    report.line("trusted", &config::trust_state(&places).explanation());
+    report.line("trusted", &settings::trust_state(&places).explanation());
     let shell = tools::find_shell(
         environment.get("CLAUDE_CODE_SHELL").map(std::path::Path::new),
         environment.get("PATH").unwrap_or_default().as_ref(),
@@ -56,6 +56,7 @@ pub fn run(environment: &Environment, json: bool) -> ExitCode {
     };
     sandbox(&mut report, &found);
     looped(&mut report, environment, &found);
+    acp_agents(&mut report, environment);
     say::out(&if json { report.json(&found) } else { report.text() });
     if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure }
 }
@@ -101,8 +102,8 @@ fn without_password(address: &str) -> String {
     }
 }
 
-fn settings(report: &mut Report, places: &config::Places) {
-    match config::load(places, config::Sources::default(), None, None, false) {
+fn settings(report: &mut Report, places: &settings::Places) {
+    match settings::load(places, settings::Sources::default(), None, None, false) {
         Ok(loaded) => {
             let state = places.global_file().display().to_string();
             for warning in &loaded.warnings {
@@ -199,7 +200,18 @@ fn looped(report: &mut Report, environment: &Environment, found: &Found) {
         (Found::Some { .. }, true) => "ours; the sandbox holds its commands",
         (Found::Some { .. }, false) => "not ours; the sandbox holds all of it",
     };
-    report.line("loop", &format!("would run {}: {holds}", backend.program.display()));
+    let name = runner::acp_command(&backend.name).map_or_else(|| backend.program.display().to_string(), str::to_owned);
+    report.line("loop", &format!("would run {name}: {holds}"));
+}
+
+/// Which ACP agents a loop here could run by a short name.
+fn acp_agents(report: &mut Report, environment: &Environment) {
+    let path = environment.raw("PATH").unwrap_or_default();
+    let is_there = |name: &str| runner::choose(name, &environment.exe, &environment.cwd, path.as_ref()).is_ok();
+    let (there, missing): (Vec<_>, Vec<_>) =
+        acp::PRESETS.iter().map(|preset| preset.name).partition(|name| is_there(name));
+    let list = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    report.line("ACP agents", &format!("installed: {}; not installed: {}", list(&there), list(&missing)));
 }
 
 /// Only looks: a folder that is missing is made when the first session needs it.

@@ -40,7 +40,12 @@ const FLAGS: [(&str, &str, Kind, &str); 51] = [
     ("check-from", "check_from", Text, "a commit whose versions of the checks' scripts count"),
     ("check-time", "check_time", Text, "how long a check may take (10m)"),
     ("commit", "commit", Switch, "a git commit per iteration"),
-    ("backend", "backend", Text, "auto, builtin, claude, or a path"),
+    (
+        "backend",
+        "backend",
+        Text,
+        "auto, builtin, claude, a path, or an ACP agent: codex, gemini, opencode, goose, claude-acp, acp:COMMAND",
+    ),
     ("model", "model", Text, "the model (sonnet)"),
     ("fallback-model", "fallback_model", Text, "tried when the loop gets nowhere"),
     ("reasoning", "reasoning", Text, "none, low, med, high"),
@@ -77,7 +82,8 @@ const FLAGS: [(&str, &str, Kind, &str); 51] = [
 ];
 
 /// Flags about this run alone.
-const OWN: [(&str, &str); 6] = [
+const OWN: [(&str, &str); 7] = [
+    ("detach", "start a run that goes on by itself; see it with 'ralph attach', end it with 'ralph stop'"),
     ("rehearse", "run against a script or a recording (--rehearse FILE), without a token"),
     ("fault", "what goes wrong in a rehearsal: limit, crash, malformed, slow; --fault crash@2, slow@3=30s"),
     ("continue", "go on with the last run where it is not done"),
@@ -98,6 +104,8 @@ pub enum Recording {
 pub struct Wanted {
     pub settings: toml::Table,
     pub go_on: bool,
+    /// The run outlives whoever starts it.
+    pub detach: bool,
     pub replay: Option<Recording>,
     /// A script for the model.
     pub rehearse: Option<PathBuf>,
@@ -179,6 +187,7 @@ impl Wanted {
     ) -> Result<bool, String> {
         match name {
             "continue" => self.go_on = switch(name, inline)?,
+            "detach" => self.detach = switch(name, inline)?,
             "help" | "h" => self.help = switch(name, inline)?,
             "rehearse" => self.rehearse = Some(own_value(name, inline, words)?.into()),
             "fault" => self.faults.push(Fault::parse(&own_value(name, inline, words)?)?),
@@ -236,7 +245,7 @@ pub fn help() -> String {
     for (flag, help) in OWN.iter().filter(|(flag, _)| flag.len() > 1) {
         text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}")));
     }
-    text.push_str("\nEvery option but --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
+    text.push_str("\nEvery option but --detach, --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
     text + &wire::exit_table()
 }
 

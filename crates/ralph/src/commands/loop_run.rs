@@ -1,19 +1,21 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
 use super::{
-    loop_ask, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
-    loop_signals, runtime,
+    loop_ask, loop_detach, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume,
+    loop_screen, loop_signals, runtime,
 };
 use crate::environment::{Environment, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
-use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
-use proc::sandbox::{Level, Rules};
+use runner::reach::Server;
 use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
+use sandbox::{Level, Rules};
+use settings::Found;
 use std::cell::RefCell;
 use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -77,7 +79,8 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         let show = Show::choose(wanted.is_on("json"), wanted.is_on("no_tui"), environment);
         return loop_replay::run(file, show, environment);
     }
-    match job(&wanted, environment, resume) {
+    match job(&wanted, environment, resume.clone()) {
+        Ok(job) if wanted.detach => loop_detach::run(words, resume.as_deref(), job.settings.json, environment),
         Ok(job) => go(job, &wanted, environment),
         // Nothing is wrong: a person was shown what to do next.
         Err(Refusal(line)) if line.is_empty() => ExitCode::Success,
@@ -186,18 +189,18 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
 /// An agent works here unattended, so somebody has to have require_trust for the folder.
 fn require_trust(environment: &Environment) -> Result<(), Refusal> {
     let places = meaning::places(environment);
-    let trust = config::trust_state(&places);
-    if let config::Trust::Path(_) = trust {
+    let trust = settings::trust_state(&places);
+    if let settings::Trust::Path(_) = trust {
         // From before, or of a repository without a commit: from now on its first commit counts as well. Where that
         // cannot be written down, the record counts as it is.
-        let _ = config::trust(&places);
+        let _ = settings::trust(&places);
     }
     if trust.is_trusted() {
         return Ok(());
     }
     let here = environment.cwd.display();
     if loop_ask::yes(&format!("{here} is not trusted.\nAgents will work in it on their own. Trust it?")) {
-        config::trust(&places)?;
+        settings::trust(&places)?;
         return Ok(());
     }
     Err(Refusal(format!(
@@ -219,12 +222,13 @@ fn offer_init(settings: &Settings, environment: &Environment) -> Result<(), Refu
     Err(Refusal(format!("error: {missing}. Run 'ralph init', edit the files it makes, and start again.")))
 }
 
-/// An external agent is given the key that we would use; our own finds it by itself.
+/// A `claude` is given the key that we would use; our own agent finds it by itself.
 fn auth(settings: &Settings, backend: &str, environment: &Environment) -> Auth {
     if settings.wants_login() {
         return Auth::Login;
     }
-    if backend == "builtin" {
+    // Another vendor's agent has no use for the key, and must not get it.
+    if backend == "builtin" || runner::acp_command(backend).is_some() {
         return Auth::Ambient;
     }
     let chosen = meaning::credentials_only(None, environment).ok().and_then(|resolution| resolution.chosen);
@@ -265,11 +269,11 @@ impl Show {
 
 /// Runs a job to its verdict, under the signals of this process. `more` sees every event first.
 pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink>>) -> ExitCode {
-    proc::adopt_orphans();
-    proc::watch_over();
+    process::adopt_orphans();
+    process::watch_over();
     // What a run left behind that was killed together with its watcher.
-    std::thread::spawn(proc::sweep);
-    proc::harden();
+    std::thread::spawn(process::sweep);
+    process::harden();
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
         Show::Screen => {
@@ -279,7 +283,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
         other => (other.sink(job.settings.timestamps.then(|| job.zone.clone())), None),
     };
     loop_signals::listen(sender);
-    let suspending = tokio::spawn(proc::follow_suspensions());
+    let suspending = tokio::spawn(process::follow_suspensions());
     let last = Rc::new(RefCell::new(None));
     let kept = Rc::clone(&last);
     let keep = move |event: &LoopEvent| {
@@ -306,7 +310,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
     };
     drop(sinks);
     suspending.abort();
-    proc::end_all(GRACE).await;
+    process::end_all(GRACE).await;
     if let Some(left) = left {
         let leaves =
             !job.settings.stay || matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
@@ -353,8 +357,13 @@ async fn new_work(
     say("watching for new work; Ctrl-C ends it".into());
     let work = watch.next();
     tokio::pin!(work);
+    let mut reach = reachable(job, &last);
     loop {
         tokio::select! {
+            command = next_command(&mut reach) => match command {
+                Command::Stop | Command::StopNow | Command::Terminate => return None,
+                _ => {}
+            },
             work = &mut work => {
                 let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
                 say(format!("new work: {id}{}", work.title));
@@ -368,9 +377,22 @@ async fn new_work(
     }
 }
 
+/// The way to a loop that waits for work. One that cannot be reached still waits.
+fn reachable(job: &Job, last: &str) -> Option<Server> {
+    let runtime = job.env.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR").map(|(_, value)| Path::new(value));
+    Server::watching(&job.folder, last, job.price, runtime).ok()
+}
+
+async fn next_command(reach: &mut Option<Server>) -> Command {
+    match reach {
+        Some(server) => server.next_command().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Until the screen is left, or the process is told to end. Without `--stay`, and after a run that somebody ended
 /// or that could not begin, the screen leaves by itself. Says whether the terminal was given back.
-async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
+pub async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
     let told = async {
         let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
         else {

@@ -1,5 +1,7 @@
 //! The commands of the binary, one file each.
 
+mod acp;
+mod acp_bridge;
 pub mod agent;
 mod auth;
 mod demo;
@@ -10,12 +12,16 @@ mod goals;
 mod help;
 mod link;
 mod loop_ask;
+mod loop_attach;
+mod loop_detach;
 mod loop_flags;
 mod loop_init;
 mod loop_notify;
 mod loop_prices;
+mod loop_reach;
 mod loop_rehearse;
 mod loop_replay;
+mod loop_report;
 mod loop_resume;
 mod loop_run;
 mod loop_runs;
@@ -54,6 +60,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
             say::out(&help::ralph());
             ExitCode::Success
         }
+        "acp" => acp::run(rest, environment),
+        acp_bridge::NAME => acp_bridge::run(rest, environment),
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
@@ -71,11 +79,18 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "runs" => loop_runs::list(rest, environment),
         "show" => loop_runs::show(rest, environment),
         "answer" => loop_runs::answer(rest, environment),
+        "attach" => loop_attach::run(rest, environment),
+        "report" => loop_report::run(rest, environment),
+        "steer" => loop_reach::steer(rest, environment),
+        "pause" => loop_reach::pause(rest, environment),
+        "unpause" => loop_reach::unpause(rest, environment),
+        "stop" => loop_reach::stop(rest, environment),
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "agent", "answer", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init", "link", "mcp",
-                "mock", "plugin", "resume", "runs", "show", "trust", "version", "work",
+                "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help",
+                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "show", "steer", "stop",
+                "trust", "unpause", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))
@@ -91,7 +106,8 @@ const ALONE: [&str; 3] = ["init", "demo", "trust"];
 
 /// `ralph init --help` must not set up anything.
 fn asks_for_help(command: &str, rest: &[String]) -> bool {
-    let simple = ALONE.contains(&command) || matches!(command, "runs" | "show" | "answer");
+    let simple = ALONE.contains(&command)
+        || matches!(command, "runs" | "show" | "answer" | "report" | "attach" | "steer" | "pause" | "unpause" | "stop");
     simple && matches!(rest.first().map(String::as_str), Some("-h" | "--help"))
 }
 

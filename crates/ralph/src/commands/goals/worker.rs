@@ -6,8 +6,8 @@ use crate::commands::runtime;
 use crate::environment::{Environment, hangup_is_ignored};
 use crate::{meaning, say};
 use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
-use proc::sandbox::{Level, Rules};
 use runner::{SandboxWish, Settings};
+use sandbox::{Level, Rules};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,12 +47,12 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         Err(exit) => return exit,
     };
     runtime.block_on(async {
-        proc::adopt_orphans();
-        proc::harden();
+        process::adopt_orphans();
+        process::harden();
         let (tell, stop) = watch::channel(false);
         let listening = tokio::spawn(listen(tell));
         let done = goals::work(options, stop).await;
-        proc::end_all(GRACE).await;
+        process::end_all(GRACE).await;
         let by_signal = listening.is_finished();
         match done {
             Ok(WorkEnd::Drained) => ExitCode::Success,
@@ -162,10 +162,10 @@ fn trust_clone(clone: &Path, environment: &Environment) -> Result<(), String> {
     let there = meaning::places(&environment.in_folder(clone));
     let of_all = clone.ancestors().nth(2).map(|folder| meaning::places(&environment.in_folder(folder)));
     for places in of_all.iter().chain([&there]) {
-        if config::is_trusted(&there) {
+        if settings::is_trusted(&there) {
             return Ok(());
         }
-        config::trust(places).map_err(|error| error.to_string())?;
+        settings::trust(places).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
@@ -185,7 +185,7 @@ fn reviewer_command(reviewer: &Reviewer, folder: &Path, environment: &Environmen
     args.extend(["-p", "--output-format", "json", "--tools", "Read,Glob,Grep,StructuredOutput"].map(str::to_owned));
     args.extend(["--json-schema".to_owned(), goals::review_schema().to_string()]);
     args.extend(reviewer.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
-    let mut env: proc::Env = environment.vars.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
+    let mut env: process::Env = environment.vars.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
     let mut sandbox = None;
     if !ours {
         let foreign = meaning::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };
