@@ -78,9 +78,7 @@ impl Connection<'_> {
             let follows = self.follower.is_some();
             let has_more = self.follower.as_ref().is_some_and(|following| !following.is_caught_up);
             if is_over && !has_more {
-                // What was asked before the end has an answer.
-                let asked = lines::read(&mut self.reader, &mut self.line, REQUEST_MAX);
-                if !follows && matches!(timeout(LAST_REQUEST, asked).await, Ok(Ok(Line::Whole))) {
+                if !follows && self.has_late_request().await {
                     let line = std::mem::take(&mut self.line);
                     self.request(&line).await?;
                     continue;
@@ -110,6 +108,12 @@ impl Connection<'_> {
                 Ok(Line::End) | Err(_) => return Err(Gone),
             }
         }
+    }
+
+    /// What was asked before the end has an answer.
+    async fn has_late_request(&mut self) -> bool {
+        let asked = lines::read(&mut self.reader, &mut self.line, REQUEST_MAX);
+        matches!(timeout(LAST_REQUEST, asked).await, Ok(Ok(Line::Whole)))
     }
 
     async fn send(&mut self, text: &str) -> Result<(), Gone> {
