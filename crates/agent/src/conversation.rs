@@ -3,7 +3,7 @@
 //! Deliberately absent: messages, counters and everything else that is decided about a conversation; the machine has that.
 
 use crate::choices::Choices;
-use crate::memory::Known;
+use crate::known_memory::Known;
 use crate::toolset::Toolset;
 use hooks::Hooks;
 use policy::{Policy, RuleSet, Targets};

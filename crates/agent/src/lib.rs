@@ -1,7 +1,9 @@
 //! The runtime around `turn`: executes the effects of its machines, one file for each kind of effect, and holds handles to
 //! sockets, children, files and clocks. What is decided about a conversation is decided in `turn`.
 //!
-//! `session` is the border: commands in, events out. `front` is a front end on stdin and stdout and knows nothing else.
+//! [`session`] is the border: commands in, events out. A front end (`stdio` is one) brings a [`Writer`] and knows nothing else.
+//!
+//! Modules stand in the order of their use, lower ones first.
 //!
 //! Deliberately absent: argv, the environment and settings files (resolved by the binary into
 //! [`Options`]), the loop around conversations (another process), and any terminal interface.
@@ -10,73 +12,80 @@ mod clock;
 mod failpoint;
 mod fetch;
 mod ids;
-mod options;
 mod schema;
 mod stderr;
 mod words;
+mod writer;
+
+mod options;
 
 mod books;
 mod builtin_commands;
-mod choices;
-mod limits;
-mod secrets;
-mod values;
-
-mod link;
-mod output;
-mod states;
-
-mod access;
 mod checkpoints;
-mod conversation;
+mod choices;
 mod conversation_tools;
-mod hook_payload;
-mod hook_runner;
-mod kit;
-mod main_machine;
-mod memory;
-mod mentions;
-mod prompt;
-mod rules;
-mod servers;
+mod known_memory;
+mod secrets;
 mod style;
 mod toolset;
+mod values;
+
+mod limits;
+mod output;
+mod prompt;
+
+mod access;
+mod conversation;
+mod hook_payload;
+mod kit;
+mod link;
+mod main_machine;
+mod rules;
+mod states;
 mod transcripts;
 
+mod hook_runner;
+
 mod frontmatter_hooks;
-mod model_asker;
-mod model_switcher;
+mod memory;
+mod servers;
 mod settings_files;
-mod small;
 mod task_news;
 
-mod commands;
-mod flag_settings;
 mod gatherer;
 mod init;
+mod mentions;
+mod model_asker;
+mod model_switcher;
 mod permission_asker;
 mod permission_updates;
 mod preparer;
 mod skill_texts;
-mod skills;
+mod small;
+
+mod flag_settings;
 mod subagents;
 mod suggester;
+
+mod skills;
+
+mod commands;
+mod control;
 mod tool_runner;
 
-mod control;
 mod driver;
 mod executor;
-mod session;
+
 mod wiring;
 
-mod front;
+pub mod session;
 
 pub use fetch::fetch;
-pub use front::{failed_start, run};
 pub use options::{
     Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind,
     ToolChoice, ToolSetup,
 };
 pub use schema::Schema;
-pub use stderr::warn;
+pub use stderr::{PIPE_BUF, warn};
+pub use writer::Writer;

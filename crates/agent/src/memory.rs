@@ -7,33 +7,15 @@ use crate::Options;
 use crate::choices::Choices;
 use crate::conversation::Conversation;
 use crate::hook_runner::HookRunner;
+use crate::known_memory::{Known, News};
 use crate::{prompt, words};
-use project::{Cause, Memory, MemoryFile, Skill};
-use hooks::InstructionsLoaded;
+use project::{MemoryFile, Skill};
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
 const FILE_CHARS: usize = 200_000;
-
-/// What one conversation knows of the instruction files; nothing where they are not for it.
-#[derive(Default)]
-pub struct Known {
-    memory: Option<Memory>,
-    /// Skills for some files only, and of subfolders, that the model was told of.
-    told_skills: Vec<String>,
-    /// Documents that came into the conversation and that nobody was told of yet.
-    news: Vec<News>,
-}
-
-/// A document without its text.
-struct News {
-    path: String,
-    kind: &'static str,
-    reason: &'static str,
-    cause: Cause,
-}
 
 /// Whose conversation it is: automatic memory is for the main one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,34 +146,4 @@ fn contents(files: &[MemoryFile]) -> String {
         text.push_str(&format!("\n\nContents of {} ({}):\n\n{body}{cut}", file.path.display(), file.kind));
     }
     text
-}
-
-impl News {
-    fn of(file: &MemoryFile, reason: Option<&'static str>) -> Self {
-        let own = match &file.cause {
-            Cause::Start => reason.unwrap_or("session_start"),
-            Cause::Below { .. } => "nested_traversal",
-            Cause::Paths { .. } => "path_glob_match",
-            Cause::Import { .. } => "include",
-        };
-        Self { path: file.path.display().to_string(), kind: file.kind, reason: own, cause: file.cause.clone() }
-    }
-
-    fn payload(&self) -> InstructionsLoaded<'_> {
-        let text = |path: &Path| Some(path.to_string_lossy().into_owned());
-        let (globs, trigger_file_path, parent_file_path) = match &self.cause {
-            Cause::Start => (None, None, None),
-            Cause::Below { file } => (None, text(file), None),
-            Cause::Paths { globs, file } => (Some(globs.as_slice()), text(file), None),
-            Cause::Import { by } => (None, None, text(by)),
-        };
-        InstructionsLoaded {
-            file_path: &self.path,
-            memory_type: self.kind,
-            load_reason: self.reason,
-            globs,
-            trigger_file_path,
-            parent_file_path,
-        }
-    }
 }

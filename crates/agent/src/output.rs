@@ -4,10 +4,10 @@
 //! event as it happens. All formats are fed the same events.
 
 use crate::OutputFormat;
-use crate::front::Writer;
 use crate::ids::Ids;
 use crate::secrets::Secrets;
 use crate::stderr::PIPE_BUF;
+use crate::writer::Writer;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::Write as _;
@@ -21,7 +21,7 @@ pub struct Output {
     ascii: bool,
     session_id: RefCell<String>,
     ids: Ids,
-    writer: Writer,
+    writer: Rc<dyn Writer>,
     events: Cell<u64>,
     /// Partial messages that leave in one write: they came in one read.
     together: RefCell<Vec<u8>>,
@@ -33,7 +33,7 @@ pub struct Output {
 }
 
 impl Output {
-    pub fn new(format: OutputFormat, ascii: bool, session_id: String, writer: Writer) -> Self {
+    pub fn new(format: OutputFormat, ascii: bool, session_id: String, writer: Rc<dyn Writer>) -> Self {
         Self {
             format,
             ascii,
@@ -85,14 +85,14 @@ impl Output {
 
     /// Shows transcript entries on the stream, for clients that keep a copy of their own.
     pub fn mirror(&self) -> Option<session::Mirror> {
-        let (writer, ascii) = (self.writer.clone(), self.ascii);
+        let (writer, ascii) = (Rc::clone(&self.writer), self.ascii);
         let show =
             move |path: &Path, line: &[u8]| writer.line_now(wire::encode_mirror(&path.to_string_lossy(), line, ascii));
         (self.format == OutputFormat::StreamJson).then(|| Rc::new(show) as session::Mirror)
     }
 
-    pub fn writer(&self) -> &Writer {
-        &self.writer
+    pub fn writer(&self) -> &dyn Writer {
+        &*self.writer
     }
 
     pub async fn send(&self, event: Event) {
@@ -106,7 +106,7 @@ impl Output {
         }
         self.flush().await;
         match self.format {
-            OutputFormat::StreamJson => self.writer.line(self.encode(&event, uuid)).await,
+            OutputFormat::StreamJson => self.line(self.encode(&event, uuid)).await,
             OutputFormat::JsonList => self.list_item(self.encode(&event, uuid)).await,
             OutputFormat::Text | OutputFormat::Json => {}
         }
@@ -137,7 +137,7 @@ impl Output {
         wire::encode_partial(&mut lines, raw, &self.session_id.borrow(), &self.ids.next(), ttft_ms, self.ascii);
         if lines.len() > PIPE_BUF && before > 0 {
             let newest = lines.split_off(before);
-            self.writer.line(lines).await;
+            self.line(lines).await;
             lines = newest;
         }
         *self.together.borrow_mut() = lines;
@@ -146,10 +146,16 @@ impl Output {
         }
     }
 
+    async fn line(&self, line: Vec<u8>) {
+        if let Some(line) = self.writer.try_line(line) {
+            self.writer.wait_line(line).await;
+        }
+    }
+
     async fn flush(&self) {
         let lines = self.together.take();
         if !lines.is_empty() {
-            self.writer.line(lines).await;
+            self.line(lines).await;
         }
     }
 
@@ -158,7 +164,7 @@ impl Output {
         if self.format == OutputFormat::Text {
             let text = outcome.result.clone().unwrap_or_else(|| outcome.errors.clone().unwrap_or_default().join("\n"));
             let text = if self.writer.is_terminal() { wire::clean::block(&text) } else { text.into() };
-            self.writer.line(format!("{text}\n").into_bytes()).await;
+            self.line(format!("{text}\n").into_bytes()).await;
             mention_denials(&outcome.permission_denials);
             return;
         }
@@ -176,10 +182,10 @@ impl Output {
         self.flush().await;
         let last = self.last_result.borrow_mut().take();
         if let Some(line) = last {
-            self.writer.line(line).await;
+            self.line(line).await;
         }
         if self.format == OutputFormat::JsonList && self.events.get() > 0 {
-            self.writer.line(b"]\n".to_vec()).await;
+            self.line(b"]\n".to_vec()).await;
         }
         self.writer.drain().await;
     }
@@ -189,7 +195,7 @@ impl Output {
     }
 
     async fn list_item(&self, line: Vec<u8>) {
-        self.writer.line(self.as_item(&line)).await;
+        self.line(self.as_item(&line)).await;
     }
 
     fn as_item(&self, line: &[u8]) -> Vec<u8> {

@@ -63,13 +63,14 @@ impl Preparer {
         }
         let setup = self.choices.setup();
         let agent = session_agent(&setup);
-        let mut toolset = Toolset::main(&self.options, self.rules.mode(), &setup, &self.servers);
+        let from_servers = self.servers.any().then(|| self.servers.tools());
+        let mut toolset = Toolset::main(&self.options, self.rules.mode(), &setup, from_servers);
         if let Some(agent) = agent {
             toolset = toolset.running_as(agent.tools.as_deref(), &agent.disallowed_tools);
         }
         conversation.mark_effort(conversation.effort_level(&self.choices));
         let own = agent.map(|agent| agent.prompt.as_str());
-        let system = prompt::system(&self.options, &self.choices, &self.servers, own);
+        let system = prompt::system(&self.options, &self.choices, self.servers.instructions(), own);
         for change in [
             Change::Tools(toolset.table(&setup.tool_aliases)),
             Change::OverheadChars(overhead(&system, &toolset)),

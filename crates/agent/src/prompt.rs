@@ -1,13 +1,12 @@
 //! The system prompt and what stands before the first message.
 
 use crate::choices::Choices;
-use crate::servers::Servers;
 use crate::{Options, clock, style, words};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
-pub fn system(options: &Options, choices: &Choices, servers: &Servers, agent_prompt: Option<&str>) -> Vec<Value> {
+pub fn system(options: &Options, choices: &Choices, from_servers: Option<String>, agent_prompt: Option<&str>) -> Vec<Value> {
     let setup = choices.setup();
     let prompting = &setup.prompting;
     let mut texts = Vec::new();
@@ -28,7 +27,7 @@ pub fn system(options: &Options, choices: &Choices, servers: &Servers, agent_pro
             texts.push(surroundings(options, choices, &options.cwd));
         }
     }
-    texts.extend(servers.instructions());
+    texts.extend(from_servers);
     texts.extend(prompting.append.clone());
     blocks(&texts)
 }

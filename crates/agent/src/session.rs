@@ -7,16 +7,14 @@ use crate::Options;
 use crate::conversation::{Conversation, HOOK_AGENT};
 use crate::driver::Driver;
 use crate::executor::{AgentDriver, Executor, Parts};
-use crate::front::Writer;
 use crate::hook_runner::Advisers;
 use crate::model_asker::ModelAsker;
-use crate::output::Output;
 use crate::secrets::Secrets;
 use crate::servers::{People, Servers};
 use crate::small::{self, QUESTIONS_MAX};
-use crate::states::State;
 use crate::subagents::{Assignment, Drive, Subagents, any_running};
 use crate::transcripts::earlier;
+use crate::writer::Writer;
 use crate::wiring::{self, Wired, add_builtin_agents, setup_trigger, start_source, wire};
 use project::AgentDef;
 use futures_util::FutureExt as _;
@@ -30,6 +28,10 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tools::TaskEvent;
 use turn::{Hook, Input, InterruptCause};
 use wire::{ControlResponse, Event, PromptSuggestion, UserInput};
+
+pub use crate::choices::initial_prompt;
+pub use crate::output::Output;
+pub use crate::states::State;
 
 /// What we started gets this long between SIGTERM and SIGKILL when we go.
 const CHILD_GRACE: Duration = Duration::from_millis(300);
@@ -77,7 +79,7 @@ pub fn has_deferred(options: &Options) -> bool {
 
 impl Session {
     /// Must be called where local tasks can be spawned.
-    pub fn open(mut options: Options, writer: Writer) -> Result<(Rc<Self>, Turns), Box<NotOpened>> {
+    pub fn open(mut options: Options, writer: Rc<dyn Writer>) -> Result<(Rc<Self>, Turns), Box<NotOpened>> {
         let secrets = Secrets::of(&options);
         let output = Output::new(options.output, options.ascii, options.session.id.clone(), writer)
             .log_to(options.debug_file.as_deref())

@@ -1,7 +1,6 @@
 //! Which tools a conversation has, under which names, and how they are told to the model.
 
 use crate::conversation_tools;
-use crate::servers::{self, Servers};
 use crate::{Options, Prompter, Setup, ToolChoice};
 use policy::{Offered, ToolEntry};
 use serde_json::{Value, json};
@@ -28,9 +27,9 @@ pub struct Toolset {
 pub use policy::names::canonical;
 
 impl Toolset {
-    /// The main conversation's tools.
-    pub fn main(options: &Options, mode: PermissionMode, setup: &Setup, servers: &Servers) -> Self {
-        let has_servers = servers.any();
+    /// The main conversation's tools. Those of servers are there where any server is.
+    pub fn main(options: &Options, mode: PermissionMode, setup: &Setup, from_servers: Option<Vec<Tool>>) -> Self {
+        let has_servers = from_servers.is_some();
         let wanted = |entry: &ToolEntry| match &options.tools.choice {
             _ if options.bare => entry.in_bare_mode,
             ToolChoice::Default => true,
@@ -48,12 +47,12 @@ impl Toolset {
             Offered::WithServers => has_servers,
             Offered::WithOutputSchema => setup.schema.is_some(),
         };
-        let specs = tools::builtin().map(tools::Tool::spec).chain(conversation_tools::specs()).chain(servers::specs());
+        let specs = tools::builtin().map(tools::Tool::spec).chain(conversation_tools::specs()).chain([&mcp::LIST_RESOURCES, &mcp::READ_RESOURCE]);
         let mut tools: Vec<Tool> = specs
             .filter(|spec| wanted(spec.entry) && available(spec.entry))
             .map(|spec| Tool::from_spec(spec, setup))
             .collect();
-        tools.extend(servers.tools());
+        tools.extend(from_servers.into_iter().flatten());
         if let Some(schema) = &setup.schema {
             tools.push(conversation_tools::structured_tool(&schema.source));
         }

@@ -12,7 +12,6 @@ mod resources;
 pub use call::is_servers_tool;
 pub use hired::Hired;
 pub use people::People;
-pub use resources::specs;
 
 use crate::Options;
 use crate::choices::Choices;

@@ -3,11 +3,7 @@
 use super::Servers;
 use mcp::{LIST_RESOURCES, ListResources, READ_RESOURCE, ReadResource};
 use serde_json::Value;
-use tools::{Tool, ToolSpec};
-
-pub fn specs() -> impl Iterator<Item = &'static ToolSpec> {
-    [&LIST_RESOURCES, &READ_RESOURCE].into_iter()
-}
+use tools::Tool;
 
 impl Servers {
     /// The tool of this name, where there are servers.

@@ -1,10 +1,8 @@
 //! What is waiting to be done, and everything that may happen outside a turn.
 
 use super::stdin::{self, Line};
-use crate::session::{News, Session};
-use crate::states::State;
-use crate::stderr::warn;
-use crate::{InputFormat, StdinKind};
+use agent::session::{News, Session, State};
+use agent::{InputFormat, StdinKind, warn};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};

@@ -1,9 +1,8 @@
 //! A start that failed ends like a failed turn: with a result in the asked format, and exit 1.
 
 use super::{Writer, stdin};
-use crate::output::Output;
-use crate::stderr::warn;
-use crate::{InputFormat, OutputFormat};
+use agent::session::Output;
+use agent::{InputFormat, OutputFormat, warn};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -30,7 +29,7 @@ pub async fn failed_start(input: InputFormat, format: OutputFormat, message: Str
         warn(&message);
         return ExitCode::Failure;
     };
-    let output = Rc::new(Output::new(format, false, uuid::Uuid::new_v4().to_string(), writer));
+    let output = Rc::new(Output::new(format, false, uuid::Uuid::new_v4().to_string(), Rc::new(writer)));
     fail(Failed { output, input, format, message }).await
 }
 

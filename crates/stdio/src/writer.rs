@@ -4,7 +4,9 @@
 //! lines, one write each (small ones that come together share one), in order, never buffered. What waits is bounded in bytes; the
 //! turn waits when the bound is reached.
 
-use crate::stderr::PIPE_BUF;
+use agent::PIPE_BUF;
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -60,28 +62,6 @@ impl Writer {
         Ok(Self { jobs, room, reader, is_pipe, is_terminal })
     }
 
-    /// Whether a person looks at stdout: text of others must be harmless there.
-    pub fn is_terminal(&self) -> bool {
-        self.is_terminal
-    }
-
-    /// Queues whole lines, one or a few small ones, waiting while the queue is full. Lines for a reader that left are dropped.
-    pub async fn line(&self, line: Vec<u8>) {
-        if self.write_at_once(&line) {
-            return;
-        }
-        let size = u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX);
-        tokio::select! {
-            permit = self.room.acquire_many(size) => {
-                if let Ok(permit) = permit {
-                    permit.forget();
-                    self.queue(line, size as usize);
-                }
-            }
-            () = self.reader_left() => {}
-        }
-    }
-
     /// A short line for a pipe that has room is written right here: waking the thread costs more than the
     /// write. It never blocks, and never overtakes a line that waits.
     fn write_at_once(&self, line: &[u8]) -> bool {
@@ -101,10 +81,42 @@ impl Writer {
         self.reader.waiting.fetch_add(1, Ordering::AcqRel);
         let _ = self.jobs.send(Job::Line(line, taken));
     }
+}
 
-    /// Queues one short line without waiting, for places that cannot wait.
-    pub fn line_now(&self, line: Vec<u8>) {
-        let size = u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX);
+impl agent::Writer for Writer {
+    fn try_line(&self, line: Vec<u8>) -> Option<Vec<u8>> {
+        if self.write_at_once(&line) {
+            return None;
+        }
+        let size = size_of(&line);
+        match self.room.try_acquire_many(size) {
+            Ok(permits) => {
+                permits.forget();
+                self.queue(line, size as usize);
+                None
+            }
+            Err(_) => Some(line),
+        }
+    }
+
+    fn wait_line(&self, line: Vec<u8>) -> LocalBoxFuture<'_, ()> {
+        async move {
+            let size = size_of(&line);
+            tokio::select! {
+                permit = self.room.acquire_many(size) => {
+                    if let Ok(permit) = permit {
+                        permit.forget();
+                        self.queue(line, size as usize);
+                    }
+                }
+                () = self.reader_left() => {}
+            }
+        }
+        .boxed_local()
+    }
+
+    fn line_now(&self, line: Vec<u8>) {
+        let size = size_of(&line);
         let taken = self.room.try_acquire_many(size).map_or(0, |permits| {
             permits.forget();
             size as usize
@@ -112,30 +124,43 @@ impl Writer {
         self.queue(line, taken);
     }
 
-    /// Resolves once nobody reads our stdout any more.
-    pub async fn reader_left(&self) {
-        let left = self.reader.left.notified();
-        if !self.reader.gone.load(Ordering::Acquire) {
-            left.await;
-        }
+    fn is_terminal(&self) -> bool {
+        self.is_terminal
     }
 
-    /// Waits until everything queued is written, or the reader is gone or takes too long.
-    pub async fn drain(&self) {
-        let (done, mut written) = oneshot::channel();
-        if self.jobs.send(Job::Flush(done)).is_err() {
-            return;
+    fn reader_left(&self) -> LocalBoxFuture<'_, ()> {
+        async move {
+            let left = self.reader.left.notified();
+            if !self.reader.gone.load(Ordering::Acquire) {
+                left.await;
+            }
         }
-        let started = Instant::now();
-        let mut left = usize::MAX;
-        while started.elapsed() < DRAIN_MAX {
-            let waiting = self.reader.waiting.load(Ordering::Acquire);
-            if waiting == left || tokio::time::timeout(DRAIN_PATIENCE, &mut written).await.is_ok() {
+        .boxed_local()
+    }
+
+    fn drain(&self) -> LocalBoxFuture<'_, ()> {
+        async move {
+            let (done, mut written) = oneshot::channel();
+            if self.jobs.send(Job::Flush(done)).is_err() {
                 return;
             }
-            left = waiting;
+            let started = Instant::now();
+            let mut left = usize::MAX;
+            while started.elapsed() < DRAIN_MAX {
+                let waiting = self.reader.waiting.load(Ordering::Acquire);
+                if waiting == left || tokio::time::timeout(DRAIN_PATIENCE, &mut written).await.is_ok() {
+                    return;
+                }
+                left = waiting;
+            }
         }
+        .boxed_local()
     }
+}
+
+/// How much of the room a line takes.
+fn size_of(line: &[u8]) -> u32 {
+    u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the agent's one writer of stdout")]

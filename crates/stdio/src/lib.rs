@@ -9,19 +9,16 @@ mod stdin;
 mod writer;
 
 pub use failed::failed_start;
-pub use writer::Writer;
 
-use crate::choices::initial_prompt;
-use crate::session::{Session, Turns, has_deferred};
-use crate::states::State;
-use crate::stderr::warn;
-use crate::{InputFormat, Options, Preparation};
+use agent::session::{Session, State, Turns, has_deferred, initial_prompt};
+use agent::{InputFormat, Options, Preparation, warn};
 use desk::{Desk, Happened, Outside};
 use failed::Failed;
 use std::rc::Rc;
 use stdin::Text;
 use turn::InterruptCause;
 use wire::ExitCode;
+use writer::Writer;
 
 /// Runs one agent process from its options to its exit code.
 pub async fn run(options: Options) -> ExitCode {
@@ -52,7 +49,7 @@ async fn with_session(options: Options, prompt: Option<String>, prepares_only: b
     let (input, format) = (options.input, options.output);
     let here = tokio::task::LocalSet::new();
     let work = async move {
-        let (session, turns) = match Session::open(options, writer) {
+        let (session, turns) = match Session::open(options, Rc::new(writer)) {
             Ok(opened) => opened,
             Err(not) => {
                 return failed::fail(Failed { output: not.output, input, format, message: not.message }).await;

@@ -3,7 +3,7 @@
 //! A thread of its own does the blocking reads, so the reader never waits behind a turn. Deliberately
 //! absent: any meaning of the lines.
 
-use crate::StdinKind;
+use agent::StdinKind;
 use std::io::{BufRead as _, Read as _};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
