@@ -3,8 +3,8 @@
 use crate::Options;
 use crate::clock;
 use crate::secrets::Secrets;
-use settings::Found;
 use model::{Auth, Client, Failure, Secret};
+use settings::Found;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 //! skills.
 
 use crate::{Options, Setup};
-use project::AgentDef;
 use model::ThinkingAsk;
+use project::AgentDef;
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 

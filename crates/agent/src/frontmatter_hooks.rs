@@ -5,9 +5,9 @@ use crate::Options;
 use crate::conversation::Conversation;
 use crate::hook_runner::HookRunner;
 use crate::stderr::warn;
-use project::{AgentDef, Plugin, Skill};
 use hooks::Hooks;
 use hooks::frontmatter_hooks::{self as found, Found, Scope};
+use project::{AgentDef, Plugin, Skill};
 
 fn warned((hooks, problems): Found) -> Hooks {
     for problem in problems {

@@ -66,8 +66,10 @@ impl Mentions {
         }
         let file = &outcome.structured["file"];
         let shown = file["numLines"].as_u64().unwrap_or(0);
-        let total =
-            file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(workspace, &targets.paths[0])));
+        let total = file["totalLines"]
+            .as_u64()
+            .unwrap_or(0)
+            .saturating_sub(u64::from(ends_a_line(workspace, &targets.paths[0])));
         if total > shown {
             blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
         }

@@ -1,11 +1,11 @@
 //! Everything a conversation depends on, resolved once by the binary from argv, environment and
 //! settings. Nothing here changes during a run and nothing below this crate reads the outside again.
 
-use project::{AgentDef, Skill};
-use settings::{Places, Settings};
 use model::{CachePolicy, ClientConfig, ModelEnv, ThinkingAsk};
 use policy::RuleSet;
+use project::{AgentDef, Skill};
 use serde_json::Value;
+use settings::{Places, Settings};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;

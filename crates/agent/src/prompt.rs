@@ -6,7 +6,12 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
-pub fn system(options: &Options, choices: &Choices, from_servers: Option<String>, agent_prompt: Option<&str>) -> Vec<Value> {
+pub fn system(
+    options: &Options,
+    choices: &Choices,
+    from_servers: Option<String>,
+    agent_prompt: Option<&str>,
+) -> Vec<Value> {
     let setup = choices.setup();
     let prompting = &setup.prompting;
     let mut texts = Vec::new();

@@ -47,7 +47,10 @@ impl Toolset {
             Offered::WithServers => has_servers,
             Offered::WithOutputSchema => setup.schema.is_some(),
         };
-        let specs = tools::builtin().map(tools::Tool::spec).chain(conversation_tools::specs()).chain([&mcp::LIST_RESOURCES, &mcp::READ_RESOURCE]);
+        let specs = tools::builtin()
+            .map(tools::Tool::spec)
+            .chain(conversation_tools::specs())
+            .chain([&mcp::LIST_RESOURCES, &mcp::READ_RESOURCE]);
         let mut tools: Vec<Tool> = specs
             .filter(|spec| wanted(spec.entry) && available(spec.entry))
             .map(|spec| Tool::from_spec(spec, setup))
@@ -99,9 +102,12 @@ impl Toolset {
 
     /// What the machine has to know of them. Calls of older names and of the client's own mean one of these.
     pub fn table(&self, aliases: &BTreeMap<String, String>) -> ToolTable {
-        let facts =
-            |tool: &Tool| ToolFacts { runs_beside_others: tool.may_run_beside_others, starts_subagent: tool.name == "Agent" };
-        let former = |entry: &'static ToolEntry| entry.aliases.iter().map(|alias| ((*alias).to_owned(), entry.name.to_owned()));
+        let facts = |tool: &Tool| ToolFacts {
+            runs_beside_others: tool.may_run_beside_others,
+            starts_subagent: tool.name == "Agent",
+        };
+        let former =
+            |entry: &'static ToolEntry| entry.aliases.iter().map(|alias| ((*alias).to_owned(), entry.name.to_owned()));
         let older = policy::names::TABLE.iter().flat_map(former);
         let theirs = aliases.iter().map(|(from, to)| (from.clone(), canonical(to).to_owned()));
         ToolTable {

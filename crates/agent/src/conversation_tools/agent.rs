@@ -3,9 +3,9 @@
 //! Deliberately absent: starting it (`subagents`).
 
 use crate::{Setup, words};
+use policy::names;
 use project::AgentDef;
 use serde_json::Value;
-use policy::names;
 use tools::ToolSpec;
 
 pub static SPEC: ToolSpec = ToolSpec::beside_others(

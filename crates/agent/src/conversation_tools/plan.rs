@@ -1,8 +1,8 @@
 //! ExitPlanMode: the model has a plan and wants to carry it out.
 
 use crate::Prompter;
-use serde_json::{Value, json};
 use policy::names;
+use serde_json::{Value, json};
 use tools::ToolSpec;
 use turn::CallResult;
 use wire::PermissionMode;

@@ -1,8 +1,8 @@
 //! AskUserQuestion: the model asks a person to choose. The answer comes back the way permissions do, as a
 //! changed input; there only where a client or a hook can give one.
 
-use serde_json::{Value, json};
 use policy::names;
+use serde_json::{Value, json};
 use tools::ToolSpec;
 use turn::CallResult;
 

@@ -1,8 +1,8 @@
 //! WebSearch: the API's own search tool, used through a model call beside the conversation.
 
 use model::Reply;
-use serde_json::{Value, json};
 use policy::names;
+use serde_json::{Value, json};
 use tools::ToolSpec;
 use turn::CallResult;
 

@@ -3,9 +3,9 @@
 //! Deliberately absent: loading it (`skills`).
 
 use crate::Setup;
+use policy::names;
 use project::Skill;
 use serde_json::Value;
-use policy::names;
 use tools::ToolSpec;
 
 /// Names listed in an error.

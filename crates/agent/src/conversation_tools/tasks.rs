@@ -2,9 +2,9 @@
 //! new task, and refuse that one is done.
 
 use super::task_list::{Task, TaskList};
+use policy::names;
 use serde_json::{Value, json};
 use std::cell::RefCell;
-use policy::names;
 use tools::ToolSpec;
 use turn::{CallResult, ToolFinish};
 

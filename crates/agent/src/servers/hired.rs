@@ -3,8 +3,8 @@
 use super::Servers;
 use crate::stderr::warn;
 use crate::toolset::Tool;
-use project::AgentDef;
 use mcp::ServerConfig;
+use project::AgentDef;
 use serde_json::{Value, json};
 use std::rc::Rc;
 

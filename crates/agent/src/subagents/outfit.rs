@@ -4,8 +4,8 @@ use super::worktree::Worktree;
 use super::{Assignment, Subagents};
 use crate::servers::Hired;
 use crate::{Options, words};
-use project::AgentDef;
 use policy::{Rule, RuleSet, Source};
+use project::AgentDef;
 use std::path::{Path, PathBuf};
 
 /// What lives as long as the agent works.
