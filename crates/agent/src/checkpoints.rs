@@ -3,13 +3,13 @@
 //! Only files that our own tools change are kept; what commands do is not seen. Backups and a list of
 //! them lie beside the transcripts, so that a resumed session can rewind too.
 
-use crate::shared::Shared;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use tools::{Stamp, Target, Workspace};
 
 /// A larger file is not kept: an agent edits source, not disk images.
 const FILE_MAX: u64 = 64 * 1024 * 1024;
@@ -98,36 +98,85 @@ fn copy(path: &Path, folder: &Path) -> std::io::Result<String> {
     Ok(name)
 }
 
-/// `rewind_files`: every file as it was when the prompt came.
-pub fn rewind(shared: &Shared, request: &Value) -> Result<Value, String> {
-    let checkpoints = &shared.checkpoints;
+/// One file of a rewind: what is there now, and what was there before.
+struct Restored {
+    target: Target,
+    now: Option<Vec<u8>>,
+    stamp: Option<Stamp>,
+    before: Option<Vec<u8>>,
+}
+
+/// `rewind_files`: every file as it was when the prompt came. Everything is read before anything is written, so that a
+/// problem leaves all files as they are.
+pub fn rewind(
+    checkpoints: &Checkpoints,
+    workspace: &Workspace,
+    may_write: &dyn Fn(&Path) -> Result<(), String>,
+    request: &Value,
+) -> Result<Value, String> {
     let folder = checkpoints.folder.as_ref().ok_or("File rewinding is not enabled.")?;
     let message = request["user_message_id"].as_str().ok_or("rewind_files needs \"user_message_id\", a string")?;
     let files = checkpoints.since(message).ok_or("No file checkpoint found for this message.")?;
-    let (mut insertions, mut deletions) = (0, 0);
-    let mut changed = Vec::new();
+    let mut changes = Vec::new();
     for (path, backup) in files {
-        let now = std::fs::read(&path).ok();
-        let before = backup.as_ref().and_then(|name| std::fs::read(folder.join(name)).ok());
-        if now == before {
-            continue;
+        let change = may_write(&path)
+            .and_then(|()| restored(workspace, folder, &path, backup.as_deref()))
+            .map_err(|why| format!("{} cannot be restored: {why}. No file was changed.", path.display()))?;
+        if change.now != change.before {
+            changes.push(change);
         }
-        let (added, removed) = line_changes(now.as_deref(), before.as_deref());
+    }
+    let (mut insertions, mut deletions) = (0, 0);
+    for change in &changes {
+        let (added, removed) = line_changes(change.now.as_deref(), change.before.as_deref());
         insertions += added;
         deletions += removed;
-        if request["dry_run"] != true {
-            restore(&path, before.as_deref())
-                .map_err(|error| format!("{} cannot be restored: {error}", path.display()))?;
-        }
-        changed.push(path);
     }
+    if request["dry_run"] != true {
+        for change in &changes {
+            restore(workspace, change)
+                .map_err(|error| format!("{} cannot be restored: {error}", change.target.real.display()))?;
+        }
+    }
+    let changed: Vec<&PathBuf> = changes.iter().map(|change| &change.target.real).collect();
     Ok(json!({"canRewind": true, "filesChanged": changed, "insertions": insertions, "deletions": deletions}))
 }
 
-fn restore(path: &Path, before: Option<&[u8]>) -> std::io::Result<()> {
-    match before {
-        Some(bytes) => std::fs::write(path, bytes),
-        None => std::fs::remove_file(path),
+/// A path that is kept was written by a tool of ours, so it led where it says. If it now leads elsewhere, somebody has put a
+/// link in its place; if it lies outside of the session's folders, it is not ours to write.
+fn restored(workspace: &Workspace, folder: &Path, path: &Path, backup: Option<&str>) -> Result<Restored, String> {
+    let target = workspace.resolve(&path.to_string_lossy()).map_err(|error| error.to_string())?.for_writing();
+    if target.real != path || std::fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink()) {
+        return Err("a symbolic link is in its place".into());
+    }
+    if !workspace.contains(&target.real) {
+        return Err("it is outside of the folders of this session".into());
+    }
+    let before = match backup {
+        Some(name) => {
+            let bytes =
+                std::fs::read(folder.join(name)).map_err(|error| format!("its copy is unreadable ({error})"))?;
+            Some(bytes)
+        }
+        None => None,
+    };
+    let (now, stamp) = match workspace.open_read(&target) {
+        Ok(mut file) => {
+            let mut bytes = Vec::new();
+            let about = file.metadata().map_err(|error| error.to_string())?;
+            file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+            (Some(bytes), Some(Stamp::of(&about)))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (None, None),
+        Err(error) => return Err(error.to_string()),
+    };
+    Ok(Restored { target, now, stamp, before })
+}
+
+fn restore(workspace: &Workspace, change: &Restored) -> std::io::Result<()> {
+    match &change.before {
+        Some(bytes) => workspace.replace(&change.target, bytes, change.stamp.as_ref()).map(drop),
+        None => std::fs::remove_file(&change.target.real),
     }
 }
 
@@ -141,3 +190,7 @@ fn line_changes(now: Option<&[u8]>, before: Option<&[u8]>) -> (usize, usize) {
     let has: HashSet<&String> = before.iter().collect();
     (before.iter().filter(|line| !had.contains(line)).count(), now.iter().filter(|line| !has.contains(line)).count())
 }
+
+#[cfg(test)]
+#[path = "checkpoints_tests.rs"]
+mod tests;

@@ -1,210 +1,214 @@
-//! The messages a model sees, kept in the form the API takes.
+//! What the runtime has of one conversation (the main one or a sub-agent's): its machine, its transcript, its tools.
+//!
+//! Deliberately absent: messages, counters and everything else that is decided about a conversation; the machine has that.
 
-use serde_json::{Value, json};
+use crate::choices::Choices;
+use crate::known_memory::Known;
+use crate::toolset::Toolset;
+use hooks::Hooks;
+use policy::{Policy, RuleSet, Targets};
+use serde_json::Value;
+use session::Transcript;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
+use tokio::sync::mpsc::Sender;
+use tokio::sync::oneshot;
+use turn::{CallResult, Input, Role, Subagent, Ticket, Turn};
+use wire::PermissionMode;
 
-/// One conversation. The messages are shared with the request in flight and changed only between
-/// requests, so they are never copied.
-#[derive(Debug, Clone, Default)]
+/// The name of agents that answer for a hook. Hooks that ask a model are not asked about them: one could ask for ever.
+pub const HOOK_AGENT: &str = "hook";
+
+const EFFORT: &str = "CLAUDE_EFFORT";
+
 pub struct Conversation {
-    messages: Arc<Vec<Value>>,
-    /// What stands before the first prompt: project memory and the like. Not part of the transcript.
-    preamble: Option<String>,
-    /// Size of the context when the model last answered.
-    pub context_tokens: u64,
+    pub role: Role,
+    pub machine: Rc<RefCell<Turn>>,
+    pub transcript: RefCell<Transcript>,
+    pub toolset: RefCell<Toolset>,
+    /// Replaced as a whole, so that a tool that runs keeps what it began with.
+    tools: RefCell<Rc<tools::ToolContext>>,
+    pub system: RefCell<Vec<Value>>,
+    /// A sub-agent's own mode; else the session's counts.
+    pub mode: Option<PermissionMode>,
+    /// A sub-agent's own, or what a skill chose for this turn; else the session's counts.
+    pub effort: RefCell<Option<String>>,
+    /// Beside everybody's rules.
+    pub rules: RuleSet,
+    /// The rules that count here, put together when they last changed.
+    pub policy: RefCell<Option<(u64, Policy)>>,
+    /// Hooks that an agent's own file names, and its skills'; they run for it alone.
+    pub hooks: RefCell<Hooks>,
+    pub memory: RefCell<Known>,
+    /// The tool and the targets of inputs that were checked and wait to be judged and run, by call.
+    targets: RefCell<HashMap<String, (String, Targets)>>,
+    /// Calls whose input was checked when the model made them, as long as that is sure.
+    is_checked: RefCell<HashMap<String, bool>>,
+    waiting: RefCell<HashMap<u64, oneshot::Sender<Inner>>>,
+    inner_calls: Cell<u64>,
+}
+
+/// What came of a call inside a tool.
+pub type Inner = Result<CallResult, String>;
+
+/// What a conversation begins with.
+pub struct Beginning {
+    pub role: Role,
+    pub transcript: Transcript,
+    pub toolset: Toolset,
+    pub tools: tools::ToolContext,
+    pub system: Vec<Value>,
+    pub mode: Option<PermissionMode>,
+    pub effort: Option<String>,
+    pub rules: RuleSet,
+    pub hooks: Hooks,
+    pub memory: Known,
 }
 
 impl Conversation {
-    pub fn new(messages: Vec<Value>, preamble: Option<String>) -> Self {
-        let mut conversation = Self { preamble, ..Self::default() };
-        for message in messages {
-            conversation.push(message);
-        }
-        conversation
-    }
-
-    /// What will stand before the conversation when it starts over.
-    pub fn set_preamble(&mut self, preamble: Option<String>) {
-        self.preamble = preamble;
-    }
-
-    pub fn messages(&self) -> Arc<Vec<Value>> {
-        Arc::clone(&self.messages)
-    }
-
-    /// A user message: a string or blocks. Joins a user message that is already last, because tool
-    /// results, reminders and prompts that meet between two answers belong together.
-    pub fn push_user(&mut self, content: Value) {
-        self.push(message("user", content));
-    }
-
-    /// An assistant message, without what the API would refuse to take back: empty texts, and a message
-    /// that was only thought and never said.
-    pub fn push_assistant(&mut self, blocks: &[Value]) {
-        let content: Vec<Value> = blocks.iter().filter(|block| !is_empty_text(block)).cloned().collect();
-        if !content.iter().all(is_thought) {
-            self.push(message("assistant", Value::Array(content)));
+    pub fn new(beginning: Beginning, machine: Turn) -> Self {
+        let Beginning { role, transcript, toolset, tools, system, mode, effort, rules, hooks, memory } = beginning;
+        Self {
+            role,
+            machine: Rc::new(RefCell::new(machine)),
+            transcript: RefCell::new(transcript),
+            toolset: RefCell::new(toolset),
+            tools: RefCell::new(Rc::new(tools)),
+            system: RefCell::new(system),
+            mode,
+            effort: RefCell::new(effort),
+            rules,
+            policy: RefCell::default(),
+            hooks: RefCell::new(hooks),
+            memory: RefCell::new(memory),
+            targets: RefCell::default(),
+            is_checked: RefCell::default(),
+            waiting: RefCell::default(),
+            inner_calls: Cell::default(),
         }
     }
 
-    /// A prompt alone is all there is to send; no summary could stand in for it.
-    pub fn can_be_shortened(&self) -> bool {
-        self.messages.len() > 1
-    }
-
-    /// Starts over with a summary in place of everything said so far. A prompt that nobody has answered
-    /// yet stays as it was typed, and is returned.
-    pub fn compact(&mut self, summary: &str) -> Option<Value> {
-        let prompt = self.unanswered();
-        self.messages = Arc::default();
-        self.context_tokens = 0;
-        self.push_user(json!(summary));
-        if let Some(prompt) = &prompt {
-            self.push_user(prompt.clone());
-        }
-        prompt
-    }
-
-    /// What the last message says besides the results of tools.
-    fn unanswered(&self) -> Option<Value> {
-        let last = self.messages.last().filter(|last| last["role"] == "user" && self.can_be_shortened())?;
-        let mut blocks = blocks_of(last["content"].clone());
-        blocks.retain(|block| block["type"] != "tool_result");
-        (!blocks.is_empty()).then_some(Value::Array(blocks))
-    }
-
-    fn push(&mut self, mut message: Value) {
-        let preamble = if self.messages.is_empty() { self.preamble.clone() } else { None };
-        if let Some(preamble) = preamble {
-            let mut blocks = vec![json!({"type": "text", "text": preamble})];
-            blocks.extend(blocks_of(message["content"].take()));
-            message["content"] = Value::Array(blocks);
-        }
-        let messages = Arc::make_mut(&mut self.messages);
-        match messages.last_mut() {
-            Some(last) if last["role"] == message["role"] => {
-                let mut blocks = blocks_of(last["content"].take());
-                blocks.extend(blocks_of(message["content"].take()));
-                last["content"] = Value::Array(blocks);
-            }
-            _ => messages.push(message),
+    pub fn subagent(&self) -> Option<&Subagent> {
+        match &self.role {
+            Role::Main => None,
+            Role::Sub(sub) => Some(sub),
         }
     }
-}
 
-/// Built by moving: `json!` would copy the content, which may be megabytes.
-fn message(role: &str, content: Value) -> Value {
-    let mut message = serde_json::Map::new();
-    message.insert("role".into(), role.into());
-    message.insert("content".into(), content);
-    Value::Object(message)
-}
-
-/// Content as blocks, whichever form it came in.
-pub fn blocks_of(content: Value) -> Vec<Value> {
-    match content {
-        Value::Array(blocks) => blocks,
-        Value::String(text) if text.is_empty() => Vec::new(),
-        Value::String(text) => vec![json!({"type": "text", "text": text})],
-        _ => Vec::new(),
+    pub fn parent_tool_use_id(&self) -> Option<String> {
+        self.subagent().map(|sub| sub.tool_use_id.clone())
     }
-}
 
-/// The text of a message: its text blocks, joined.
-pub fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-            texts.join("\n")
+    /// Whether it is an agent that answers for a hook.
+    pub fn answers_a_hook(&self) -> bool {
+        self.subagent().is_some_and(|sub| sub.answers_a_hook)
+    }
+
+    /// The model that is asked next.
+    pub fn model(&self) -> String {
+        self.machine.borrow().model().to_owned()
+    }
+
+    /// How hard its model is asked to think.
+    pub fn effort(&self, choices: &Choices) -> Option<String> {
+        self.effort.borrow().clone().or_else(|| choices.effort())
+    }
+
+    /// How hard it thinks in the end: what was asked for, as far as the model can, or its own.
+    pub fn effort_level(&self, choices: &Choices) -> Option<String> {
+        model::effort(&model::info(&self.model()), self.effort(choices).as_deref())
+    }
+
+    pub fn tools(&self) -> Rc<tools::ToolContext> {
+        Rc::clone(&self.tools.borrow())
+    }
+
+    /// Commands see how hard the model thinks that runs them.
+    pub fn mark_effort(&self, level: Option<String>) {
+        let old = self.tools();
+        let mut shell = old.shell.clone();
+        shell.env.retain(|(name, _)| name != EFFORT);
+        shell.env.extend(level.map(|level| (EFFORT.into(), level.into())));
+        let new = tools::ToolContext {
+            workspace: Arc::clone(&old.workspace),
+            reads: old.reads.clone(),
+            todos: old.todos.clone(),
+            limits: old.limits,
+            must_read_first: old.must_read_first,
+            denied: Arc::clone(&old.denied),
+            shell,
+            tasks: old.tasks.clone(),
+            web: old.web.clone(),
+        };
+        self.tools.replace(Rc::new(new));
+    }
+
+    /// The model made a call. Of two calls with one id nothing is sure.
+    pub fn note_check(&self, tool_use_id: &str, is_good: bool) {
+        let mut known = self.is_checked.borrow_mut();
+        known.entry(tool_use_id.to_owned()).and_modify(|known| *known = false).or_insert(is_good);
+    }
+
+    /// Whether the input of this call was checked as the model made it. True once: the next input is another.
+    pub fn take_check(&self, tool_use_id: &str) -> bool {
+        self.is_checked.borrow_mut().get_mut(tool_use_id).is_some_and(|known| std::mem::replace(known, false))
+    }
+
+    pub fn keep_targets(&self, tool_use_id: &str, name: &str, targets: Targets) {
+        self.targets.borrow_mut().insert(tool_use_id.to_owned(), (name.to_owned(), targets));
+    }
+
+    /// The targets of an input as it was checked last. Nothing where it was not: then no tool runs with it.
+    pub fn targets(&self, tool_use_id: &str, name: &str) -> Targets {
+        let known = self.targets.borrow();
+        let found = known.get(tool_use_id).filter(|(tool, _)| tool == name);
+        found.map(|(_, targets)| targets.clone()).unwrap_or_default()
+    }
+
+    /// The same for the last time.
+    pub fn take_targets(&self, tool_use_id: &str, name: &str) -> Targets {
+        let known = self.targets.borrow_mut().remove(tool_use_id).filter(|(tool, _)| tool == name);
+        known.map(|(_, targets)| targets).unwrap_or_default()
+    }
+
+    pub fn forget_checks(&self) {
+        self.targets.borrow_mut().clear();
+        self.is_checked.borrow_mut().clear();
+    }
+
+    /// Has a call made inside of work: it takes the path of every call.
+    pub async fn call_inside(&self, inside: &Inside<'_>, tool_use_id: &str, name: &str, input: Value) -> Inner {
+        let inner = self.inner_calls.get() + 1;
+        self.inner_calls.set(inner);
+        let (answer, answered) = oneshot::channel();
+        self.waiting.borrow_mut().insert(inner, answer);
+        let (tool_use_id, name) = (tool_use_id.to_owned(), name.to_owned());
+        let call = Input::InnerCall { inner, owner: inside.ticket, tool_use_id, name, input };
+        if inside.early.send(call).await.is_err() {
+            return Err("the conversation is over".into());
         }
-        _ => String::new(),
+        answered.await.unwrap_or_else(|_| Err("the conversation is over".into()))
+    }
+
+    pub fn answer_inner(&self, inner: u64, result: Inner) {
+        if let Some(waiting) = self.waiting.borrow_mut().remove(&inner) {
+            let _ = waiting.send(result);
+        }
+    }
+
+    /// A transcript that cannot be written never fails a run; it is said once.
+    pub fn report_transcript(&self) {
+        if let Some(warning) = self.transcript.borrow_mut().take_warning() {
+            crate::stderr::warn(&warning);
+        }
     }
 }
 
-/// What was typed: clients put context in blocks before it.
-pub fn last_text(content: &Value) -> &str {
-    match content {
-        Value::String(text) => text,
-        Value::Array(blocks) => blocks.iter().rev().find_map(|block| block["text"].as_str()).unwrap_or_default(),
-        _ => "",
-    }
-}
-
-/// What stands beside it.
-pub fn without_last_text(content: Value) -> Vec<Value> {
-    let mut blocks = blocks_of(content);
-    if let Some(last) = blocks.iter().rposition(|block| block["text"].is_string()) {
-        blocks.remove(last);
-    }
-    blocks
-}
-
-fn is_empty_text(block: &Value) -> bool {
-    block["type"] == "text" && block["text"].as_str().is_none_or(|text| text.trim().is_empty())
-}
-
-fn is_thought(block: &Value) -> bool {
-    block["type"] == "thinking" || block["type"] == "redacted_thinking"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_preamble_stands_before_the_first_prompt_only() {
-        let mut conversation = Conversation::new(Vec::new(), Some("memory".into()));
-        conversation.push_user(json!("one"));
-        conversation.push_assistant(&[json!({"type":"text","text":"A"}), json!({"type":"text","text":" "})]);
-        conversation.push_user(json!([{"type":"text","text":"two"}]));
-        assert_eq!(
-            Value::Array(conversation.messages().to_vec()),
-            json!([
-                {"role":"user","content":[{"type":"text","text":"memory"},{"type":"text","text":"one"}]},
-                {"role":"assistant","content":[{"type":"text","text":"A"}]},
-                {"role":"user","content":[{"type":"text","text":"two"}]},
-            ])
-        );
-    }
-
-    #[test]
-    fn messages_of_one_role_meet() {
-        let mut conversation = Conversation::default();
-        conversation.push_user(json!("a"));
-        conversation.push_user(json!("b"));
-        conversation.push_assistant(&[json!({"type":"text","text":""})]);
-        conversation.push_assistant(&[json!({"type":"thinking","thinking":"hm"}), json!({"type":"text","text":" "})]);
-        assert_eq!(conversation.messages().len(), 1);
-        assert_eq!(text_of(&conversation.messages()[0]["content"]), "a\nb");
-    }
-
-    #[test]
-    fn what_was_typed_is_the_last_text() {
-        let blocks = json!([{"type":"text","text":"context"},{"type":"text","text":"/fix"},{"type":"image"}]);
-        assert_eq!(last_text(&blocks), "/fix");
-        assert_eq!(without_last_text(blocks), [json!({"type":"text","text":"context"}), json!({"type":"image"})]);
-        assert_eq!((last_text(&json!("/fix")), without_last_text(json!("/fix")).len()), ("/fix", 0));
-        assert_eq!((last_text(&json!([{"type":"image"}])), without_last_text(json!([])).len()), ("", 0));
-    }
-
-    #[test]
-    fn a_compacted_conversation_keeps_its_preamble() {
-        let mut conversation = Conversation::new(vec![json!({"role":"user","content":"x"})], Some("memory".into()));
-        assert_eq!(conversation.compact("summary"), None);
-        assert_eq!(text_of(&conversation.messages()[0]["content"]), "memory\nsummary");
-    }
-
-    #[test]
-    fn a_compacted_conversation_keeps_the_prompt_that_waits_for_its_answer() {
-        let mut conversation = Conversation::new(vec![json!({"role":"user","content":"x"})], Some("memory".into()));
-        conversation.push_assistant(&[json!({"type":"tool_use","id":"1"})]);
-        conversation.push_user(json!([{"type":"tool_result","tool_use_id":"1"}]));
-        let mut between_results = conversation.clone();
-        assert_eq!(between_results.compact("summary"), None);
-        conversation.push_user(json!("what now?"));
-        assert!(conversation.compact("summary").is_some());
-        assert_eq!(conversation.messages().len(), 1);
-        assert_eq!(text_of(&conversation.messages()[0]["content"]), "memory\nsummary\nwhat now?");
-    }
+/// Work of a machine that may want calls made.
+#[derive(Clone, Copy)]
+pub struct Inside<'a> {
+    pub ticket: Ticket,
+    pub early: &'a Sender<Input>,
 }

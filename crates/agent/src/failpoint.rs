@@ -2,12 +2,12 @@
 
 use crate::Options;
 
-/// `RALPH_FAILPOINT=panic-in-turn` makes the next turn panic.
+/// `RALPH_FAILPOINT=<name>` makes the place of this name panic.
 #[cfg(debug_assertions)]
-pub fn hit(options: &Options) {
-    let asked = options.env.iter().any(|(name, value)| name == "RALPH_FAILPOINT" && value == "panic-in-turn");
-    assert!(!asked, "failpoint panic-in-turn");
+pub fn hit(options: &Options, place: &str) {
+    let asked = options.env.iter().any(|(name, value)| name == "RALPH_FAILPOINT" && value == place);
+    assert!(!asked, "failpoint {place}");
 }
 
 #[cfg(not(debug_assertions))]
-pub fn hit(_: &Options) {}
+pub fn hit(_: &Options, _: &str) {}

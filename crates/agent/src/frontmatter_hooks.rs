@@ -2,12 +2,12 @@
 //! warned about.
 
 use crate::Options;
-use crate::front::warn;
-use crate::shared::{Lane, Shared};
+use crate::conversation::Conversation;
+use crate::hook_runner::HookRunner;
+use crate::stderr::warn;
 use hooks::Hooks;
 use hooks::frontmatter_hooks::{self as found, Found, Scope};
 use project::{AgentDef, Plugin, Skill};
-use std::rc::Rc;
 
 fn warned((hooks, problems): Found) -> Hooks {
     for problem in problems {
@@ -26,22 +26,22 @@ pub fn of_subagent(options: &Options, agent: &AgentDef) -> Hooks {
 }
 
 /// The agent that the session runs as brings its hooks for the whole session.
-pub fn by_session_agent(shared: &Shared, agent: &AgentDef) {
-    let hooks = warned(found::of_agent(&shared.options.settings.merged, agent, Scope::Session));
-    Rc::make_mut(&mut shared.live.hooks.borrow_mut()).add(hooks);
+pub fn by_session_agent(options: &Options, runner: &HookRunner, agent: &AgentDef) {
+    let hooks = warned(found::of_agent(&options.settings.merged, agent, Scope::Session));
+    runner.change(|list| list.add(hooks));
 }
 
 /// A skill that was called brings its hooks for the rest of the conversation that called it.
-pub fn by_skill(shared: &Shared, lane: &Lane, skill: &Skill) {
+pub fn by_skill(options: &Options, runner: &HookRunner, conversation: &Conversation, skill: &Skill) {
     if skill.hooks.is_none() {
         return;
     }
-    let (settings, by) = (&shared.options.settings.merged, skill.path.display().to_string());
-    if lane.role.is_main() {
+    let (settings, by) = (&options.settings.merged, skill.path.display().to_string());
+    if conversation.role.is_main() {
         let hooks = warned(found::of_skill(settings, skill, Scope::Session));
-        Rc::make_mut(&mut shared.live.hooks.borrow_mut()).bring(&by, hooks);
+        runner.change(|list| list.bring(&by, hooks));
     } else {
-        lane.hooks.borrow_mut().bring(&by, warned(found::of_skill(settings, skill, Scope::Subagent)));
+        conversation.hooks.borrow_mut().bring(&by, warned(found::of_skill(settings, skill, Scope::Subagent)));
     }
 }
 

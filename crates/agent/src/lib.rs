@@ -1,56 +1,91 @@
-//! One conversation with a model: the turn machine, permission flow, sub-agents, structured output,
-//! compaction, and the front that reads stdin and is the only writer of stdout.
+//! The runtime around `turn`: executes the effects of its machines, one file for each kind of effect, and holds handles to
+//! sockets, children, files and clocks. What is decided about a conversation is decided in `turn`.
+//!
+//! [`session`] is the border: commands in, events out. A front end (`stdio` is one) brings a [`Writer`] and knows nothing else.
+//!
+//! Modules stand in the order of their use, lower ones first.
 //!
 //! Deliberately absent: argv, the environment and settings files (resolved by the binary into
 //! [`Options`]), the loop around conversations (another process), and any terminal interface.
 
-mod access;
-mod after;
-mod ask;
-mod calls;
-mod cancel;
-mod checkpoints;
 mod clock;
-mod compact;
-mod control;
-mod conversation;
-mod emit;
 mod failpoint;
 mod fetch;
-mod file_watch;
-mod front;
-mod frontmatter_hooks;
-mod hearing;
-mod helpers;
 mod ids;
-mod judge;
-mod ledger;
-mod memory;
-mod mentions;
-mod moments;
-mod options;
-mod outside;
-mod own;
-mod permit;
-mod planning;
-mod prompt;
-mod result;
-pub mod runtime;
 mod schema;
+mod stderr;
+mod words;
+mod writer;
+
+mod options;
+
+mod books;
+mod builtin_commands;
+mod checkpoints;
+mod choices;
+mod conversation_tools;
+mod known_memory;
 mod secrets;
-mod shared;
-mod small;
-mod state;
 mod style;
 mod toolset;
-mod turn;
-mod words;
+mod values;
+
+mod limits;
+mod output;
+mod prompt;
+
+mod access;
+mod conversation;
+mod hook_payload;
+mod kit;
+mod link;
+mod main_machine;
+mod rules;
+mod states;
+mod transcripts;
+
+mod hook_runner;
+
+mod frontmatter_hooks;
+mod memory;
+mod servers;
+mod settings_files;
+mod task_news;
+
+mod gatherer;
+mod init;
+mod mentions;
+mod model_asker;
+mod model_switcher;
+mod permission_asker;
+mod permission_updates;
+mod preparer;
+mod skill_texts;
+mod small;
+
+mod flag_settings;
+mod subagents;
+mod suggester;
+
+mod skills;
+
+mod commands;
+mod control;
+mod tool_runner;
+
+mod driver;
+mod executor;
+
+mod wiring;
+
+pub mod session;
 
 pub use fetch::fetch;
-pub use front::{failed_start, run, warn};
 pub use options::{
     Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind,
     ToolChoice, ToolSetup,
 };
 pub use schema::Schema;
+pub use stderr::{PIPE_BUF, warn};
+pub use writer::Writer;

@@ -1,12 +1,13 @@
 //! `@path` in a prompt: the file's text comes along, as if the model had read it.
 
-use crate::outside;
-use crate::permit::judge;
-use crate::shared::{Lane, Shared};
-use policy::Verdict;
+use crate::conversation::Conversation;
+use crate::rules::Rules;
+use crate::servers::Servers;
+use policy::{Targets, Verdict};
 use serde_json::{Value, json};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::rc::Rc;
 use tools::{Content, Invocation, Target, Workspace};
 
 /// Lines of one mentioned file; the rest is for the Read tool, and the model is told so.
@@ -15,15 +16,78 @@ const LINES: u64 = 2000;
 /// Files attached to one prompt. A prompt that lists more means their names, not their contents.
 const FILES_MAX: usize = 20;
 
-/// What the mentions of a prompt add to it: blocks for the model, in order.
-pub async fn attachments(shared: &Shared, lane: &Lane, text: &str) -> Vec<Value> {
-    let mut blocks = Vec::new();
-    for path in mentioned(text).into_iter().take(FILES_MAX) {
-        if let Some(found) = attach(shared, lane, &path).await {
-            blocks.extend(found);
+/// Attaches what prompts mention.
+pub struct Mentions {
+    pub rules: Rc<Rules>,
+    pub servers: Rc<Servers>,
+}
+
+impl Mentions {
+    /// What the mentions of a prompt add to it: blocks for the model, in order.
+    pub async fn attachments(&self, conversation: &Conversation, text: &str) -> Vec<Value> {
+        let mut blocks = Vec::new();
+        for path in mentioned(text).into_iter().take(FILES_MAX) {
+            if let Some(found) = self.attach(conversation, &path).await {
+                blocks.extend(found);
+            }
+        }
+        blocks
+    }
+
+    async fn attach(&self, conversation: &Conversation, path: &str) -> Option<Vec<Value>> {
+        if let Some((server, uri)) = path.split_once(':')
+            && self.servers.has(server)
+        {
+            return Some(self.resource(path, server, uri).await);
+        }
+        let tools = conversation.tools();
+        let workspace = &tools.workspace;
+        let target = workspace.resolve(path).ok()?;
+        let kind = std::fs::metadata(&target.real).ok()?;
+        let input = json!({"file_path": target.given});
+        let targets = Targets::paths(vec![target]);
+        let decision = self.rules.judge(conversation, "Read", &input, &targets, false);
+        if decision.verdict != Verdict::Allow {
+            return Some(vec![note(&format!("@{path} was not attached: {}", decision.reason))]);
+        }
+        if kind.is_dir() {
+            return Some(vec![note(&listing(path, &targets.paths[0].real, &tools.denied))]);
+        }
+        let input = json!({"file_path": targets.paths[0].given, "limit": LINES});
+        let call = Invocation { tool_use_id: "", input: &input, targets: &targets, run: None };
+        let outcome = tools::run(tools::find("Read")?, call, &tools).await;
+        let mut blocks = vec![note(&format!(
+            "Contents of @{path}{}:",
+            if outcome.is_error() { " (could not be read)" } else { "" }
+        ))];
+        match outcome.content {
+            Content::Text(text) => blocks.push(note(&text)),
+            Content::Blocks(more) => blocks.extend(more),
+        }
+        let file = &outcome.structured["file"];
+        let shown = file["numLines"].as_u64().unwrap_or(0);
+        let total = file["totalLines"]
+            .as_u64()
+            .unwrap_or(0)
+            .saturating_sub(u64::from(ends_a_line(workspace, &targets.paths[0])));
+        if total > shown {
+            blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
+        }
+        Some(blocks)
+    }
+
+    /// `@server:uri`: a resource of an MCP server.
+    async fn resource(&self, path: &str, server: &str, uri: &str) -> Vec<Value> {
+        match self.servers.read_resource(server, uri).await {
+            Ok(contents) => {
+                let texts = contents
+                    .iter()
+                    .map(|content| content["text"].as_str().map_or_else(|| content.to_string(), str::to_owned));
+                std::iter::once(format!("Contents of @{path}:")).chain(texts).map(|text| note(&text)).collect()
+            }
+            Err(problem) => vec![note(&format!("@{path} was not attached: {problem}"))],
         }
     }
-    blocks
 }
 
 /// Words that begin with `@`, quotes and trailing punctuation taken off.
@@ -48,56 +112,6 @@ fn mentioned(text: &str) -> Vec<String> {
         }
     }
     paths
-}
-
-async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> {
-    if let Some((server, uri)) = path.split_once(':')
-        && outside::is_server(shared, server)
-    {
-        return Some(resource(shared, path, server, uri).await);
-    }
-    let workspace = &lane.tools.workspace;
-    let target = workspace.resolve(path).ok()?;
-    let kind = std::fs::metadata(&target.real).ok()?;
-    let input = json!({"file_path": target.given});
-    let targets = [target];
-    let decision = judge(shared, lane, "Read", &input, &targets);
-    if decision.verdict != Verdict::Allow {
-        return Some(vec![note(&format!("@{path} was not attached: {}", decision.reason))]);
-    }
-    if kind.is_dir() {
-        return Some(vec![note(&listing(path, &targets[0].real, &shared.kit.denied))]);
-    }
-    let input = json!({"file_path": targets[0].given, "limit": LINES});
-    let judged = policy::Targets::paths(targets.to_vec());
-    let call = Invocation { tool_use_id: "", input: &input, targets: &judged, run: None };
-    let outcome = tools::run(tools::find("Read")?, call, &lane.tools).await;
-    let mut blocks =
-        vec![note(&format!("Contents of @{path}{}:", if outcome.is_error() { " (could not be read)" } else { "" }))];
-    match outcome.content {
-        Content::Text(text) => blocks.push(note(&text)),
-        Content::Blocks(more) => blocks.extend(more),
-    }
-    let file = &outcome.structured["file"];
-    let shown = file["numLines"].as_u64().unwrap_or(0);
-    let total = file["totalLines"].as_u64().unwrap_or(0).saturating_sub(u64::from(ends_a_line(workspace, &targets[0])));
-    if total > shown {
-        blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
-    }
-    Some(blocks)
-}
-
-/// `@server:uri`: a resource of an MCP server.
-async fn resource(shared: &Shared, path: &str, server: &str, uri: &str) -> Vec<Value> {
-    match outside::resources::read(shared, server, uri).await {
-        Ok(contents) => {
-            let texts = contents
-                .iter()
-                .map(|content| content["text"].as_str().map_or_else(|| content.to_string(), str::to_owned));
-            std::iter::once(format!("Contents of @{path}:")).chain(texts).map(|text| note(&text)).collect()
-        }
-        Err(problem) => vec![note(&format!("@{path} was not attached: {problem}"))],
-    }
 }
 
 /// The tool counts what follows the last line break as a line; people do not.

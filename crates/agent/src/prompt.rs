@@ -1,13 +1,18 @@
 //! The system prompt and what stands before the first message.
 
-use crate::shared::Shared;
-use crate::{clock, style, words};
+use crate::choices::Choices;
+use crate::{Options, clock, style, words};
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// The system blocks of the main conversation: the part everyone shares first, so that caches hold.
-pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
-    let setup = shared.setup();
+pub fn system(
+    options: &Options,
+    choices: &Choices,
+    from_servers: Option<String>,
+    agent_prompt: Option<&str>,
+) -> Vec<Value> {
+    let setup = choices.setup();
     let prompting = &setup.prompting;
     let mut texts = Vec::new();
     // Clients without a prompt of their own send an empty one; an agent's prompt is more than that.
@@ -15,7 +20,7 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
     if let Some(own) = own {
         texts.push(own.clone());
     } else {
-        let style = style::chosen(shared);
+        let style = style::chosen(options, choices);
         let codes = style.as_ref().is_none_or(|style| style.keep_coding_instructions);
         match agent_prompt {
             Some(agent) => texts.push(agent.to_owned()),
@@ -24,19 +29,19 @@ pub fn system(shared: &Shared, agent_prompt: Option<&str>) -> Vec<Value> {
         }
         texts.extend(style.map(|style| format!("# How to answer: {}\n{}", style.name, style.prompt)));
         if !prompting.static_system {
-            texts.push(surroundings(shared, &shared.options.cwd));
+            texts.push(surroundings(options, choices, &options.cwd));
         }
     }
-    texts.extend(crate::outside::instructions(shared));
+    texts.extend(from_servers);
     texts.extend(prompting.append.clone());
     blocks(&texts)
 }
 
 /// A sub-agent's system blocks.
-pub fn sub_system(shared: &Shared, prompt: &str, cwd: &Path, notes: Option<String>) -> Vec<Value> {
-    let mut texts = vec![prompt.to_owned(), surroundings(shared, cwd)];
+pub fn sub_system(options: &Options, choices: &Choices, prompt: &str, cwd: &Path, notes: Option<String>) -> Vec<Value> {
+    let mut texts = vec![prompt.to_owned(), surroundings(options, choices, cwd)];
     texts.extend(notes);
-    texts.extend(shared.setup().prompting.append_subagent.clone());
+    texts.extend(choices.setup().prompting.append_subagent.clone());
     blocks(&texts)
 }
 
@@ -45,8 +50,7 @@ fn blocks(texts: &[String]) -> Vec<Value> {
 }
 
 /// What differs per machine, folder and day.
-fn surroundings(shared: &Shared, cwd: &Path) -> String {
-    let options = &shared.options;
+fn surroundings(options: &Options, choices: &Choices, cwd: &Path) -> String {
     let git = if options.session.git_branch.is_empty() {
         "no".to_owned()
     } else {
@@ -59,7 +63,7 @@ fn surroundings(shared: &Shared, cwd: &Path) -> String {
         std::env::consts::ARCH,
         options.tools.shell.program.display(),
         &clock::now_iso()[..10],
-        shared.live.model.borrow(),
+        choices.model(),
     );
     for root in &options.extra_roots {
         text.push_str(&format!("Also yours to work in: {}\n", root.display()));
@@ -68,11 +72,12 @@ fn surroundings(shared: &Shared, cwd: &Path) -> String {
 }
 
 /// Project memory and what is kept out of the system prompt: the first block of the first message.
-pub fn preamble(shared: &Shared, memory: Option<String>) -> Option<String> {
-    let prompting = &shared.setup().prompting;
+pub fn preamble(options: &Options, choices: &Choices, memory: Option<String>) -> Option<String> {
+    let setup = choices.setup();
+    let prompting = &setup.prompting;
     let mut parts: Vec<String> = memory.into_iter().collect();
     if prompting.static_system && prompting.system.is_none() {
-        parts.push(surroundings(shared, &shared.options.cwd));
+        parts.push(surroundings(options, choices, &options.cwd));
     }
     if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
 }

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::rc::Rc;
-use tools::{Content, Outcome};
+use turn::{CallContent, CallResult};
 
 /// Shorter values are no real credentials, and would be found in ordinary text.
 const SHORTEST: usize = 8;
@@ -56,11 +56,11 @@ impl Secrets {
         self.0.borrow().clone()
     }
 
-    /// The outcome of a tool without them.
-    pub fn hide(&self, mut outcome: Outcome) -> Outcome {
+    /// The result of a call without them.
+    pub fn hide(&self, mut outcome: CallResult) -> CallResult {
         match &mut outcome.content {
-            Content::Text(text) => self.hide_in(text),
-            Content::Blocks(blocks) => blocks.iter_mut().for_each(|block| self.hide_in_value(block)),
+            CallContent::Text(text) => self.hide_in(text),
+            CallContent::Blocks(blocks) => blocks.iter_mut().for_each(|block| self.hide_in_value(block)),
         }
         self.hide_in_value(&mut outcome.structured);
         if let Some(file) = outcome.structured["persistedOutputPath"].as_str() {
@@ -173,10 +173,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn no_part_of_an_outcome_shows_them() {
+    fn no_part_of_a_result_shows_them() {
         let secrets = Secrets::default();
         secrets.learn(["sk-ant-very-secret", "short"]);
-        let hidden = secrets.hide(Outcome::text("KEY=sk-ant-very-secret\n", json!({"stdout": ["sk-ant-very-secret"]})));
+        let hidden =
+            secrets.hide(CallResult::text("KEY=sk-ant-very-secret\n", json!({"stdout": ["sk-ant-very-secret"]})));
         assert!(!format!("{hidden:?}").contains("very-secret"));
         assert_eq!(secrets.list(), ["sk-ant-very-secret"]);
     }

@@ -3,7 +3,8 @@
 //! A name that nobody knows changes nothing; clients are still told it, because they asked for it.
 //! Deliberately absent: sub-agents, which bring their own prompts.
 
-use crate::shared::Shared;
+use crate::Options;
+use crate::choices::Choices;
 use project::OutputStyle;
 
 /// What is chosen where nothing is.
@@ -35,25 +36,25 @@ const BUILTIN: [(&str, &str); 4] = [
 ];
 
 /// The style in force; none where it is the default or unknown.
-pub fn chosen(shared: &Shared) -> Option<OutputStyle> {
-    let setup = shared.setup();
+pub fn chosen(options: &Options, choices: &Choices) -> Option<OutputStyle> {
+    let setup = choices.setup();
     let forced = setup.plugins.loaded.iter().flat_map(|plugin| &plugin.styles).find(|style| style.forced);
     if let Some(style) = forced {
         return Some(style.clone());
     }
-    let name = shared.live.output_style.borrow();
+    let name = choices.style();
     let name = name.as_deref()?;
     if name.eq_ignore_ascii_case(DEFAULT) {
         return None;
     }
-    custom(shared).into_iter().find(|style| style.name == name).or_else(|| builtin(name))
+    custom(options, choices).into_iter().find(|style| style.name == name).or_else(|| builtin(name))
 }
 
 /// Every name that may be chosen.
-pub fn names(shared: &Shared) -> Vec<String> {
+pub fn names(options: &Options, choices: &Choices) -> Vec<String> {
     let mut names = vec![DEFAULT.to_owned()];
     names.extend(BUILTIN.map(|(name, _)| name.to_owned()));
-    for style in custom(shared) {
+    for style in custom(options, choices) {
         if !names.contains(&style.name) {
             names.push(style.name);
         }
@@ -62,8 +63,8 @@ pub fn names(shared: &Shared) -> Vec<String> {
 }
 
 /// Those of files and plugins; they take precedence over built-in ones of the same name.
-fn custom(shared: &Shared) -> Vec<OutputStyle> {
-    let (options, setup) = (&shared.options, shared.setup());
+fn custom(options: &Options, choices: &Choices) -> Vec<OutputStyle> {
+    let setup = choices.setup();
     let mut styles = project::output_styles(&options.places, options.sources);
     styles.extend(setup.plugins.loaded.iter().flat_map(|plugin| plugin.styles.iter().cloned()));
     styles

@@ -1,16 +1,16 @@
-//! Which tools a lane has, under which names, and how they are told to the model.
+//! Which tools a conversation has, under which names, and how they are told to the model.
 
-use crate::outside;
-use crate::own;
-use crate::shared::Shared;
+use crate::conversation_tools;
 use crate::{Options, Prompter, Setup, ToolChoice};
 use policy::{Offered, ToolEntry};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tools::ToolSpec;
+use turn::{ToolFacts, ToolTable};
 use wire::PermissionMode;
 
-/// One tool as the lane knows it.
+/// One tool as a conversation knows it.
 #[derive(Debug, Clone)]
 pub struct Tool {
     pub name: String,
@@ -27,10 +27,9 @@ pub struct Toolset {
 pub use policy::names::canonical;
 
 impl Toolset {
-    /// The main conversation's tools.
-    pub fn main(shared: &Shared, setup: &Setup) -> Self {
-        let (options, mode) = (&shared.options, shared.live.mode.get());
-        let has_servers = outside::any(shared);
+    /// The main conversation's tools. Those of servers are there where any server is.
+    pub fn main(options: &Options, mode: PermissionMode, setup: &Setup, from_servers: Option<Vec<Tool>>) -> Self {
+        let has_servers = from_servers.is_some();
         let wanted = |entry: &ToolEntry| match &options.tools.choice {
             _ if options.bare => entry.in_bare_mode,
             ToolChoice::Default => true,
@@ -48,23 +47,29 @@ impl Toolset {
             Offered::WithServers => has_servers,
             Offered::WithOutputSchema => setup.schema.is_some(),
         };
-        let specs = tools::builtin().map(tools::Tool::spec).chain(own::specs()).chain(outside::specs());
+        let specs = tools::builtin()
+            .map(tools::Tool::spec)
+            .chain(conversation_tools::specs())
+            .chain([&mcp::LIST_RESOURCES, &mcp::READ_RESOURCE]);
         let mut tools: Vec<Tool> = specs
             .filter(|spec| wanted(spec.entry) && available(spec.entry))
             .map(|spec| Tool::from_spec(spec, setup))
             .collect();
-        tools.extend(outside::tools(shared));
+        tools.extend(from_servers.into_iter().flatten());
         if let Some(schema) = &setup.schema {
-            tools.push(own::structured_tool(&schema.source));
+            tools.push(conversation_tools::structured_tool(&schema.source));
         }
-        tools.retain(|tool| tool.name == own::STRUCTURED_OUTPUT || !removed(options, &tool.name));
+        tools.retain(|tool| tool.name == turn::STRUCTURED_OUTPUT || !removed(options, &tool.name));
         Self::of(tools)
     }
 
     /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
     pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
         self.keeping(|name| {
-            listed(only, without, name) && !is_clients(name) && name != own::ASK_USER && (may_nest || name != "Agent")
+            listed(only, without, name)
+                && !is_clients(name)
+                && name != conversation_tools::ASK_USER
+                && (may_nest || name != "Agent")
         })
     }
 
@@ -95,6 +100,22 @@ impl Toolset {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
+    /// What the machine has to know of them. Calls of older names and of the client's own mean one of these.
+    pub fn table(&self, aliases: &BTreeMap<String, String>) -> ToolTable {
+        let facts = |tool: &Tool| ToolFacts {
+            runs_beside_others: tool.may_run_beside_others,
+            starts_subagent: tool.name == "Agent",
+        };
+        let former =
+            |entry: &'static ToolEntry| entry.aliases.iter().map(|alias| ((*alias).to_owned(), entry.name.to_owned()));
+        let older = policy::names::TABLE.iter().flat_map(former);
+        let theirs = aliases.iter().map(|(from, to)| (from.clone(), canonical(to).to_owned()));
+        ToolTable {
+            tools: self.tools.iter().map(|tool| (tool.name.clone(), facts(tool))).collect(),
+            aliases: older.chain(theirs).collect(),
+        }
+    }
+
     /// For the request: byte-stable, so that the prompt cache holds.
     pub fn definitions(&self) -> Arc<[Value]> {
         Arc::clone(&self.definitions)
@@ -119,7 +140,7 @@ impl Tool {
     }
 
     fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
-        let description = own::description(spec, setup);
+        let description = conversation_tools::description(spec, setup);
         Self::new(&spec.name, spec.may_run_beside_others, &description, &spec.schema.to_value())
     }
 }
@@ -131,7 +152,7 @@ fn listed(only: Option<&[String]>, without: &[String], name: &str) -> bool {
 
 /// There because of a flag of the client's, whatever an agent's own list says.
 fn is_clients(name: &str) -> bool {
-    matches!(name, own::STRUCTURED_OUTPUT | "ExitPlanMode")
+    matches!(name, turn::STRUCTURED_OUTPUT | "ExitPlanMode")
 }
 
 fn removed(options: &Options, name: &str) -> bool {

@@ -9,18 +9,6 @@ pub const CODING: &str = include_str!("words/coding.md");
 pub const SUMMARISER: &str =
     "You write hand-over notes for an engineer who takes over a coding session and has seen nothing of it.";
 
-pub const SUMMARISE: &str = "\
-Write the hand-over notes for this session now; the messages above will be gone and your notes are all that is left. Include:
-1. What the user asked for, every request, the latest one word for word.
-2. Decisions taken and why; rules the user or the project set.
-3. Files read or changed, by full path, with the parts of code that matter.
-4. Commands run and what they showed; errors and how they were solved.
-5. What is done, what is half done, and the exact next step.
-Be complete and concrete. Do not call tools. Do not address the user.";
-
-pub const SUMMARY_HEAD: &str = "\
-The earlier part of this session was too long to keep. These are the notes on it; go on from where they end, without asking what was asked before.";
-
 /// Before the project's memory files, in the first message.
 pub const MEMORY_HEAD: &str = "\
 <system-reminder>
@@ -39,12 +27,6 @@ instruction files where there are any; leave out what anybody can see. If CLAUDE
 /// Before skills that came with a file just touched.
 pub const SKILLS_NEARBY: &str =
     "These skills are for files that you have just touched; load the one that fits with the Skill tool:";
-
-/// What stands around the way to work in plan mode, which clients may bring.
-pub const PLAN_MODE: &str = "Plan mode is on: change nothing, neither files nor anything else.";
-pub const PLAN_MODE_WORK: &str = "Look around, read and think until you know what is to be done and how.";
-pub const PLAN_MODE_END: &str = "When you have a plan, call ExitPlanMode with it.";
-pub const PLAN_MODE_OFF: &str = "Plan mode is off: you may carry out what was planned.";
 
 pub const EXPLORE: &str = "\
 You explore code for another engineer. You only read: no edits, no commands that change anything. Search broadly, read what matters, \

@@ -3,6 +3,7 @@
 //! Neighbouring calls whose tools allow it run at the same time; all others one after another. Results leave in the
 //! order of the calls, and every call gets exactly one, whatever happened to it.
 
+use crate::conversation::message;
 use crate::effect::{Effect, Entry, Gather};
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer};
@@ -111,7 +112,8 @@ impl Turn {
             group = ended;
         }
         for key in group {
-            let Some(call) = self.calls.iter().find(|call| call.key == key).cloned() else { continue };
+            let Some(at) = self.calls.iter().position(|call| call.key == key) else { continue };
+            let call = self.calls.remove(at);
             self.settle_call(call, cx);
         }
     }
@@ -125,7 +127,7 @@ impl Turn {
             self.books.schema_failures += 1;
         }
         let block = result.block(&call.id);
-        let message = json!({"role": "user", "content": [block]});
+        let message = message("user", Value::Array(vec![block.clone()]));
         let id = self.ids.next_id();
         self.books.user_messages += 1;
         let entry = if self.has_fault(Fault::TornTranscript) { id.clone() } else { call.made.entry.clone() };
@@ -149,12 +151,7 @@ impl Turn {
         if !drops || call.end == Some(CallEnd::Done) {
             batch.results.push(block);
         }
-        batch.reported.push(json!({
-            "tool_name": call.name,
-            "tool_input": call.made.input,
-            "tool_use_id": call.id,
-            "tool_response": result.structured,
-        }));
+        batch.reported.push(reported(&call.name, &call.id, call.made.input, result.structured));
         batch.last_name = call.name;
         batch.follow_ups.extend(call.follow_up);
         batch.contexts.extend(call.contexts);
@@ -344,6 +341,16 @@ impl Turn {
         }
         self.calls.retain(|call| !orphans.contains(&call.key));
     }
+}
+
+/// A call and its result, for hooks. Built by moving: `json!` would copy both.
+fn reported(name: &str, id: &str, input: Value, response: Value) -> Value {
+    let mut call = serde_json::Map::new();
+    call.insert("tool_name".into(), name.into());
+    call.insert("tool_input".into(), input);
+    call.insert("tool_use_id".into(), id.into());
+    call.insert("tool_response".into(), response);
+    Value::Object(call)
 }
 
 fn cancel(call: &mut Call) {

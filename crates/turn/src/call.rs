@@ -46,7 +46,8 @@ impl Turn {
             );
             return self.end_call(key, CallEnd::Rejected, CallResult::misuse(text), cx);
         }
-        let (tool_use_id, input) = (call.id.clone(), call.input.clone());
+        // It comes back with the check.
+        let (tool_use_id, input) = (call.id.clone(), call.input.take());
         let ticket = self.wait_for(key, CallState::Checking);
         cx.push(Effect::CheckInput { ticket, tool_use_id, name, input });
     }
@@ -244,7 +245,6 @@ impl Turn {
         if shows {
             return self.call_ended(key, Some(result), cx);
         }
-        call.result = Some(result.clone());
         let ticket = self.wait_for(key, CallState::Hiding);
         cx.push(Effect::HideSecrets { ticket, result });
     }

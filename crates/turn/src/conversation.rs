@@ -130,7 +130,7 @@ impl Conversation {
 }
 
 /// Built by moving: `json!` would copy the content, which may be megabytes.
-fn message(role: &str, content: Value) -> Value {
+pub(crate) fn message(role: &str, content: Value) -> Value {
     let mut message = serde_json::Map::new();
     message.insert("role".into(), role.into());
     message.insert("content".into(), content);

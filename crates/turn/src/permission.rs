@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer, HookDecision};
 use crate::input::{CallResult, InterruptCause, PermissionAnswer};
 use crate::settings::Prompter;
-use crate::state::{Call, CallEnd, CallState, Owner, Replacement};
+use crate::state::{CallEnd, CallState, Replacement};
 use crate::turn::{Cx, Turn};
 use policy::{Decision, Verdict};
 use serde_json::{Value, json};
@@ -199,9 +199,8 @@ impl Turn {
 
     /// The only call of an answer: a call can be put off where nothing is half done by it.
     fn is_single_call(&self, key: u64) -> bool {
-        let is_of_answer = |call: &&Call| call.owner == Owner::Answer;
-        let mut calls = self.calls.iter().filter(is_of_answer);
-        calls.next().is_some_and(|call| call.key == key) && calls.next().is_none()
+        let keys = self.batch.as_ref().map(|batch| batch.groups.concat());
+        keys.is_some_and(|keys| keys == [key])
     }
 }
 

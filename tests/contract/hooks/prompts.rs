@@ -50,3 +50,50 @@ fn a_plain_prompt_is_no_expansion() {
     assert!(heard(&world, "expanded").is_empty());
     assert_eq!(only(&world, "prompt")["prompt"], "fix the roof");
 }
+
+/// A hook on every command, with this answer.
+fn on_bash(event: &str, answer: &Value) -> Value {
+    let command = format!("echo '{answer}'");
+    json!({"hooks": {event: [{"matcher": "Bash", "hooks": [notes("told"), {"type": "command", "command": command}]}]}})
+}
+
+#[test]
+fn a_line_inside_a_command_runs_with_the_input_that_a_hook_sets() {
+    let world = project(json!([say("fixed")]));
+    let output = json!({"hookEventName": "PreToolUse", "updatedInput": {"command": "echo changed"}});
+    let hooks = on_bash("PreToolUse", &json!({"hookSpecificOutput": output}));
+    let outcome = finish(run(&world, &hooks, "/fix the roof"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(said(&world, 0).contains("Now: changed"), "{}", said(&world, 0));
+    assert_eq!(world.read("ran"), None, "what was written is not what runs");
+}
+
+#[test]
+fn a_line_inside_a_command_is_told_to_hooks_when_it_has_run() {
+    let world = project(json!([say("fixed")]));
+    let output = json!({"hookEventName": "PostToolUse", "additionalContext": "the roof is wet"});
+    let hooks = on_bash("PostToolUse", &json!({"hookSpecificOutput": output}));
+    finish(run(&world, &hooks, "/fix the roof"));
+    let told = only(&world, "told");
+    assert_eq!((&told["tool_name"], &told["tool_response"]["stdout"]), (&json!("Bash"), &json!("really")));
+    assert!(said(&world, 0).contains("the roof is wet"), "{}", said(&world, 0));
+}
+
+#[test]
+fn a_hook_that_stops_the_run_at_a_line_inside_a_command_stops_it() {
+    let world = project(json!([say("never")]));
+    let hooks = on_bash("PreToolUse", &json!({"continue": false, "stopReason": "enough"}));
+    let outcome = finish(run(&world, &hooks, "/fix the roof"));
+    assert_eq!(outcome.result().unwrap()["terminal_reason"], "hook_stopped", "{:?}", outcome.result());
+    assert_eq!((asked(&world), world.read("ran")), (0, None));
+}
+
+#[test]
+fn what_a_line_inside_a_command_prints_is_searched_for_secrets() {
+    let world = project(json!([say("fixed")]));
+    let file = world.wd().join(".claude/commands/fix.md");
+    std::fs::write(file, "Key: !`printenv ANTHROPIC_API_KEY`\n").unwrap();
+    let outcome = finish(run(&world, &json!({}), "/fix"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(said(&world, 0).contains("Key: [secret]"), "{}", said(&world, 0));
+}

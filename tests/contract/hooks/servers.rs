@@ -124,3 +124,39 @@ fn resources_are_asked_about_like_any_other_call() {
     assert_eq!(results[0], "There are no resources.");
     assert!(results[1].contains("not this one"), "{results:?}");
 }
+
+/// A server with one resource.
+const LIBRARY: &str = r#"
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"resources":{}},"serverInfo":{"name":"library","version":"1"}}' ;;
+    *'"resources/list"'*) answer '{"resources":[{"uri":"book://one","name":"one"}]}' ;;
+    *'"resources/read"'*) answer '{"contents":[{"uri":"book://one","text":"once upon a time"}]}' ;;
+    *'"id"'*) answer '{}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn resources_of_servers_take_the_path_of_every_call() {
+    let library = json!({"mcpServers": {"library": {"command": "sh", "args": ["-c", LIBRARY]}}}).to_string();
+    let input = json!({"server": "library", "uri": "book://one"});
+    let calls = || json!([call("ListMcpResourcesTool", &json!({})), call("ReadMcpResourceTool", &input), say("read")]);
+
+    let world = world(calls());
+    let all = json!([{"hooks": [notes("told")]}]);
+    let hooks = json!({"hooks": {"PreToolUse": all, "PostToolUse": all}});
+    let outcome = finish(run(&world, &hooks, "go").args(["--mcp-config", &library]));
+    assert!(tool_results(&outcome)[1].contains("once upon a time"), "{:?}", tool_results(&outcome));
+    let told: Vec<String> = heard(&world, "told").iter().map(|line| line["tool_name"].to_string()).collect();
+    let expected = [r#""ListMcpResourcesTool""#, r#""ReadMcpResourceTool""#].map(|name| [name; 2]).concat();
+    assert_eq!(told, expected);
+
+    let world = crate::common::world(calls());
+    let rules = json!({"permissions": {"ask": ["ReadMcpResourceTool"]}});
+    let outcome = finish(run(&world, &rules, "go").args(["--mcp-config", &library]));
+    assert_eq!(outcome.result().unwrap()["permission_denials"][0]["tool_name"], "ReadMcpResourceTool");
+    assert!(!tool_results(&outcome)[1].contains("once upon a time"), "{:?}", tool_results(&outcome));
+}

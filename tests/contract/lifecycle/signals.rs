@@ -279,6 +279,20 @@ fn a_panic_still_ends_with_one_result_and_exit_1() {
 }
 
 #[test]
+fn a_panic_at_the_end_of_a_turn_costs_nobody_the_result() {
+    for (place, turns, text) in [
+        ("panic-in-result", json!([say("said")]), "said"),
+        ("StopFailure", json!([{"status": 400}]), "StopFailure"),
+        ("Stop", json!([say("said")]), "failpoint Stop"),
+    ] {
+        let world = world(turns);
+        let outcome = finish(streaming(&world, "go").env("RALPH_FAILPOINT", place).close());
+        let result = only_result(&outcome);
+        assert!(result.to_string().contains(text), "{place}: {result}");
+    }
+}
+
+#[test]
 fn a_panic_in_text_and_json_is_said_on_stdout_too() {
     for format in ["text", "json"] {
         let world = world(json!([say("never said")]));

@@ -1,16 +1,17 @@
 //! `read_file`, `seed_read_state`, `get_task_output`: a client looks at files through us, under the rules of the Read
 //! tool where they are not our own.
 
-use crate::permit::judge_in;
-use crate::shared::{Role, Shared};
+use crate::conversation::Conversation;
+use crate::rules::Rules;
+use crate::secrets::Secrets;
 use base64::Engine as _;
-use policy::Verdict;
+use policy::{Targets, Verdict};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::sync::Arc;
+use std::rc::Rc;
 use std::time::UNIX_EPOCH;
-use tools::{Target, Workspace};
+use tools::{Target, Tasks};
 
 /// Of a file, where the client does not say; a line on the wire stays below a mebibyte.
 const CONTENTS: u64 = 512 * 1024;
@@ -19,15 +20,15 @@ const BYTES: u64 = 384 * 1024;
 /// Of a task's output: its end is what people look for.
 const OUTPUT: u64 = 8 * 1024;
 
-pub fn read(shared: &Shared, request: &Value) -> Result<Value, String> {
-    let (workspace, target) = target(shared, request, "read_file")?;
+pub fn read(rules: &Rules, main: &Conversation, secrets: &Secrets, request: &Value) -> Result<Value, String> {
+    let (tools, target) = target(main, request, "read_file")?;
     let input = json!({"file_path": target.given});
-    let decision = judge_in(shared, (&Role::Main, &workspace), "Read", &input, std::slice::from_ref(&target));
-    if decision.verdict != Verdict::Allow || (shared.kit.denied)(&target.real) {
+    let decision = rules.judge(main, "Read", &input, &Targets::paths(vec![target.clone()]), false);
+    if decision.verdict != Verdict::Allow || (tools.denied)(&target.real) {
         return Err(format!("{} may not be read: {}", target.given.display(), decision.reason));
     }
     let fail = |error: std::io::Error| format!("{} cannot be read: {error}", target.given.display());
-    let file = workspace.open_read(&target).map_err(fail)?;
+    let file = tools.workspace.open_read(&target).map_err(fail)?;
     if !file.metadata().map_err(fail)?.is_file() {
         return Err(format!("{} is not a file", target.given.display()));
     }
@@ -55,7 +56,7 @@ pub fn read(shared: &Shared, request: &Value) -> Result<Value, String> {
     if truncated {
         answer["truncated"] = json!(true);
     }
-    Ok(shared.secrets.hide_value(answer))
+    Ok(secrets.hide_value(answer))
 }
 
 /// A cut in the middle of a character takes the whole character away.
@@ -69,30 +70,29 @@ fn text(bytes: &[u8], truncated: bool) -> String {
 
 /// The client saw the model read this file in a part of the conversation that is gone. It counts as read if it is
 /// still as it was then.
-pub fn seed(shared: &Shared, request: &Value) -> Result<Value, String> {
-    let (_, target) = target(shared, request, "seed_read_state")?;
+pub fn seed(main: &Conversation, request: &Value) -> Result<Value, String> {
+    let (tools, target) = target(main, request, "seed_read_state")?;
     let mtime = request["mtime"].as_f64().ok_or("seed_read_state needs \"mtime\", in milliseconds")?;
-    let reads = shared.live.ear.reads.get().ok_or("the session has not begun")?;
     if let Ok(meta) = std::fs::metadata(&target.real)
         && let Ok(changed) = meta.modified()
         && meta.is_file()
         && changed.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as f64 <= mtime
     {
-        reads.known(&target.real, tools::Stamp::of(&meta));
+        tools.reads.known(&target.real, tools::Stamp::of(&meta));
     }
     Ok(json!({}))
 }
 
-fn target(shared: &Shared, request: &Value, what: &str) -> Result<(Arc<Workspace>, Target), String> {
+fn target(main: &Conversation, request: &Value, what: &str) -> Result<(Rc<tools::ToolContext>, Target), String> {
     let path = request["path"].as_str().ok_or_else(|| format!("{what} needs \"path\", a string"))?;
-    let workspace = shared.live.ear.workspace.get().ok_or("the session has not begun")?;
-    let target = workspace.resolve(path).map_err(|error| error.to_string())?;
-    Ok((Arc::clone(workspace), target))
+    let tools = main.tools();
+    let target = tools.workspace.resolve(path).map_err(|error| error.to_string())?;
+    Ok((tools, target))
 }
 
-pub fn task_output(shared: &Shared, request: &Value) -> Result<Value, String> {
+pub fn task_output(tasks: &Tasks, secrets: &Secrets, request: &Value) -> Result<Value, String> {
     let id = request["task_id"].as_str().ok_or("get_task_output needs \"task_id\", a string")?;
-    let task = shared.kit.tasks.get(id).map_err(|error| error.to_string())?;
+    let task = tasks.get(id).map_err(|error| error.to_string())?;
     let fail = |error: std::io::Error| format!("the output of {id} cannot be read: {error}");
     let mut file = match File::open(&task.output_file) {
         Ok(file) => file,
@@ -108,7 +108,7 @@ pub fn task_output(shared: &Shared, request: &Value) -> Result<Value, String> {
     file.take(OUTPUT).read_to_end(&mut bytes).map_err(fail)?;
     let output = String::from_utf8_lossy(&bytes).into_owned();
     let answer = json!({"output": output, "total_bytes": total, "truncated": total > OUTPUT});
-    Ok(shared.secrets.hide_value(answer))
+    Ok(secrets.hide_value(answer))
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
 //! `initialize`: what a client sets up before its first prompt, and what it learns about us.
 
-use crate::shared::Shared;
-use crate::{Schema, SessionPlan};
+use super::Requests;
+use crate::builtin_commands;
+use crate::choices::{Choices, session_agent};
+use crate::model_switcher::ModelSwitcher;
+use crate::servers::Servers;
+use crate::{Options, Schema, SessionPlan, Setup, style};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -9,7 +13,7 @@ use std::rc::Rc;
 const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 
 /// Applies it. May come again; then everything it names is set anew.
-pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
+pub fn apply(requests: &Requests, request: &Value) -> Result<Value, String> {
     let schema = match &request["jsonSchema"] {
         Value::Null => None,
         schema => Some(
@@ -21,7 +25,8 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
         Value::Null => Vec::new(),
         agents => project::agents_from_json(agents).map_err(|error| error.to_string())?,
     };
-    shared.change_setup(|setup| {
+    let (options, choices) = (&*requests.options, &*requests.choices);
+    choices.change_setup(|setup| {
         if let Some(schema) = schema {
             setup.schema = Some(Rc::new(schema));
         }
@@ -46,30 +51,31 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
             setup.tool_aliases = aliases.iter().filter_map(named).collect();
         }
         if request["promptSuggestions"] == true {
-            setup.suggestions = shared.options.may_suggest;
+            setup.suggestions = options.may_suggest;
         }
         if request["forwardSubagentText"] == true {
             setup.subagent_text = true;
         }
     });
-    let plugins_applied = super::plugins::apply(shared, &request["plugins"]);
+    let plugins_applied =
+        super::plugins::apply(options, choices, &requests.hooks, &requests.servers, &request["plugins"]);
     if let Some(names) = request["skills"].as_array() {
         let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-        shared.change_setup(|setup| {
+        choices.change_setup(|setup| {
             setup.skills.retain(|skill| skill.is_among(&names));
             setup.only_skills = Some(names);
         });
     }
-    if let Some(title) = request["title"].as_str().filter(|_| shared.options.session.plan == SessionPlan::New) {
-        super::name_session(shared, title);
+    if let Some(title) = request["title"].as_str().filter(|_| options.session.plan == SessionPlan::New) {
+        requests.transcripts.name_session(title);
     }
-    follow_agent(shared);
+    follow_agent(options, choices, &requests.models);
     let hooks_applied = request["hooks"].is_object();
     if hooks_applied {
-        Rc::make_mut(&mut shared.live.hooks.borrow_mut()).set_callbacks(&request["hooks"]);
+        requests.hooks.change(|list| list.set_callbacks(&request["hooks"]));
     }
-    crate::outside::add_sdk_servers(shared, &request["sdkMcpServers"]);
-    let mut payload = describe(shared, hooks_applied);
+    requests.servers.add_sdk_servers(&request["sdkMcpServers"]);
+    let mut payload = describe(options, choices, &requests.servers, hooks_applied);
     if plugins_applied {
         payload["plugins_applied"] = json!(true);
     }
@@ -77,12 +83,11 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
 }
 
 /// The agent that the session runs as may only just have come, with a model of its own.
-fn follow_agent(shared: &Shared) {
-    let setup = shared.setup();
-    let agent = setup.agents.iter().find(|agent| Some(&agent.name) == setup.agent.as_ref());
-    let own = agent.and_then(|agent| agent.model.as_deref()).filter(|model| *model != "inherit");
-    if let (false, Some(own)) = (shared.options.asking.model_named, own) {
-        *shared.live.model.borrow_mut() = model::resolve(own, &shared.options.asking.model_env);
+fn follow_agent(options: &Options, choices: &Choices, models: &ModelSwitcher) {
+    let setup = choices.setup();
+    let own = session_agent(&setup).and_then(|agent| agent.model.as_deref()).filter(|model| *model != "inherit");
+    if let (false, Some(own)) = (options.asking.model_named, own) {
+        models.take(&model::resolve(own, &options.asking.model_env));
     }
 }
 
@@ -99,8 +104,7 @@ fn system_prompt(value: &Value) -> Option<String> {
 }
 
 /// The skills that people may call, as clients list them.
-pub fn skills(shared: &Shared) -> Vec<Value> {
-    let setup = shared.setup();
+pub fn skills(setup: &Setup) -> Vec<Value> {
     let skills = setup.skills.iter().filter(|skill| skill.user_invocable);
     skills
         .map(|skill| {
@@ -111,15 +115,14 @@ pub fn skills(shared: &Shared) -> Vec<Value> {
 }
 
 /// Every command and every agent.
-pub fn lists(shared: &Shared) -> Value {
-    let setup = shared.setup();
-    let own = crate::front::BUILTIN_COMMANDS.iter().map(
+pub fn lists(setup: &Setup, servers: &Servers) -> Value {
+    let own = builtin_commands::COMMANDS.iter().map(
         |(name, description)| json!({"name": name, "description": description, "argumentHint": "", "builtin": true}),
     );
-    let prompts = crate::outside::prompts(shared).into_iter().map(
+    let prompts = servers.prompts().into_iter().map(
         |prompt| json!({"name": prompt.full_name, "description": prompt.description, "argumentHint": prompt.hint()}),
     );
-    let commands: Vec<Value> = skills(shared).into_iter().chain(prompts).chain(own).collect();
+    let commands: Vec<Value> = skills(setup).into_iter().chain(prompts).chain(own).collect();
     let agents: Vec<Value> = setup
         .agents
         .iter()
@@ -134,15 +137,14 @@ pub fn lists(shared: &Shared) -> Value {
     json!({"commands": commands, "agents": agents})
 }
 
-fn describe(shared: &Shared, hooks_applied: bool) -> Value {
-    let options = &shared.options;
-    let mut lists = lists(shared);
+fn describe(options: &Options, choices: &Choices, servers: &Servers, hooks_applied: bool) -> Value {
+    let mut lists = lists(&choices.setup(), servers);
     let source = options.access.credentials.chosen.as_ref().map(|chosen| chosen.source.clone());
     let mut payload = json!({
         "commands": lists["commands"].take(),
         "agents": lists["agents"].take(),
-        "output_style": shared.live.output_style.borrow().as_deref().unwrap_or("default"),
-        "available_output_styles": crate::style::names(shared),
+        "output_style": choices.style().as_deref().unwrap_or("default"),
+        "available_output_styles": style::names(options, choices),
         "models": model::listing(&options.asking.model_env),
         "account": {"apiKeySource": source, "apiProvider": "firstParty"},
         "claude_code_version": options.version,

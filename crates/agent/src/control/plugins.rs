@@ -2,27 +2,29 @@
 //!
 //! Deliberately absent: their `bin` folders. The search path of commands is fixed when the process starts.
 
+use crate::Options;
+use crate::choices::Choices;
 use crate::frontmatter_hooks;
-use crate::shared::Shared;
+use crate::hook_runner::HookRunner;
+use crate::servers::Servers;
 use project::{PluginDir, Plugins};
 use serde_json::Value;
 use std::rc::Rc;
 
 /// Loads those that are not there yet. True where the client named any.
-pub fn apply(shared: &Rc<Shared>, listed: &Value) -> bool {
+pub fn apply(options: &Options, choices: &Choices, hooks: &HookRunner, servers: &Servers, listed: &Value) -> bool {
     let Some(listed) = listed.as_array() else { return false };
-    let here = |dir: PluginDir| PluginDir { path: shared.options.cwd.join(&dir.path), ..dir };
+    let here = |dir: PluginDir| PluginDir { path: options.cwd.join(&dir.path), ..dir };
     let dirs: Vec<PluginDir> = listed.iter().filter_map(dir).map(here).collect();
-    let Plugins { loaded, problems } = project::plugins(&shared.options.places, &dirs);
-    let known = shared.setup().plugins.clone();
+    let Plugins { loaded, problems } = project::plugins(&options.places, &dirs);
+    let known = choices.setup().plugins.clone();
     let is_new = |name: &str| !known.loaded.iter().any(|plugin| plugin.name == name);
     let new: Vec<project::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
     for plugin in &new {
-        let hooks = frontmatter_hooks::of_plugin(&shared.options, plugin);
-        Rc::make_mut(&mut shared.live.hooks.borrow_mut()).add(hooks);
-        crate::outside::add_plugin_servers(shared, plugin);
+        hooks.change(|list| list.add(frontmatter_hooks::of_plugin(options, plugin)));
+        servers.add_plugin_servers(plugin);
     }
-    shared.change_setup(|setup| {
+    choices.change_setup(|setup| {
         for plugin in &new {
             setup.skills.extend(plugin.skills.iter().cloned());
             setup.agents.extend(plugin.agents.iter().cloned());

@@ -4,29 +4,30 @@
 //! for the sake of the prompt cache; a client that asks for that is told nothing was held.
 
 use super::{initialize, plugins};
-use crate::shared::Shared;
-use crate::{frontmatter_hooks, outside, style};
+use crate::choices::Choices;
+use crate::hook_runner::HookRunner;
+use crate::servers::Servers;
+use crate::{Options, frontmatter_hooks, init, style};
 use project::{Plugin, PluginDir, Skill};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-pub fn skills(shared: &Shared) -> Value {
-    let plugins = Rc::clone(&shared.setup().plugins);
-    read_skills(shared, &plugins.loaded, &[]);
-    json!({"skills": initialize::skills(shared)})
+pub fn skills(options: &Options, choices: &Choices) -> Value {
+    let plugins = Rc::clone(&choices.setup().plugins);
+    read_skills(options, choices, &plugins.loaded, &[]);
+    json!({"skills": initialize::skills(&choices.setup())})
 }
 
 /// What is there now, and what was found below the folder since the start and is still there. `gone` are plugins
 /// whose skills must not stay.
-fn read_skills(shared: &Shared, plugins: &[Plugin], gone: &[Plugin]) {
-    let options = &shared.options;
+fn read_skills(options: &Options, choices: &Choices, plugins: &[Plugin], gone: &[Plugin]) {
     if !options.slash {
         return;
     }
     let mut skills = project::skills(&options.places, options.sources, &options.extra_roots);
     skills.extend(plugins.iter().flat_map(|plugin| plugin.skills.iter().cloned()));
     project::override_skills(&mut skills, &options.settings);
-    shared.change_setup(|setup| {
+    choices.change_setup(|setup| {
         let was_brought = |skill: &Skill| gone.iter().any(|plugin| skill.path.starts_with(&plugin.folders.root));
         let kept = setup.skills.iter().filter(|skill| skill.plugin.is_none() && skill.path.is_file());
         let kept: Vec<Skill> = kept.filter(|skill| !was_brought(skill)).cloned().collect();
@@ -42,16 +43,21 @@ fn read_skills(shared: &Shared, plugins: &[Plugin], gone: &[Plugin]) {
     });
 }
 
-pub fn output_styles(shared: &Shared) -> Value {
-    shared.live.stale.set(true);
-    json!({"available_output_styles": style::names(shared)})
+pub fn output_styles(options: &Options, choices: &Choices) -> Value {
+    choices.mark_stale();
+    json!({"available_output_styles": style::names(options, choices)})
 }
 
 /// Reads every plugin again, and those that the client adds.
-pub fn plugins(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
+pub fn plugins(
+    options: &Options,
+    choices: &Choices,
+    hooks: &HookRunner,
+    servers: &Servers,
+    request: &Value,
+) -> Result<Value, String> {
     let added = added(request)?;
-    let options = &shared.options;
-    let before = Rc::clone(&shared.setup().plugins);
+    let before = Rc::clone(&choices.setup().plugins);
     let mut dirs: Vec<PluginDir> = before.loaded.iter().map(again).collect();
     let (installed, problems) = project::enabled_plugins(&options.places, &options.settings);
     for dir in added.into_iter().chain(installed) {
@@ -62,23 +68,23 @@ pub fn plugins(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
     let mut after = project::plugins(&options.places, &dirs);
     after.problems.extend(problems);
     let errors = after.problems.len();
-    read_skills(shared, &after.loaded, &before.loaded);
-    shared.change_setup(|setup| {
+    read_skills(options, choices, &after.loaded, &before.loaded);
+    choices.change_setup(|setup| {
         let old = |name: &str| before.loaded.iter().any(|plugin| plugin.agents.iter().any(|agent| agent.name == name));
         setup.agents.retain(|agent| !old(&agent.name));
         setup.agents.extend(after.loaded.iter().flat_map(|plugin| plugin.agents.iter().cloned()));
     });
-    take_hooks(shared, &after.loaded);
+    take_hooks(options, hooks, &after.loaded);
     for plugin in &after.loaded {
         let known = before.loaded.iter().find(|known| known.name == plugin.name);
         if known.is_none_or(|known| known.mcp_servers != plugin.mcp_servers) {
-            outside::add_plugin_servers(shared, plugin);
+            servers.add_plugin_servers(plugin);
         }
     }
-    shared.change_setup(|setup| setup.plugins = Rc::new(after));
-    let mut answer = initialize::lists(shared);
-    answer["plugins"] = json!(crate::front::plugins(&shared.setup().plugins));
-    answer["mcpServers"] = outside::status(shared)["mcpServers"].take();
+    choices.change_setup(|setup| setup.plugins = Rc::new(after));
+    let mut answer = initialize::lists(&choices.setup(), servers);
+    answer["plugins"] = json!(init::plugins(&choices.setup().plugins));
+    answer["mcpServers"] = servers.status()["mcpServers"].take();
     answer["error_count"] = json!(errors);
     if request["hold_on_cache_impact"] == true {
         answer["held"] = json!(false);
@@ -86,13 +92,13 @@ pub fn plugins(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
     Ok(answer)
 }
 
-fn take_hooks(shared: &Shared, loaded: &[Plugin]) {
-    let mut hooks = shared.live.hooks.borrow_mut();
-    let hooks = Rc::make_mut(&mut hooks);
-    hooks.forget_plugins();
-    for plugin in loaded {
-        hooks.add(frontmatter_hooks::of_plugin(&shared.options, plugin));
-    }
+fn take_hooks(options: &Options, hooks: &HookRunner, loaded: &[Plugin]) {
+    hooks.change(|list| {
+        list.forget_plugins();
+        for plugin in loaded {
+            list.add(frontmatter_hooks::of_plugin(options, plugin));
+        }
+    });
 }
 
 fn added(request: &Value) -> Result<Vec<PluginDir>, String> {

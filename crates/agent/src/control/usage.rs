@@ -1,19 +1,30 @@
 //! `get_context_usage`: how full the window is.
 
-use crate::shared::Shared;
+use crate::choices::Choices;
+use crate::conversation::Conversation;
+use crate::limits::{system_chars, tools_chars};
+use crate::memory::Memories;
+use crate::servers::Servers;
+use crate::{AutoCompact, Options};
 use serde_json::{Value, json};
 
 /// Characters of a token, roughly: for the parts whose size nobody has counted for us.
-pub const CHARS_PER_TOKEN: usize = 4;
+const CHARS_PER_TOKEN: usize = 4;
 
-pub fn context(shared: &Shared) -> Value {
-    let model = shared.live.model.borrow().clone();
+pub fn context(
+    options: &Options,
+    choices: &Choices,
+    servers: &Servers,
+    memories: &Memories,
+    main: &Conversation,
+) -> Value {
+    let model = choices.model();
     let window = model::info(&model).context_window;
-    let total = shared.live.context_tokens.get();
-    let system = shared.live.system_chars.get() / CHARS_PER_TOKEN;
-    let tools = shared.live.tools_chars.get() / CHARS_PER_TOKEN;
-    let from_servers: usize = crate::outside::tools(shared).iter().map(|tool| tokens(tool.size())).sum();
-    let memory: usize = shared.live.memory_files.borrow().iter().map(|(_, _, chars)| tokens(*chars)).sum();
+    let total = main.machine.borrow().context_tokens();
+    let system = system_chars(&main.system.borrow()) / CHARS_PER_TOKEN;
+    let tools = tools_chars(&main.toolset.borrow()) / CHARS_PER_TOKEN;
+    let from_servers: usize = servers.tools().iter().map(|tool| tokens(tool.size())).sum();
+    let memory: usize = memories.sizes.borrow().iter().map(|(_, _, chars)| tokens(*chars)).sum();
     let own_tools = tools.saturating_sub(from_servers);
     let messages = total.saturating_sub((system + tools + memory) as u64);
     let category = |id: &str, name: &str, tokens: u64, color: &str| json!({"id": id, "name": name, "tokens": tokens, "color": color, "kind": "used"});
@@ -33,10 +44,10 @@ pub fn context(shared: &Shared) -> Value {
         "percentage": percentage,
         "gridRows": [],
         "model": model,
-        "memoryFiles": memory_files(shared),
-        "mcpTools": mcp_tools(shared),
-        "agents": agents(shared),
-        "isAutoCompactEnabled": shared.options.asking.auto_compact != crate::AutoCompact::Off,
+        "memoryFiles": memory_files(memories),
+        "mcpTools": mcp_tools(servers),
+        "agents": agents(choices),
+        "isAutoCompactEnabled": options.asking.auto_compact != AutoCompact::Off,
         "apiUsage": null,
     })
 }
@@ -45,14 +56,14 @@ fn tokens(chars: usize) -> usize {
     chars.div_ceil(CHARS_PER_TOKEN)
 }
 
-fn memory_files(shared: &Shared) -> Vec<Value> {
-    let files = shared.live.memory_files.borrow();
+fn memory_files(memories: &Memories) -> Vec<Value> {
+    let files = memories.sizes.borrow();
     let one = |(path, kind, chars): &(String, &'static str, usize)| json!({"path": path, "type": kind, "tokens": tokens(*chars)});
     files.iter().map(one).collect()
 }
 
-fn mcp_tools(shared: &Shared) -> Vec<Value> {
-    let tools = crate::outside::tools(shared);
+fn mcp_tools(servers: &Servers) -> Vec<Value> {
+    let tools = servers.tools();
     let one = |tool: &crate::toolset::Tool| {
         let server = tool.name.split("__").nth(1).unwrap_or_default();
         json!({"name": tool.name, "serverName": server, "tokens": tokens(tool.size()), "isLoaded": true})
@@ -60,8 +71,8 @@ fn mcp_tools(shared: &Shared) -> Vec<Value> {
     tools.iter().map(one).collect()
 }
 
-fn agents(shared: &Shared) -> Vec<Value> {
-    let setup = shared.setup();
+fn agents(choices: &Choices) -> Vec<Value> {
+    let setup = choices.setup();
     let one = |agent: &project::AgentDef| json!({"agentType": agent.name, "source": agent.source, "tokens": tokens(agent.name.len() + agent.description.len())});
     setup.agents.iter().map(one).collect()
 }

@@ -52,7 +52,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let exit = runtime.block_on(agent::run(meaning.options));
+    let exit = runtime.block_on(stdio::run(meaning.options));
     // A thread may still sit in a read of stdin; nothing waits for it.
     runtime.shutdown_background();
     if let Some(sandbox) = sandbox {
@@ -87,7 +87,7 @@ fn refuse(line: &str) -> ExitCode {
 fn refused(typed: &Typed, refusal: Refusal) -> ExitCode {
     let (input, output) = meaning::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
     match runtime() {
-        Ok(runtime) if refusal.as_result => runtime.block_on(agent::failed_start(input, output, refusal.text)),
+        Ok(runtime) if refusal.as_result => runtime.block_on(stdio::failed_start(input, output, refusal.text)),
         _ => refuse(&refusal.text),
     }
 }

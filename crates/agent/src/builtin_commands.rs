@@ -1,0 +1,52 @@
+//! The names of commands that are part of the agent: they act on the session, not through the model.
+
+/// Names and what they do, for clients that list them.
+pub const COMMANDS: &[(&str, &str)] = &[
+    ("clear", "forget the conversation and start a new one"),
+    ("compact", "replace the conversation by a summary of it"),
+    ("config", "change settings for this session: key=value …"),
+    ("context", "how full the context window is"),
+    ("cost", "what this session has cost so far"),
+    ("effort", "how hard the model thinks: low, medium, high, xhigh, max, or auto"),
+    ("help", "the commands there are"),
+    ("init", "have the model write CLAUDE.md for this project"),
+    ("mcp", "the MCP servers and how they stand"),
+    ("model", "which model answers, or switch to another"),
+    ("rename", "give the session a title"),
+    ("usage", "what this session has cost so far"),
+];
+
+/// Commands of the reference that need a person at a terminal.
+const ELSEWHERE: [&str; 17] = [
+    "agents",
+    "bug",
+    "doctor",
+    "exit",
+    "export",
+    "feedback",
+    "hooks",
+    "ide",
+    "login",
+    "logout",
+    "memory",
+    "permissions",
+    "plugin",
+    "quit",
+    "resume",
+    "theme",
+    "vim",
+];
+
+/// Why a command that people know from elsewhere does nothing here.
+pub fn elsewhere(name: &str) -> Option<String> {
+    ELSEWHERE.contains(&name).then(|| format!("/{name} needs a terminal and is not part of this agent."))
+}
+
+/// Other names that people know.
+const ALIASES: [(&str, &str); 2] = [("new", "clear"), ("reset", "clear")];
+
+/// The command that is meant by a name.
+pub fn meant(name: &str) -> Option<&'static str> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, meant)| meant);
+    COMMANDS.iter().map(|(known, _)| *known).find(|known| *known == name)
+}

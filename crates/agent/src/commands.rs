@@ -1,0 +1,219 @@
+//! The effects of commands: prompts that begin with a slash, by name.
+
+use crate::books::Books;
+use crate::builtin_commands::{self, meant};
+use crate::choices::Choices;
+use crate::conversation::{Conversation, Inside};
+use crate::flag_settings::{CHANGEABLE, FlagSettings};
+use crate::main_machine::MainMachine;
+use crate::mentions::Mentions;
+use crate::model_switcher::ModelSwitcher;
+use crate::output::Output;
+use crate::secrets::Secrets;
+use crate::servers::Servers;
+use crate::skills::{Loaded, Skills};
+use crate::transcripts::Transcripts;
+use crate::{Options, Setup, clock, words};
+use project::SkillKind;
+use serde_json::{Value, json};
+use std::rc::Rc;
+use turn::Command;
+
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+
+/// Names listed in an error.
+const NAMES_MAX: usize = 20;
+
+pub struct Commands {
+    pub options: Rc<Options>,
+    pub output: Rc<Output>,
+    pub secrets: Secrets,
+    pub books: Rc<Books>,
+    pub choices: Rc<Choices>,
+    pub servers: Rc<Servers>,
+    pub skills: Rc<Skills>,
+    pub mentions: Rc<Mentions>,
+    pub machine: Rc<MainMachine>,
+    pub transcripts: Rc<Transcripts>,
+    pub models: Rc<ModelSwitcher>,
+    pub flags: Rc<FlagSettings>,
+}
+
+impl Commands {
+    /// What a prompt is. An unknown command is an error: sent on as a prompt it would look like success.
+    pub fn read(&self, text: &str) -> Command {
+        let Some((name, args)) = split(text) else { return Command::None };
+        let setup = self.choices.setup();
+        let expands = |kind, name: &str, source: &str| {
+            let (name, args, source) = (name.to_owned(), args.to_owned(), source.to_owned());
+            Command::Expands { kind, name, args, source }
+        };
+        if let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
+            return expands("slash_command", &skill.name, skill.source);
+        }
+        match meant(name) {
+            Some("init") => {
+                let text = format!("{} {args}", words::INIT);
+                Command::Blocks(vec![json!({"type": "text", "text": text})])
+            }
+            Some("clear") => Command::Clear,
+            Some("compact") => Command::Compact { wish: Some(args.to_owned()).filter(|args| !args.is_empty()) },
+            Some(name) => Command::Local { name, args: args.to_owned() },
+            None if self.servers.prompts().iter().any(|prompt| prompt.full_name == name) => {
+                expands("mcp_prompt", name, "mcp")
+            }
+            None => Command::Failed(builtin_commands::elsewhere(name).unwrap_or_else(|| unknown(&setup, name))),
+        }
+    }
+
+    /// The text that stands for a command of a skill, a file or a server.
+    pub async fn expand(
+        &self,
+        conversation: &Conversation,
+        name: &str,
+        args: &str,
+        inside: Inside<'_>,
+    ) -> Result<Vec<Value>, String> {
+        let setup = self.choices.setup();
+        let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) else {
+            return match self.servers.prompt(name, args).await {
+                Some(called) => called,
+                None => Err(unknown(&setup, name)),
+            };
+        };
+        let id = self.output.ids().short('s');
+        let mut files = Vec::new();
+        let text = match self.skills.load(conversation, skill, args, &id, inside).await? {
+            Loaded::Body(text) => {
+                if skill.kind == SkillKind::Command && self.options.mentions {
+                    files = self.mentions.attachments(conversation, &text).await;
+                }
+                text
+            }
+            Loaded::Answer(finished) => {
+                let answer = self.secrets.hide(finished.result).words();
+                format!("/{name} was carried out by an agent. Give the user its answer:\n\n{answer}")
+            }
+        };
+        let mut blocks = vec![json!({"type": "text", "text": text})];
+        blocks.extend(files);
+        Ok(blocks)
+    }
+
+    /// Runs a command of ours; its answer is the turn's result.
+    pub async fn run(&self, name: &str, args: &str) -> Result<String, String> {
+        match name {
+            "config" => self.config(args).await,
+            "context" => Ok(self.context()),
+            "cost" | "usage" => Ok(self.cost()),
+            "effort" => self.effort(args),
+            "mcp" => Ok(self.servers.in_words()),
+            "model" => self.model(args).await,
+            "rename" => {
+                let title = self.transcripts.name_session(args).ok_or("/rename needs a title.")?;
+                Ok(format!("The session is now called {title}."))
+            }
+            _ => Ok(help(&self.choices.setup())),
+        }
+    }
+
+    /// `key=value` pairs: those that a client may apply to a running session.
+    async fn config(&self, args: &str) -> Result<String, String> {
+        let mut settings = serde_json::Map::new();
+        for pair in args.split_whitespace() {
+            let (key, value) =
+                pair.split_once('=').ok_or("/config needs key=value, such as /config effortLevel=high")?;
+            if !CHANGEABLE.contains(&key) {
+                let known = CHANGEABLE.join(", ");
+                return Err(format!("{key} cannot be changed while a session runs. These can: {known}"));
+            }
+            let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+            settings.insert(key.to_owned(), value);
+        }
+        if settings.is_empty() {
+            return Err("/config needs key=value, such as /config effortLevel=high".into());
+        }
+        self.flags.apply(&settings.into()).await?;
+        Ok(format!("Changed for this session: {args}"))
+    }
+
+    fn context(&self) -> String {
+        let window = model::info(&self.choices.model()).context_window;
+        let used = self.machine.context_tokens();
+        format!("{used} of {window} tokens used ({:.1} %)", used as f64 / window.max(1) as f64 * 100.0)
+    }
+
+    fn cost(&self) -> String {
+        let mut text = format!("${:.4} so far ({})\n", self.books.total_usd(), clock::now_iso());
+        for (name, usage) in self.books.by_model() {
+            let line =
+                json!({"in": usage.input_tokens, "out": usage.output_tokens, "cached": usage.cache_read_input_tokens});
+            text.push_str(&format!("{name}: ${:.4} {line}\n", usage.cost_usd));
+        }
+        text.trim_end().to_owned()
+    }
+
+    async fn model(&self, args: &str) -> Result<String, String> {
+        if args.is_empty() {
+            return Ok(format!("The model is {}.", self.choices.model()));
+        }
+        let id = self.models.switch(Some(args), "command").await?;
+        Ok(format!("The model is now {id}."))
+    }
+
+    fn effort(&self, args: &str) -> Result<String, String> {
+        let chosen = match args {
+            "" => self.choices.effort(),
+            "auto" => self.options.asking.effort.clone(),
+            name if EFFORTS.contains(&name) => Some(name.to_owned()),
+            other => return Err(format!("There is no effort \"{other}\". Known: {}, auto", EFFORTS.join(", "))),
+        };
+        self.choices.set_effort(chosen.clone());
+        Ok(format!("The effort is {}.", chosen.as_deref().unwrap_or("the model's own")))
+    }
+}
+
+fn help(setup: &Setup) -> String {
+    let own = builtin_commands::COMMANDS.iter().map(|(name, what)| format!("/{name}: {what}"));
+    let skills = setup.skills.iter().filter(|skill| skill.user_invocable);
+    own.chain(skills.map(|skill| format!("/{}: {}", skill.name, skill.description))).collect::<Vec<_>>().join("\n")
+}
+
+/// `/name rest`. A path such as `/tmp/x` and a lone slash are no commands.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let rest = text.trim().strip_prefix('/')?;
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let (name, args) = rest.split_at(end);
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'));
+    is_name.then_some((name, args.trim()))
+}
+
+fn unknown(setup: &Setup, name: &str) -> String {
+    let skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.as_str());
+    let own = builtin_commands::COMMANDS.iter().map(|(name, _)| *name);
+    let names: Vec<&str> = skills.chain(own).take(NAMES_MAX).collect();
+    format!("Unknown command: /{name}. Known: /{}", names.join(", /"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_told_from_paths() {
+        for (text, expected) in [
+            ("/fix 42", Some(("fix", "42"))),
+            ("  /fix\n a b ", Some(("fix", "a b"))),
+            ("/plugin:cmd", Some(("plugin:cmd", ""))),
+            ("/", None),
+            ("/tmp/x is full", None),
+            ("/ fix", None),
+            ("fix /it", None),
+            ("//x", None),
+            ("/42", None),
+        ] {
+            assert_eq!(split(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `apply_flag_settings`: what a client changes of the settings while a session runs. A null takes a value back.
+//!
+//! Deliberately absent: everything that was used up when the session started, such as servers and the environment.
+//! Naming it is no error, and changes nothing.
+
+use crate::Options;
+use crate::choices::Choices;
+use crate::model_switcher::ModelSwitcher;
+use crate::permission_updates::Updates;
+use crate::rules::Rules;
+use policy::{Rule, Source};
+use serde_json::{Value, json};
+use std::rc::Rc;
+use wire::PermissionMode;
+
+/// Whose rules these are; the next ones take their place.
+const SOURCE: &str = "applied settings";
+
+/// What can be changed by a single value.
+pub const CHANGEABLE: [&str; 4] = ["model", "effortLevel", "alwaysThinkingEnabled", "outputStyle"];
+
+pub struct FlagSettings {
+    pub options: Rc<Options>,
+    pub choices: Rc<Choices>,
+    pub rules: Rc<Rules>,
+    pub updates: Rc<Updates>,
+    pub models: Rc<ModelSwitcher>,
+}
+
+impl FlagSettings {
+    pub async fn apply(&self, settings: &Value) -> Result<Value, String> {
+        let map = settings.as_object().ok_or("apply_flag_settings needs \"settings\", an object")?;
+        if let Some(permissions) = map.get("permissions") {
+            self.permit(permissions).await?;
+        }
+        for (key, value) in map {
+            match key.as_str() {
+                "model" => drop(self.models.set_model(value).await?),
+                "effortLevel" => {
+                    let own = self.options.asking.effort.clone();
+                    self.choices.set_effort(value.as_str().map(str::to_owned).or(own));
+                }
+                "alwaysThinkingEnabled" => self.choices.thinking_mut().always = value.as_bool().unwrap_or(false),
+                "outputStyle" => {
+                    let own = self.options.settings.output_style.clone();
+                    self.choices.set_style(value.as_str().map(str::to_owned).or(own));
+                }
+                _ => {}
+            }
+        }
+        Ok(json!({}))
+    }
+
+    /// All of it or nothing: a list with a mistake in it is no list.
+    async fn permit(&self, permissions: &Value) -> Result<(), String> {
+        if self.options.settings.managed["allowManagedPermissionRulesOnly"] == true {
+            return Err("the administrator alone sets permission rules here".into());
+        }
+        let [allow, ask, deny] = ["allow", "ask", "deny"].map(|kind| self.listed(permissions, kind));
+        let (allow, ask, deny) = (allow?, ask?, deny?);
+        let mode = match &permissions["defaultMode"] {
+            Value::Null => None,
+            name => Some(self.mode(name)?),
+        };
+        self.rules.change(|live| {
+            for (list, new) in [(&mut live.allow, allow), (&mut live.ask, ask), (&mut live.deny, deny)] {
+                list.retain(|rule| rule.source.name != SOURCE);
+                list.extend(new);
+            }
+        });
+        self.choices.mark_stale();
+        if let Some(mode) = mode {
+            self.updates.change_mode(mode).await;
+        }
+        Ok(())
+    }
+
+    fn listed(&self, permissions: &Value, kind: &str) -> Result<Vec<Rule>, String> {
+        let listed = match &permissions[kind] {
+            Value::Null => return Ok(Vec::new()),
+            listed => listed.as_array().ok_or_else(|| format!("permissions.{kind} must be a list"))?,
+        };
+        let source = Source { name: SOURCE.into(), anchor: self.options.cwd.clone() };
+        let one = |rule: &Value| {
+            let text = rule.as_str().ok_or_else(|| format!("permissions.{kind} must be a list of rules"))?;
+            policy::parse_rule(text, &source).map_err(|error| error.to_string())
+        };
+        listed.iter().map(one).collect()
+    }
+
+    fn mode(&self, name: &Value) -> Result<PermissionMode, String> {
+        let mode =
+            name.as_str().and_then(PermissionMode::parse).ok_or_else(|| format!("unknown permission mode {name}"))?;
+        let may = self.rules.may_enter(mode);
+        may.then_some(mode).ok_or_else(|| "bypassPermissions was not made possible at the start".into())
+    }
+}

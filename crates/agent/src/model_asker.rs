@@ -1,0 +1,190 @@
+//! The effect of asking the model: the request, the stream of its answer, and who is told what meanwhile.
+
+use crate::Options;
+use crate::access::Access;
+use crate::books::Books;
+use crate::choices::Choices;
+use crate::conversation::Conversation;
+use crate::output::Output;
+use crate::servers::Servers;
+use crate::{values, words};
+use model::{CachePolicy, Failure, Reply, Request};
+use serde_json::{Value, json};
+use std::rc::Rc;
+use tokio::sync::mpsc::Sender;
+use turn::{Input, ModelQuestion, Ticket};
+use wire::{Event, Status, System};
+
+/// Output limit of questions beside the conversation.
+const ASIDE_MAX_TOKENS: u64 = 16_000;
+
+/// Overloads in a row that are waited out where another model stands by.
+const OVERLOADS_BEFORE_FALLBACK: u32 = 3;
+
+pub struct ModelAsker {
+    pub options: Rc<Options>,
+    pub access: Access,
+    pub output: Rc<Output>,
+    pub books: Rc<Books>,
+    pub choices: Rc<Choices>,
+    pub servers: Rc<Servers>,
+}
+
+impl ModelAsker {
+    /// One question of a machine. Blocks leave as soon as they are whole.
+    pub async fn ask(
+        &self,
+        conversation: &Conversation,
+        ticket: Ticket,
+        question: ModelQuestion,
+        early: &Sender<Input>,
+    ) -> Input {
+        let client = match self.access.client().await {
+            Ok(client) => client,
+            Err(failure) => return failed(ticket, *failure),
+        };
+        let model = question.model.clone();
+        let request = self.request(conversation, question);
+        let wants_partials = self.options.partial && conversation.role.is_main();
+        if wants_partials {
+            let status = Status { status: Some("requesting".into()), ..Status::default() };
+            self.output.send(Event::System(System::Status(status))).await;
+        }
+        let mut asking = if wants_partials { client.ask(&request) } else { client.ask(&request).without_partials() };
+        // The machine changes the messages when the answer has come, and would copy them while anybody else holds them.
+        drop(request);
+        let mut first_token = None;
+        loop {
+            match asking.next().await {
+                model::Event::Retry(retry) => {
+                    all_taken(early).await;
+                    self.output.send(Event::System(System::ApiRetry(retry))).await;
+                }
+                model::Event::MessageStart { message, request_id, ttft_ms } => {
+                    first_token = Some(ttft_ms);
+                    let _ = early.send(Input::AnswerStarted { ticket, message, request_id }).await;
+                }
+                model::Event::Partial(raw) => {
+                    all_taken(early).await;
+                    self.output.partial(&raw, first_token.take(), asking.has_next()).await;
+                }
+                model::Event::Block { mut block, bad_input, .. } => {
+                    normalise(conversation, &mut block);
+                    let tool_use_meta = self.servers.meta(&block);
+                    let _ = early.send(Input::BlockFinished { ticket, block, bad_input, tool_use_meta }).await;
+                }
+                model::Event::Finished(reply) => {
+                    self.books.book(&reply.id, &model::info_for(&model, &self.options.access.client), &reply.usage);
+                    return Input::AnswerFinished { ticket, answer: Box::new(values::model_answer(*reply)) };
+                }
+                model::Event::Failed(failure) => return failed(ticket, *failure),
+            }
+        }
+    }
+
+    fn request(&self, conversation: &Conversation, question: ModelQuestion) -> Request {
+        let asking = &self.options.asking;
+        let info = model::info_for(&question.model, &self.options.access.client);
+        let max_tokens = asking.max_output.unwrap_or(info.max_output).min(info.max_output.max(1));
+        let thinking = model::thinking(&info, &self.choices.thinking(), max_tokens);
+        let mut betas = asking.betas.clone();
+        betas.extend(model::thinking_betas(&info, thinking.as_ref()));
+        let effort = model::effort(&info, conversation.effort(&self.choices).as_deref());
+        Request {
+            max_tokens,
+            system: conversation.system.borrow().clone(),
+            messages: question.messages,
+            tools: conversation.toolset.borrow().definitions(),
+            effort: model::effort_beside(&info, thinking.as_ref(), effort),
+            thinking,
+            betas,
+            metadata: Some(json!({"user_id": format!("session_{}", self.output.session_id())})),
+            cache: asking.cache.policy(&question.model),
+            task_budget: asking.task_budget,
+            overload_retries: question.has_fallback.then_some(OVERLOADS_BEFORE_FALLBACK),
+            model: question.model,
+            ..self.plain_request()
+        }
+    }
+
+    /// What every request of this session has.
+    fn plain_request(&self) -> Request {
+        let asking = &self.options.asking;
+        Request {
+            betas: asking.betas.clone(),
+            extra_body: asking.extra_body.clone(),
+            cache: CachePolicy::Off,
+            ..Request::default()
+        }
+    }
+
+    /// A question beside the conversation: a page to read, a summary to write. No tools, small or same model.
+    pub async fn ask_aside(&self, model: &str, system: &str, messages: Vec<Value>) -> Result<Reply, Box<Failure>> {
+        self.ask_with(model, system, messages, None).await
+    }
+
+    /// The same with a tool of the API's own.
+    pub async fn ask_with(
+        &self,
+        model: &str,
+        system: &str,
+        messages: Vec<Value>,
+        tool: Option<Value>,
+    ) -> Result<Reply, Box<Failure>> {
+        let client = self.access.client().await?;
+        let info = model::info_for(model, &self.options.access.client);
+        let request = Request {
+            model: model.to_owned(),
+            max_tokens: info.max_output.min(ASIDE_MAX_TOKENS),
+            system: vec![json!({"type": "text", "text": system})],
+            messages: messages.into(),
+            tools: tool.into_iter().collect(),
+            ..self.plain_request()
+        };
+        let reply = client.ask_once(&request).await?;
+        self.books.book(&reply.id, &info, &reply.usage);
+        Ok(reply)
+    }
+
+    /// The small model's answer to a question, as text.
+    pub async fn ask_small(&self, model: Option<&str>, system: &str, words: String) -> Result<String, String> {
+        let asking = &self.options.asking;
+        let model = model.map_or_else(|| asking.small_model.clone(), |name| model::resolve(name, &asking.model_env));
+        let messages = vec![json!({"role": "user", "content": words})];
+        let reply = self.ask_aside(&model, system, messages).await.map_err(|failure| failure.message.clone())?;
+        Ok(text_of(&reply))
+    }
+
+    /// The summary that a compaction wants.
+    pub async fn summarise(&self, model: &str, messages: Vec<Value>) -> Result<String, Box<Failure>> {
+        self.ask_aside(model, words::SUMMARISER, messages).await.map(|reply| text_of(&reply))
+    }
+}
+
+/// Waits until the machine has taken what came before: its events leave first.
+async fn all_taken(early: &Sender<Input>) {
+    while early.capacity() < early.max_capacity() && !early.is_closed() {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn text_of(reply: &Reply) -> String {
+    reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+fn failed(ticket: Ticket, failure: Failure) -> Input {
+    Input::ModelFailed { ticket, failure: Box::new(values::model_failure(failure)) }
+}
+
+/// Fills in what the tool's schema leaves to a default, as clients see it from the reference. The check is kept for the call.
+fn normalise(conversation: &Conversation, block: &mut Value) {
+    if block["type"] != "tool_use" {
+        return;
+    }
+    let name = block["name"].as_str().unwrap_or_default();
+    let checked = tools::find(name).and_then(|tool| tool.validate(name, &block["input"]).ok());
+    conversation.note_check(block["id"].as_str().unwrap_or_default(), checked.is_some());
+    if let Some(input) = checked {
+        block["input"] = input;
+    }
+}

@@ -1,0 +1,86 @@
+//! The effect of preparing a turn: servers settled, tools and system prompt up to date.
+
+use crate::choices::{Choices, initial_prompt, missing_agent, session_agent};
+use crate::conversation::Conversation;
+use crate::hook_runner::HookRunner;
+use crate::limits::overhead;
+use crate::main_machine::MainMachine;
+use crate::memory::{Memories, Reader};
+use crate::rules::Rules;
+use crate::servers::Servers;
+use crate::toolset::Toolset;
+use crate::{Options, SessionPlan, frontmatter_hooks, prompt};
+use std::rc::Rc;
+use turn::{Change, Prepared};
+
+pub struct Preparer {
+    pub options: Rc<Options>,
+    pub choices: Rc<Choices>,
+    pub rules: Rc<Rules>,
+    pub hooks: Rc<HookRunner>,
+    pub servers: Rc<Servers>,
+    pub memories: Rc<Memories>,
+    pub machine: Rc<MainMachine>,
+}
+
+impl Preparer {
+    pub async fn prepare(&self, conversation: &Conversation, is_first: bool) -> Prepared {
+        self.rules.begin_turn();
+        conversation.effort.replace(None);
+        conversation.forget_checks();
+        if is_first && let Some(agent) = session_agent(&self.choices.setup()) {
+            self.servers.start_for_session(agent);
+            frontmatter_hooks::by_session_agent(&self.options, &self.hooks, agent);
+        }
+        self.servers.settle().await;
+        self.hooks.between.settled().await;
+        self.equip(conversation);
+        let setup = self.choices.setup();
+        let is_new = self.options.session.plan == SessionPlan::New;
+        Prepared {
+            problem: missing_agent(&setup),
+            preamble: if is_first { self.preamble(conversation) } else { None },
+            initial_prompt: initial_prompt(&setup).filter(|_| is_first && is_new),
+        }
+    }
+
+    /// A client has just asked for a system prompt that never changes: what it leaves out stands before the conversation.
+    #[expect(clippy::option_option, reason = "the text may be left, replaced, or taken away")]
+    fn preamble(&self, conversation: &Conversation) -> Option<Option<String>> {
+        let was_static = self.options.setup.prompting.static_system;
+        if was_static || !self.choices.setup().prompting.static_system {
+            return None;
+        }
+        let (preamble, known) = self.memories.begin(Reader::Main);
+        conversation.memory.replace(known);
+        Some(preamble)
+    }
+
+    /// Gives the main conversation its tools and its system prompt, at first and whenever a client changed them.
+    fn equip(&self, conversation: &Conversation) {
+        if !self.choices.take_stale() {
+            return;
+        }
+        let setup = self.choices.setup();
+        let agent = session_agent(&setup);
+        let from_servers = self.servers.any().then(|| self.servers.tools());
+        let mut toolset = Toolset::main(&self.options, self.rules.mode(), &setup, from_servers);
+        if let Some(agent) = agent {
+            toolset = toolset.running_as(agent.tools.as_deref(), &agent.disallowed_tools);
+        }
+        conversation.mark_effort(conversation.effort_level(&self.choices));
+        let own = agent.map(|agent| agent.prompt.as_str());
+        let system = prompt::system(&self.options, &self.choices, self.servers.instructions(), own);
+        for change in [
+            Change::Tools(toolset.table(&setup.tool_aliases)),
+            Change::OverheadChars(overhead(&system, &toolset)),
+            Change::Structured(setup.schema.is_some()),
+            Change::PlanInstructions(setup.prompting.plan.clone()),
+            Change::SubagentText(setup.subagent_text),
+        ] {
+            self.machine.set(change);
+        }
+        conversation.toolset.replace(toolset);
+        conversation.system.replace(system);
+    }
+}

@@ -1,0 +1,102 @@
+//! Agents that nobody waits for: a task among the background tasks, and a word to the model when it has
+//! finished.
+//!
+//! An interrupt of the conversation does not reach them; being stopped by name, and the end of the
+//! process, do.
+
+use super::{Assignment, Counted, Ready, Subagents, status_word};
+use crate::InputFormat;
+use crate::conversation::{Conversation, Inside};
+use crate::hook_payload::AGENT_TASK;
+use serde_json::json;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tokio::sync::mpsc::channel;
+use tools::{Ending, NewTask, Running, Status};
+use turn::{CallResult, SubagentStatus};
+
+/// Whether any is still at work.
+pub fn any_running(tasks: &tools::Tasks) -> bool {
+    tasks.list().iter().any(|task| task.kind == AGENT_TASK && task.status == Status::Running)
+}
+
+impl Subagents {
+    /// Only the main conversation hears of tasks that finish, so only it may start them; and a caller that
+    /// gave one prompt reads one result, so there the agent is waited for.
+    pub fn may_launch(&self, parent: &Conversation) -> bool {
+        let talks_on = self.options.input == InputFormat::StreamJson;
+        talks_on && parent.role.is_main() && self.options.tools.shell.background_allowed
+    }
+
+    /// Starts an agent and returns at once.
+    pub async fn launch(
+        self: &Rc<Self>,
+        parent: &Conversation,
+        assignment: &Assignment,
+        counted: Counted,
+        inside: Inside<'_>,
+    ) -> Result<CallResult, String> {
+        self.kit.tasks.room().map_err(|problem| problem.to_string())?;
+        let ready = self.prepare(parent, assignment, counted, Some(inside)).await?;
+        let agent_id = ready.agent_id.clone();
+        let output_file = open_output(&self.options.tools.shell.spill_dir, &agent_id)
+            .map_err(|error| format!("No file for the agent's answer could be made: {error}"))?;
+        let new = NewTask {
+            id: agent_id.clone(),
+            kind: AGENT_TASK,
+            description: assignment.description.clone(),
+            command: None,
+            tool_use_id: assignment.tool_use_id.clone(),
+            output_file: output_file.clone(),
+        };
+        let running = self.kit.tasks.begin(new).map_err(|problem| problem.to_string())?;
+        self.announce(assignment, &agent_id, Some(true)).await;
+        let description = assignment.description.clone();
+        tokio::task::spawn_local(work(Rc::clone(self), ready, running, output_file.clone(), description));
+        let words = format!(
+            "The agent {agent_id} is launched and works in the background. You are told when it has finished; its answer is then in {}.",
+            output_file.display()
+        );
+        let structured = json!({
+            "status": "async_launched",
+            "agentId": agent_id,
+            "description": assignment.description,
+            "prompt": assignment.task,
+            "outputFile": output_file,
+        });
+        Ok(CallResult::text(words, structured))
+    }
+}
+
+/// There from the start, so that looking in early finds nothing rather than an error.
+fn open_output(folder: &Path, agent_id: &str) -> std::io::Result<PathBuf> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let path = folder.join(format!("{agent_id}.output"));
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    Ok(path)
+}
+
+async fn work(subagents: Rc<Subagents>, ready: Ready, running: Running, output_file: PathBuf, description: String) {
+    let (_nobody, inbox) = channel(1);
+    // Dropped where it is to stop, which ends what it started.
+    let finished = tokio::select! {
+        finished = subagents.carry_out(ready, inbox) => Some(finished),
+        () = running.stop_requested() => None,
+    };
+    let status = finished.as_ref().map_or(SubagentStatus::Stopped, |finished| finished.status);
+    if let Some(finished) = finished {
+        let answer = subagents.secrets.hide(finished.result).words();
+        let file = std::fs::OpenOptions::new().append(true).open(&output_file);
+        // The notice says where the answer should be; a disk that is full is found out there.
+        let _ = file.and_then(|mut file| file.write_all(answer.as_bytes()));
+    }
+    let summary = format!("Agent \"{description}\" {}", status_word(status));
+    let status = match status {
+        SubagentStatus::Completed => Status::Completed,
+        SubagentStatus::Failed => Status::Failed,
+        SubagentStatus::Stopped => Status::Stopped,
+    };
+    running.finish(Ending { status, exit_code: None, summary });
+}

@@ -1,0 +1,455 @@
+//! From options to the parts of a session, each with the handles that it needs.
+
+use crate::access::Access;
+use crate::books::Books;
+use crate::checkpoints::Checkpoints;
+use crate::choices::Choices;
+use crate::commands::Commands;
+use crate::control::Requests;
+use crate::conversation::{Beginning, Conversation};
+use crate::conversation_tools::agent;
+use crate::conversation_tools::task_list::TaskList;
+use crate::executor::Parts;
+use crate::flag_settings::FlagSettings;
+use crate::gatherer::Gatherer;
+use crate::hook_runner::{HookParts, HookRunner};
+use crate::kit::Kit;
+use crate::limits::{compact_at, limits};
+use crate::link::Link;
+use crate::main_machine::MainMachine;
+use crate::memory::{Memories, Reader};
+use crate::mentions::Mentions;
+use crate::model_asker::ModelAsker;
+use crate::model_switcher::ModelSwitcher;
+use crate::output::Output;
+use crate::permission_asker::PermissionAsker;
+use crate::permission_updates::Updates;
+use crate::preparer::Preparer;
+use crate::rules::{self, Rules};
+use crate::secrets::Secrets;
+use crate::servers::Servers;
+use crate::settings_files::SettingsFiles;
+use crate::skill_texts::SkillTexts;
+use crate::skills::Skills;
+use crate::small::{self, Question};
+use crate::states::States;
+use crate::stderr::warn;
+use crate::subagents::Subagents;
+use crate::suggester::Suggester;
+use crate::task_news::TaskNews;
+use crate::tool_runner::ToolRunner;
+use crate::toolset::Toolset;
+use crate::transcripts::{Earlier, Transcripts};
+use crate::{BuiltinAgents, InputFormat, Options, Preparation, Prompter, SessionPlan, frontmatter_hooks};
+use hooks::Hooks;
+use policy::RuleSet;
+use serde_json::Value;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc::Sender;
+use turn::{Config, DeferredCall, Input, Role, Settings, Turn};
+
+/// Everything of a session, put together.
+pub struct Wired {
+    pub parts: Rc<Parts>,
+    pub main: Rc<Conversation>,
+    pub requests: Rc<Requests>,
+    pub link: Rc<Link>,
+    pub states: Rc<States>,
+    pub task_news: Rc<TaskNews>,
+    pub suggester: Suggester,
+}
+
+/// The handles that nearly everybody has.
+struct Base {
+    options: Rc<Options>,
+    output: Rc<Output>,
+    secrets: Secrets,
+    choices: Rc<Choices>,
+    rules: Rc<Rules>,
+    link: Rc<Link>,
+    states: Rc<States>,
+    kit: Rc<Kit>,
+    hooks: Rc<HookRunner>,
+    servers: Rc<Servers>,
+    memories: Rc<Memories>,
+    transcripts: Rc<Transcripts>,
+    books: Rc<Books>,
+}
+
+pub fn wire(
+    options: Rc<Options>,
+    output: Rc<Output>,
+    secrets: Secrets,
+    earlier: Earlier,
+    questions: Sender<Question>,
+    inbox: Sender<Input>,
+) -> Wired {
+    let base = base(options, output, secrets, questions);
+    let main = main_conversation(&base, earlier);
+    let machine = Rc::new(MainMachine::new(Rc::clone(&main.machine), Rc::clone(&base.output), inbox));
+    finish(base, main, machine)
+}
+
+fn base(options: Rc<Options>, output: Rc<Output>, secrets: Secrets, questions: Sender<Question>) -> Base {
+    let choices = Rc::new(Choices::new(&options));
+    let rules = Rc::new(Rules::new(Rc::clone(&options)));
+    let link = Rc::new(Link::new(Rc::clone(&output), options.input == InputFormat::StreamJson));
+    let states = Rc::new(States::new(Rc::clone(&output), options.state_events));
+    let kit = Rc::new(Kit {
+        tasks: tools::Tasks::default(),
+        web: small::web(&options, questions),
+        denied: rules::denied(&options, &options.cwd, &[]),
+    });
+    let hooks = Rc::new(HookRunner::new(HookParts {
+        options: Rc::clone(&options),
+        output: Rc::clone(&output),
+        link: Rc::clone(&link),
+        rules: Rc::clone(&rules),
+        choices: Rc::clone(&choices),
+        secrets: secrets.clone(),
+        tasks: kit.tasks.clone(),
+        list: configured_hooks(&options),
+    }));
+    let servers = Rc::new(Servers::new(Rc::clone(&options), Rc::clone(&choices), Rc::clone(&link)));
+    let memories = Rc::new(Memories {
+        options: Rc::clone(&options),
+        choices: Rc::clone(&choices),
+        hooks: Rc::clone(&hooks),
+        denied: Arc::clone(&kit.denied),
+        sizes: RefCell::default(),
+    });
+    let transcripts = Rc::new(Transcripts::new(Rc::clone(&options), Rc::clone(&output), secrets.clone()));
+    let books = Rc::default();
+    Base { options, output, secrets, choices, rules, link, states, kit, hooks, servers, memories, transcripts, books }
+}
+
+fn main_conversation(base: &Base, earlier: Earlier) -> Rc<Conversation> {
+    let (preamble, memory) = base.memories.begin(Reader::Main);
+    let machine = main_machine(&base.options, earlier.messages, preamble, earlier.deferred);
+    let beginning = Beginning {
+        role: Role::Main,
+        transcript: base.transcripts.open(earlier.leaf),
+        toolset: Toolset::default(),
+        tools: base.kit.context(&base.options),
+        system: Vec::new(),
+        mode: None,
+        effort: None,
+        rules: RuleSet::default(),
+        hooks: Hooks::default(),
+        memory,
+    };
+    Rc::new(Conversation::new(beginning, machine))
+}
+
+fn main_machine(
+    options: &Options,
+    messages: Vec<Value>,
+    preamble: Option<String>,
+    deferred: Option<DeferredCall>,
+) -> Turn {
+    let is_somebody_there = options.permissions.prompter != Prompter::Nobody;
+    let settings = Settings {
+        mode: options.permissions.mode,
+        model: options.asking.model.clone(),
+        fallback: options.asking.fallback.clone(),
+        prompter: if is_somebody_there { turn::Prompter::Somebody } else { turn::Prompter::Nobody },
+        wants_structured: options.setup.schema.is_some(),
+        compact_at: compact_at(options, &options.asking.model),
+        plan_instructions: options.setup.prompting.plan.clone(),
+        shows_subagent_text: options.setup.subagent_text,
+        replays_prompts: options.replay_user && options.input == InputFormat::StreamJson,
+        reads_commands: options.slash,
+        reads_mentions: options.mentions,
+        setup_trigger: setup_trigger(options),
+        start_source: start_source(options),
+        session_agent: options.setup.agent.clone(),
+        session_title: options.session.title.clone(),
+        ..Settings::default()
+    };
+    Turn::new(Config {
+        role: Role::Main,
+        settings,
+        limits: limits(options, options.limits.max_turns),
+        messages,
+        preamble,
+        deferred,
+        seed: uuid::Uuid::new_v4().as_u64_pair(),
+    })
+}
+
+/// What `--init` and `--maintenance` ask for, before anything else.
+pub fn setup_trigger(options: &Options) -> Option<&'static str> {
+    match options.preparation {
+        Some(Preparation::Init | Preparation::InitOnly) => Some("init"),
+        Some(Preparation::Maintenance) => Some("maintenance"),
+        None => None,
+    }
+}
+
+pub fn start_source(options: &Options) -> &'static str {
+    match &options.session.plan {
+        SessionPlan::New => "startup",
+        SessionPlan::Resume { .. } => "resume",
+        SessionPlan::Fork { .. } => "fork",
+    }
+}
+
+/// What changes the session.
+struct Changers {
+    settings: Rc<SettingsFiles>,
+    updates: Rc<Updates>,
+    models: Rc<ModelSwitcher>,
+    flags: Rc<FlagSettings>,
+}
+
+fn changers(base: &Base, machine: &Rc<MainMachine>) -> Changers {
+    let (options, choices, rules, hooks) = (&base.options, &base.choices, &base.rules, &base.hooks);
+    let settings =
+        Rc::new(SettingsFiles::new(Rc::clone(options), Rc::clone(&base.output), Rc::clone(rules), Rc::clone(hooks)));
+    let updates = Rc::new(Updates {
+        options: Rc::clone(options),
+        rules: Rc::clone(rules),
+        choices: Rc::clone(choices),
+        machine: Rc::clone(machine),
+        hooks: Rc::clone(hooks),
+        settings: Rc::clone(&settings),
+    });
+    let models = Rc::new(ModelSwitcher {
+        options: Rc::clone(options),
+        choices: Rc::clone(choices),
+        hooks: Rc::clone(hooks),
+        machine: Rc::clone(machine),
+    });
+    let flags = Rc::new(FlagSettings {
+        options: Rc::clone(options),
+        choices: Rc::clone(choices),
+        rules: Rc::clone(rules),
+        updates: Rc::clone(&updates),
+        models: Rc::clone(&models),
+    });
+    Changers { settings, updates, models, flags }
+}
+
+fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
+    let skill_texts = Rc::new(SkillTexts {
+        options: Rc::clone(&base.options),
+        choices: Rc::clone(&base.choices),
+        rules: Rc::clone(&base.rules),
+        output: Rc::clone(&base.output),
+    });
+    let subagents = Rc::new(Subagents {
+        options: Rc::clone(&base.options),
+        output: Rc::clone(&base.output),
+        secrets: base.secrets.clone(),
+        choices: Rc::clone(&base.choices),
+        rules: Rc::clone(&base.rules),
+        hooks: Rc::clone(&base.hooks),
+        servers: Rc::clone(&base.servers),
+        kit: Rc::clone(&base.kit),
+        memories: Rc::clone(&base.memories),
+        transcripts: Rc::clone(&base.transcripts),
+        skill_texts: Rc::clone(&skill_texts),
+        running: Rc::new(Cell::new(0)),
+        drive: OnceCell::new(),
+    });
+    (subagents, skill_texts)
+}
+
+fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired {
+    let changers = changers(&base, &machine);
+    let (subagents, texts) = subagents(&base);
+    let model = Rc::new(ModelAsker {
+        options: Rc::clone(&base.options),
+        access: Access::new(Rc::clone(&base.options), base.secrets.clone()),
+        output: Rc::clone(&base.output),
+        books: Rc::clone(&base.books),
+        choices: Rc::clone(&base.choices),
+        servers: Rc::clone(&base.servers),
+    });
+    let skills = Rc::new(Skills {
+        options: Rc::clone(&base.options),
+        choices: Rc::clone(&base.choices),
+        texts,
+        hooks: Rc::clone(&base.hooks),
+        machine: Rc::clone(&machine),
+        subagents: Rc::clone(&subagents),
+    });
+    let mentions = Rc::new(Mentions { rules: Rc::clone(&base.rules), servers: Rc::clone(&base.servers) });
+    let checkpoints = Rc::new(Checkpoints::new(base.options.checkpoint_dir.clone()));
+    let task_news = Rc::new(TaskNews {
+        options: Rc::clone(&base.options),
+        output: Rc::clone(&base.output),
+        tasks: base.kit.tasks.clone(),
+    });
+    let suggester = Suggester {
+        choices: Rc::clone(&base.choices),
+        rules: Rc::clone(&base.rules),
+        machine: Rc::clone(&machine),
+        model: Rc::clone(&model),
+    };
+    let requests = requests(&base, &changers, &machine, &main, &checkpoints);
+    let parts = Parts {
+        tools: tool_runner(&base, &changers, &model, &checkpoints, &skills, &task_news),
+        permissions: PermissionAsker {
+            options: Rc::clone(&base.options),
+            link: Rc::clone(&base.link),
+            states: Rc::clone(&base.states),
+            hooks: Rc::clone(&base.hooks),
+            servers: Rc::clone(&base.servers),
+        },
+        commands: commands(&base, &changers, &machine, skills, &mentions),
+        preparer: Preparer {
+            options: Rc::clone(&base.options),
+            choices: Rc::clone(&base.choices),
+            rules: Rc::clone(&base.rules),
+            hooks: Rc::clone(&base.hooks),
+            servers: Rc::clone(&base.servers),
+            memories: Rc::clone(&base.memories),
+            machine: Rc::clone(&machine),
+        },
+        gatherer: Gatherer {
+            options: Rc::clone(&base.options),
+            memories: Rc::clone(&base.memories),
+            mentions,
+            hooks: Rc::clone(&base.hooks),
+            settings: changers.settings,
+            machine: Rc::clone(&machine),
+        },
+        options: base.options,
+        output: base.output,
+        secrets: base.secrets,
+        books: base.books,
+        choices: base.choices,
+        rules: base.rules,
+        servers: base.servers,
+        hooks: base.hooks,
+        updates: changers.updates,
+        memories: base.memories,
+        transcripts: base.transcripts,
+        machine,
+        model,
+        subagents,
+        checkpoints,
+        started: Instant::now(),
+        last_is_error: Cell::new(false),
+        is_closed: Cell::new(false),
+    };
+    let (link, states) = (base.link, base.states);
+    Wired { parts: Rc::new(parts), main, requests, link, states, task_news, suggester }
+}
+
+fn requests(
+    base: &Base,
+    changers: &Changers,
+    machine: &Rc<MainMachine>,
+    main: &Rc<Conversation>,
+    checkpoints: &Rc<Checkpoints>,
+) -> Rc<Requests> {
+    Rc::new(Requests {
+        options: Rc::clone(&base.options),
+        output: Rc::clone(&base.output),
+        secrets: base.secrets.clone(),
+        books: Rc::clone(&base.books),
+        choices: Rc::clone(&base.choices),
+        rules: Rc::clone(&base.rules),
+        updates: Rc::clone(&changers.updates),
+        servers: Rc::clone(&base.servers),
+        hooks: Rc::clone(&base.hooks),
+        machine: Rc::clone(machine),
+        main: Rc::clone(main),
+        kit: Rc::clone(&base.kit),
+        memories: Rc::clone(&base.memories),
+        transcripts: Rc::clone(&base.transcripts),
+        checkpoints: Rc::clone(checkpoints),
+        models: Rc::clone(&changers.models),
+        flags: Rc::clone(&changers.flags),
+    })
+}
+
+fn tool_runner(
+    base: &Base,
+    changers: &Changers,
+    model: &Rc<ModelAsker>,
+    checkpoints: &Rc<Checkpoints>,
+    skills: &Rc<Skills>,
+    task_news: &Rc<TaskNews>,
+) -> ToolRunner {
+    ToolRunner {
+        options: Rc::clone(&base.options),
+        choices: Rc::clone(&base.choices),
+        rules: Rc::clone(&base.rules),
+        updates: Rc::clone(&changers.updates),
+        hooks: Rc::clone(&base.hooks),
+        servers: Rc::clone(&base.servers),
+        model: Rc::clone(model),
+        checkpoints: Rc::clone(checkpoints),
+        skills: Rc::clone(skills),
+        task_news: Rc::clone(task_news),
+        task_list: RefCell::new(TaskList::default()),
+        web_searches: Cell::new(0),
+    }
+}
+
+fn commands(
+    base: &Base,
+    changers: &Changers,
+    machine: &Rc<MainMachine>,
+    skills: Rc<Skills>,
+    mentions: &Rc<Mentions>,
+) -> Commands {
+    Commands {
+        options: Rc::clone(&base.options),
+        output: Rc::clone(&base.output),
+        secrets: base.secrets.clone(),
+        books: Rc::clone(&base.books),
+        choices: Rc::clone(&base.choices),
+        servers: Rc::clone(&base.servers),
+        skills,
+        mentions: Rc::clone(mentions),
+        machine: Rc::clone(machine),
+        transcripts: Rc::clone(&base.transcripts),
+        models: Rc::clone(&changers.models),
+        flags: Rc::clone(&changers.flags),
+    }
+}
+
+/// Agents of ours beside those that are configured.
+pub fn add_builtin_agents(options: &mut Options) {
+    if options.bare || options.builtin_agents == BuiltinAgents::None {
+        return;
+    }
+    let all = options.builtin_agents == BuiltinAgents::All;
+    for agent in agent::builtin().into_iter().filter(|agent| all || agent.name == agent::GENERAL_AGENT) {
+        if !options.setup.agents.iter().any(|known| known.name == agent.name) {
+            options.setup.agents.push(agent);
+        }
+    }
+}
+
+fn configured_hooks(options: &Options) -> Hooks {
+    let (mut hooks, mut warnings) = (Hooks::default(), Vec::new());
+    for layer in &options.settings.hooks {
+        let origin = layer.file.as_ref().map_or_else(|| "settings".into(), |file| file.display().to_string());
+        let (more, problems) = Hooks::from_settings(&layer.value, &origin);
+        let may_grant = !layer.source.is_folder() || options.settings.folder_is_trusted;
+        let more = if may_grant { more } else { more.untrusted() };
+        hooks.add(more.anchored(&layer.anchor));
+        warnings.extend(problems);
+    }
+    warnings.extend(::hooks::frontmatter_hooks::restrict(&options.settings.merged, &mut hooks));
+    for warning in warnings {
+        warn(&warning);
+    }
+    for plugin in &options.setup.plugins.loaded {
+        hooks.add(frontmatter_hooks::of_plugin(options, plugin));
+    }
+    hooks
+}
+
+/// A client talks to us, so its user can be asked.
+pub fn talks(options: &Options) -> bool {
+    options.input == InputFormat::StreamJson
+}
