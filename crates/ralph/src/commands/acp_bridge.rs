@@ -173,12 +173,11 @@ async fn drive(mut bridge: Bridge, mut agent: Piped, prompt: Option<String>, mut
                     BridgeInput::LoopEnded
                 }
             },
-            line = agent_lines.next() => match line {
-                Some(line) => BridgeInput::Agent(line),
-                None => {
-                    agent.stop(GRACE).await;
-                    BridgeInput::AgentEnded(agent.last_words())
-                }
+            line = agent_lines.next() => if let Some(line) = line {
+                BridgeInput::Agent(line)
+            } else {
+                agent.stop(GRACE).await;
+                BridgeInput::AgentEnded(agent.last_words())
             },
             () = sleep_until(deadline) => rim.overdue(),
         };
@@ -285,12 +284,11 @@ impl AgentLines {
                 return None;
             }
             let mut chunk = Vec::with_capacity(READ);
-            match self.pipe.read_buf(&mut chunk).await {
-                Ok(1..) => self.ready = self.frames.push(&chunk).into_iter(),
-                _ => {
-                    self.ended = true;
-                    self.ready = self.frames.end().into_iter().collect::<Vec<_>>().into_iter();
-                }
+            if let Ok(1..) = self.pipe.read_buf(&mut chunk).await {
+                self.ready = self.frames.push(&chunk).into_iter();
+            } else {
+                self.ended = true;
+                self.ready = self.frames.end().into_iter().collect::<Vec<_>>().into_iter();
             }
         }
     }
