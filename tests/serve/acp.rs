@@ -53,7 +53,11 @@ fn messages_go_in_by_post_and_come_out_on_both_ways() {
     let next = resumed.next().expect("an update");
     assert_eq!((next.id.as_str(), next.json()["params"]["for"].as_u64()), ("3", Some(3)));
     assert_eq!(server.get("/v1/acp/unknown").status, 404);
-    let headers = [("Host", server.host.as_str()), ("Authorization", &format!("Bearer {}", server.full)), ("Accept", "application/json")];
+    let headers = [
+        ("Host", server.host.as_str()),
+        ("Authorization", &format!("Bearer {}", server.full)),
+        ("Accept", "application/json"),
+    ];
     assert_eq!(raw(&server.at, "GET", "/v1/acp/s1", &headers, b"").status, 406);
     assert_eq!(server.send("DELETE", "/v1/acp/s1", "", b"").status, 204);
     assert_eq!(server.send("DELETE", "/v1/acp/s1", "", b"").status, 204);
@@ -62,13 +66,20 @@ fn messages_go_in_by_post_and_come_out_on_both_ways() {
 #[test]
 fn an_agent_that_ends_is_said_and_a_folder_outside_is_refused() {
     let server = server();
-    let outside = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/etc", "mcpServers": []}});
+    let outside =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/etc", "mcpServers": []}});
     assert_eq!(server.post("/v1/acp/s2?agent=gemini", &outside).status, 403);
     let answer = server.post("/v1/acp/s2?agent=gemini", &request(9, "leave"));
-    assert_eq!((answer.status, answer.json()["type"].as_str()), (500, Some("urn:sandbox-agent:error:agent_process_exited")));
+    assert_eq!(
+        (answer.status, answer.json()["type"].as_str()),
+        (500, Some("urn:sandbox-agent:error:agent_process_exited"))
+    );
     let mut stream = server.events("/v1/acp/s2", &[]);
     let said = stream.next().expect("a notice").json();
-    assert_eq!((said["method"].as_str(), said["params"]["success"].as_bool()), (Some("_adapter/agent_exited"), Some(false)));
+    assert_eq!(
+        (said["method"].as_str(), said["params"]["success"].as_bool()),
+        (Some("_adapter/agent_exited"), Some(false))
+    );
     assert_eq!(stream.next(), None);
 }
 
@@ -80,12 +91,17 @@ fn agents_are_listed_and_none_is_installed() {
     assert_eq!((ours["installed"].as_bool(), ours["credentialsAvailable"].as_bool()), (Some(true), Some(true)));
     assert_eq!(server.get("/v1/agents/nobody").status, 400);
     assert_eq!(server.post("/v1/agents/claude/install", &json!({})).status, 501);
-    assert_eq!(server.post("/v1/acp/s1?agent=gemini", &json!({"id": 1, "method": "x"})).status, 403, "not without --allow-exec");
+    assert_eq!(
+        server.post("/v1/acp/s1?agent=gemini", &json!({"id": 1, "method": "x"})).status,
+        403,
+        "not without --allow-exec"
+    );
 }
 
 #[test]
 fn the_protocols_own_draft_has_a_stream_for_the_connection_and_for_each_session() {
-    let server = Server::in_world(testkit::looping::with_model(json!([{"content": [{"type": "text", "text": "Hi."}]}])), &[]);
+    let server =
+        Server::in_world(testkit::looping::with_model(json!([{"content": [{"type": "text", "text": "Hi."}]}])), &[]);
     let wd = server.world.wd().display().to_string();
     let bearer = format!("Bearer {}", server.full);
     let post = |headers: &[(&str, &str)], body: &Value| {
@@ -110,7 +126,10 @@ fn the_protocols_own_draft_has_a_stream_for_the_connection_and_for_each_session(
     assert_eq!(post(&of, &prompt).status, 202);
     let said = server.events("/acp", &of).until(|sent| sent.json()["id"] == 2);
     assert_eq!(said[said.len() - 1].json()["result"]["stopReason"], "end_turn");
-    assert!(said.iter().any(|sent| sent.json()["params"]["update"]["sessionUpdate"] == "agent_message_chunk"), "{said:#?}");
+    assert!(
+        said.iter().any(|sent| sent.json()["params"]["update"]["sessionUpdate"] == "agent_message_chunk"),
+        "{said:#?}"
+    );
     let headers = [("Host", server.host.as_str()), ("Authorization", &bearer), on];
     assert_eq!(raw(&server.at, "DELETE", "/acp", &headers, b"").status, 202);
     assert_eq!(raw(&server.at, "DELETE", "/acp", &headers, b"").status, 404);

@@ -47,7 +47,11 @@ fn a_person_follows_answers_steers_and_stops_a_run() {
     ];
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let Some(seen) = node("page.mjs", &words) else { return };
-    assert_eq!(seen["steps"], json!(["login", "live", "text", "steer", "asked", "answered", "views", "stopped", "report"]), "{seen:#}");
+    assert_eq!(
+        seen["steps"],
+        json!(["login", "live", "text", "steer", "asked", "answered", "views", "stopped", "report"]),
+        "{seen:#}"
+    );
     assert_eq!((&seen["errors"], &seen["outside"]), (&json!([]), &json!([])), "{seen:#}");
     let heard = testkit::looping::heard(&server.world).join("\n");
     assert!(heard.contains("use tabs") && heard.contains("8080"), "{heard}");

@@ -32,9 +32,21 @@ fn paths_outside_are_403() {
     symlink(&secret, server.world.wd().join("link")).expect("a link");
     symlink("../home", server.world.wd().join("door")).expect("a link");
     let outside = secret.display().to_string();
-    for path in [outside.as_str(), "../home/secret", "/etc/passwd", "link", "door/secret", "%2e%2e/home/secret", "/proc/self/environ"] {
+    for path in [
+        outside.as_str(),
+        "../home/secret",
+        "/etc/passwd",
+        "link",
+        "door/secret",
+        "%2e%2e/home/secret",
+        "/proc/self/environ",
+    ] {
         let answer = server.get(&format!("/v1/fs/file?path={path}"));
-        assert_eq!((answer.status, answer.json()["type"].as_str()), (403, Some("urn:sandbox-agent:error:permission_denied")), "{path}");
+        assert_eq!(
+            (answer.status, answer.json()["type"].as_str()),
+            (403, Some("urn:sandbox-agent:error:permission_denied")),
+            "{path}"
+        );
     }
     for path in [outside.as_str(), "../home/new", "door/new"] {
         assert_eq!(server.send("PUT", &format!("/v1/fs/file?path={path}"), "", b"x").status, 403, "{path}");

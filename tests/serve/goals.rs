@@ -13,11 +13,17 @@ fn goals_are_added_commented_answered_and_cancelled() {
     let added = server.post("/v1/goals", &body);
     assert_eq!(added.status, 201, "{}", added.text());
     let goal = added.json();
-    assert_eq!((goal["title"].as_str(), goal["state"].as_str(), goal["priority"].as_i64()), (Some("CRLF"), Some("draft"), Some(2)));
+    assert_eq!(
+        (goal["title"].as_str(), goal["state"].as_str(), goal["priority"].as_i64()),
+        (Some("CRLF"), Some("draft"), Some(2))
+    );
     let path = format!("/v1/goals/{}", goal["id"]);
     assert_eq!(server.post(&format!("{path}/comment"), &json!({"text": "tabs, too"})).status, 200);
     let shown = server.get(&path).json();
-    assert_eq!((shown["comments"][0]["body"].as_str(), shown["spec"]["checks"][0].as_str()), (Some("tabs, too"), Some("true")));
+    assert_eq!(
+        (shown["comments"][0]["body"].as_str(), shown["spec"]["checks"][0].as_str()),
+        (Some("tabs, too"), Some("true"))
+    );
     assert_eq!(server.post(&format!("{path}/answer"), &json!({"text": "yes"})).status, 409, "it asks nothing");
     assert_eq!(server.post(&format!("{path}/queue"), &json!({})).json()["state"], "queued");
     assert_eq!(server.send("PUT", &path, "application/json", br#"{"priority": 9}"#).json()["priority"], 9);

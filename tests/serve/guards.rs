@@ -47,7 +47,9 @@ fn strangers_and_other_pages_are_refused() {
         let answer = raw(&server.at, method, path, headers, b"");
         assert_eq!(answer.status, expected, "{method} {path} {headers:?}: {}", answer.text());
         assert_eq!(answer.header("access-control-allow-origin"), None);
-        assert!(answer.header("content-security-policy").is_some_and(|policy| policy.contains("frame-ancestors 'none'")));
+        assert!(
+            answer.header("content-security-policy").is_some_and(|policy| policy.contains("frame-ancestors 'none'"))
+        );
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
         if expected >= 400 {
@@ -69,7 +71,10 @@ fn the_link_becomes_a_cookie_that_scripts_and_other_sites_do_not_get() {
     let answer = login(&server.read, &headers);
     assert_eq!((answer.status, answer.json()["access"].as_str()), (200, Some("read")));
     let cookie = answer.header("set-cookie").expect("a cookie");
-    assert!(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict") && cookie.contains("; Path=/"), "{cookie}");
+    assert!(
+        cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict") && cookie.contains("; Path=/"),
+        "{cookie}"
+    );
     let pair = cookie.split(';').next().expect("a pair");
     let me = raw(&server.at, "GET", "/v1/me", &[("Host", &server.host), ("Cookie", pair)], b"");
     assert_eq!(me.json()["access"], "read");
@@ -158,7 +163,9 @@ fn every_described_operation_is_there() {
     for (path, item) in paths {
         let filled = path.replace("{number}", "1").replace("/v1/goals/{id}", "/v1/goals/1").replace("{id}", "none");
         let filled = filled.replace("{file}", "app.js").replace("{server_id}", "none").replace("{agent}", "ralph");
-        for method in item.as_object().expect("methods").keys().filter(|method| *method == "get" && path != "/v1/events") {
+        for method in
+            item.as_object().expect("methods").keys().filter(|method| *method == "get" && path != "/v1/events")
+        {
             let answer = server.send(&method.to_uppercase(), &filled, "", b"");
             assert_ne!(answer.status, 405, "{method} {path}");
             assert!(answer.status != 404 || !answer.text().contains("no such path"), "{method} {path}");

@@ -59,7 +59,8 @@ impl Answer {
 pub fn head(reader: &mut impl std::io::BufRead) -> std::io::Result<(u16, Vec<(String, String)>)> {
     let mut line = String::new();
     reader.read_line(&mut line)?;
-    let status = line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).ok_or(std::io::ErrorKind::UnexpectedEof)?;
+    let status =
+        line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).ok_or(std::io::ErrorKind::UnexpectedEof)?;
     let mut headers = Vec::new();
     loop {
         line.clear();
@@ -83,7 +84,8 @@ pub fn raw(at: &At, method: &str, path: &str, headers: &[(&str, &str)], body: &[
     let _ = stream.write_all(body);
     let mut reader = BufReader::new(stream);
     let (status, headers) = head(&mut reader).expect("an answer");
-    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse::<usize>().ok());
+    let length =
+        headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse::<usize>().ok());
     let mut body = Vec::new();
     match length {
         Some(length) => {

@@ -19,7 +19,8 @@ fn without_allow_exec_nothing_runs() {
 fn commands_run_in_the_sandbox_of_their_folder() {
     let server = Server::start(&["--allow-exec"]);
     let home = server.world.home().display().to_string();
-    let script = format!("echo out; echo err >&2; touch inside; touch {home}/outside; env | grep -c ANTHROPIC_API_KEY; exit 3");
+    let script =
+        format!("echo out; echo err >&2; touch inside; touch {home}/outside; env | grep -c ANTHROPIC_API_KEY; exit 3");
     let done = server.post("/v1/processes/run", &json!({"command": "sh", "args": ["-c", script], "env": {"A": "b"}}));
     assert_eq!(done.status, 200, "{}", done.text());
     let done = done.json();
@@ -28,7 +29,8 @@ fn commands_run_in_the_sandbox_of_their_folder() {
     assert!(server.world.wd().join("inside").exists() && !server.world.home().join("outside").exists(), "{done}");
     assert_eq!(server.post("/v1/processes/run", &json!({"command": "pwd", "cwd": "/"})).status, 403);
     assert_eq!(server.post("/v1/processes/run", &json!({"command": "no-such-program"})).status, 400);
-    let late = server.post("/v1/processes/run", &json!({"command": "sh", "args": ["-c", "sleep 30 & sleep 30"], "timeoutMs": 300}));
+    let late = server
+        .post("/v1/processes/run", &json!({"command": "sh", "args": ["-c", "sleep 30 & sleep 30"], "timeoutMs": 300}));
     let late = late.json();
     assert!(late["timedOut"] == true && late["durationMs"].as_u64().is_some_and(|ms| ms < 10_000), "{late}");
 }
@@ -36,7 +38,8 @@ fn commands_run_in_the_sandbox_of_their_folder() {
 #[test]
 fn a_process_is_followed_fed_and_ended() {
     let server = Server::start(&["--allow-exec"]);
-    let body = json!({"command": "sh", "args": ["-c", "echo ready; read x; echo got $x; sleep 60"], "interactive": true});
+    let body =
+        json!({"command": "sh", "args": ["-c", "echo ready; read x; echo got $x; sleep 60"], "interactive": true});
     let started = server.post("/v1/processes", &body).json();
     let id = started["id"].as_str().expect("an id").to_owned();
     let path = format!("/v1/processes/{id}");

@@ -72,7 +72,8 @@ fn a_stream_that_is_cut_goes_on_without_a_gap_or_a_double_also_on_another_server
     let mut server = talking();
     let id = server.start_run(&json!({"iterations": 1}));
     let path = format!("/v1/runs/{id}/events");
-    let numbers = |list: &[super::http::Sent]| -> Vec<u64> { list.iter().filter_map(|sent| sent.id.parse().ok()).collect() };
+    let numbers =
+        |list: &[super::http::Sent]| -> Vec<u64> { list.iter().filter_map(|sent| sent.id.parse().ok()).collect() };
     let mut first = server.events(&path, &[]);
     let mut seen = numbers(&first.until(|sent| sent.json()["type"] == "agent"));
     drop(first);
@@ -82,16 +83,25 @@ fn a_stream_that_is_cut_goes_on_without_a_gap_or_a_double_also_on_another_server
     let last = seen.last().expect("a number").to_string();
     let rest = server.events(&path, &[("Last-Event-ID", &last)]).until(|sent| sent.event == "end");
     seen.extend(numbers(&rest));
-    let lines = std::fs::read_to_string(server.world.wd().join(format!(".ralph/runs/{id}/events.ndjson"))).expect("a recording");
+    let lines = std::fs::read_to_string(server.world.wd().join(format!(".ralph/runs/{id}/events.ndjson")))
+        .expect("a recording");
     assert_eq!(seen, (1..=lines.lines().count() as u64).collect::<Vec<u64>>());
     // At once, and in pieces, it is the same.
     let all = server.get(&format!("{path}?after=0")).json();
     assert_eq!(all["next"].as_u64(), Some(seen.len() as u64));
     let piece = server.get(&format!("{path}?after=1&limit=2")).json();
-    let of = |value: &Value| value["events"].as_array().expect("events").iter().map(|one| one["seq"].as_u64()).collect::<Vec<_>>();
+    let of = |value: &Value| {
+        value["events"].as_array().expect("events").iter().map(|one| one["seq"].as_u64()).collect::<Vec<_>>()
+    };
     assert_eq!(of(&piece), [Some(2), Some(3)]);
     let derived = server.get(&format!("{path}?derived=true")).json();
-    assert!(derived["events"].as_array().expect("events").iter().any(|one| one["type"] == "agent_text" && one["index"] == 1));
+    assert!(
+        derived["events"]
+            .as_array()
+            .expect("events")
+            .iter()
+            .any(|one| one["type"] == "agent_text" && one["index"] == 1)
+    );
 }
 
 #[test]
@@ -119,7 +129,10 @@ fn a_run_that_ended_with_a_question_goes_on_with_its_answer() {
     }
     let id = server.start_run(&json!({"iterations": 5, "wait_for_answers": false}));
     let run = server.wait_for(&id, |run| run["state"] == "ended");
-    assert_eq!((run["verdict"]["verdict"].as_str(), run["question"]["text"].as_str()), (Some("blocked"), Some("Which port?")));
+    assert_eq!(
+        (run["verdict"]["verdict"].as_str(), run["question"]["text"].as_str()),
+        (Some("blocked"), Some("Which port?"))
+    );
     assert_eq!(server.post(&format!("/v1/runs/{id}/answer"), &json!({"text": "8080"})).status, 202);
     let run = server.wait_for(&id, |run| run["verdict"]["verdict"] == "done");
     assert_eq!(run["iterations"], 3);

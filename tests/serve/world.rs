@@ -55,7 +55,8 @@ impl Server {
 
     /// Starts it, also again after it was killed.
     fn listen(&mut self, address: &str) {
-        let words: Vec<&str> = ["serve", "--listen", address].into_iter().chain(self.flags.iter().map(String::as_str)).collect();
+        let words: Vec<&str> =
+            ["serve", "--listen", address].into_iter().chain(self.flags.iter().map(String::as_str)).collect();
         let (path, home, mock) = (self.path.clone(), self.world.home().display().to_string(), self.world.mock().url());
         let tmp = self.world.home().parent().expect("a folder").join("tmp").display().to_string();
         let env = [
@@ -115,8 +116,10 @@ impl Server {
 
     pub fn events(&self, path: &str, headers: &[(&str, &str)]) -> Events {
         let bearer = self.bearer();
-        let all: Vec<(&str, &str)> =
-            [("Host", self.host.as_str()), ("Authorization", &bearer)].into_iter().chain(headers.iter().copied()).collect();
+        let all: Vec<(&str, &str)> = [("Host", self.host.as_str()), ("Authorization", &bearer)]
+            .into_iter()
+            .chain(headers.iter().copied())
+            .collect();
         Events::open(&self.at, path, &all)
     }
 

@@ -82,7 +82,9 @@ pub(crate) fn launch_detached(spec: Spec) -> io::Result<std::process::Child> {
     }
     match spec.output {
         Output::Merged(file) => command.stdout(Stdio::null()).stderr(file),
-        Output::Pipes | Output::Terminal(_) | Output::RawTerminal(_) => command.stdout(Stdio::null()).stderr(Stdio::null()),
+        Output::Pipes | Output::Terminal(_) | Output::RawTerminal(_) => {
+            command.stdout(Stdio::null()).stderr(Stdio::null())
+        }
     };
     // SAFETY: as in `isolate`: only async-signal-safe functions on integers.
     #[expect(unsafe_code, reason = "a session of its own can only be had between fork and exec")]

@@ -90,9 +90,9 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => {
             let names = [
-                "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help", "init",
-                "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer", "stop", "trust",
-                "unpause", "version", "work",
+                "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help",
+                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer",
+                "stop", "trust", "unpause", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))

@@ -2,8 +2,8 @@
 
 use super::ProcessConfig;
 use crate::time::now_ms;
-use sandbox::Sandbox;
 use process::{Child, Exit, Pipes, RawTerminal, SpawnError, Spec, TerminalSize};
+use sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
