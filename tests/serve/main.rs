@@ -3,6 +3,7 @@
 //! `world` starts the server in a scratch folder; `http` is a small client of our own, because a test must be able to send what no
 //! proper client sends. The page itself is tried in a browser (`browser`), the published SDK by `sdk`.
 #![expect(clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod acp;
 mod browser;

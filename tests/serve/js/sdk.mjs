@@ -1,10 +1,8 @@
 // sandbox-agent's published SDK against `ralph serve`: address, token and folder are arguments; one line of JSON is the verdict.
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
 const [modules, baseUrl, token, folder, agent] = process.argv.slice(2);
-const require = createRequire(pathToFileURL(modules + "/").href);
-const { SandboxAgent } = await import(pathToFileURL(require.resolve("sandbox-agent").replace(/\.cjs$/, ".js")).href);
+const { SandboxAgent } = await import(pathToFileURL(modules + "/node_modules/sandbox-agent/dist/index.js").href);
 
 const client = await SandboxAgent.connect({ baseUrl, token });
 const seen = {};
