@@ -106,12 +106,13 @@ fn failures_never_end_as_done() {
 
 #[test]
 fn a_promise_before_the_last_message_is_none() {
-    let world = folder();
-    let turn = format!(
-        "say '{PROMISE}'; update '{{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"ls\",\"kind\":\"execute\",\"status\":\"completed\"}}'; say 'not yet'; end"
-    );
-    let (_, events) = told(looped(&world, &turn, &["1"]));
-    assert!(!outcomes(&events).contains(&"done".to_owned()), "{events:#?}");
+    let call =
+        r#"update '{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","kind":"execute","status":"completed"}'"#;
+    for last in ["say 'not yet'", "true"] {
+        let world = folder();
+        let (_, events) = told(looped(&world, &format!("say '{PROMISE}'; {call}; {last}; end"), &["1"]));
+        assert!(!outcomes(&events).contains(&"done".to_owned()), "{last}: {events:#?}");
+    }
 }
 
 #[test]

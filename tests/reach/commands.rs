@@ -1,7 +1,8 @@
 //! `ralph attach`, `steer`, `answer`, `pause`, `unpause`, `stop`.
 
 use crate::world::{
-    PATIENCE, done, folder, heard, looped, of, open_gate, ralph, recording, run_folder, soon, verdict, wait_for_words,
+    PATIENCE, attached, done, folder, followed, heard, looped, of, open_gate, ralph, recording, run_folder, soon,
+    verdict, wait_for_words,
 };
 use testkit::{Terminal, World};
 
@@ -64,23 +65,16 @@ fn plain_lines_follow_a_run_to_its_end_and_have_its_exit_code() {
     let world = folder();
     let run = looped(&world, "hear; work; say one; gate go; say two; result 'no promise'", &["1"]);
     wait_for_words(&world, "one");
-    let attached = {
-        let run = ralph(&world, &["attach"]).close();
-        std::thread::spawn(move || run.finish().unwrap())
-    };
-    let json = {
-        let run = ralph(&world, &["attach", "--json"]).close();
-        std::thread::spawn(move || run.finish().unwrap())
-    };
+    let (plain, json) = (attached(&world, &[]), attached(&world, &["--json"]));
     open_gate(&world, "go");
-    let (outcome, attached, json) = (run.join().unwrap(), attached.join().unwrap(), json.join().unwrap());
-    assert_eq!((outcome.code, attached.code, json.code), (Some(2), Some(2), Some(2)), "{}", attached.stderr);
-    let text = attached.lines.join("\n");
+    let (outcome, (plain_code, text), (json_code, lines)) = (run.join().unwrap(), followed(plain), followed(json));
+    assert_eq!((outcome.code, plain_code, json_code), (Some(2), Some(2), Some(2)), "{text}");
     assert!(text.contains("one") && text.contains("two") && text.contains("limit"), "{text}");
     let kinds = |events: &[serde_json::Value]| -> Vec<String> {
         events.iter().filter_map(|event| event["type"].as_str().map(str::to_owned)).collect()
     };
-    assert_eq!(kinds(&json.events()), kinds(&outcome.events()), "the same events in the same order");
+    let printed: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(kinds(&printed), kinds(&outcome.events()), "the same events in the same order");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Runs that outlive whoever started them, and whoever attached; and nothing else does.
 
 use crate::world::{
-    GATE, agent, binary, done, folder, is_gone, looped, open_gate, ralph, recording, run_folder, soon, verdict,
-    wait_for_words,
+    GATE, agent, attached, binary, done, folder, followed, is_gone, looped, open_gate, ralph, recording, run_folder,
+    soon, verdict, wait_for_words,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -33,21 +33,13 @@ fn a_detached_run_goes_on_and_is_found_again() {
     let (id, pid) = detached(&world, &format!("hear; work; say ready; gate go; {DONE}"), &[]);
     wait_for_words(&world, "ready");
     // Whoever attaches may die.
-    let mut client = testkit::Service::start(
-        &binary(),
-        world.wd(),
-        &["attach", "--json"],
-        &[("HOME", &world.home().display().to_string()), ("PATH", "/usr/bin:/bin")],
-    )
-    .unwrap();
-    client.greeting.clear();
+    let client = attached(&world, &["--json"]);
     kill(u64::from(client.pid()));
     drop(client);
-    let following = ralph(&world, &["attach", &id]).close();
-    let following = std::thread::spawn(move || following.finish().unwrap());
+    let following = attached(&world, &[&id]);
     open_gate(&world, "go");
-    let followed = following.join().unwrap();
-    assert_eq!(followed.code, Some(0), "{} {:?}", followed.stderr, followed.lines);
+    let (code, text) = followed(following);
+    assert_eq!(code, Some(0), "{text}");
     end(pid);
     assert!(recording(world.wd()).contains("\"verdict\":\"done\""));
 }

@@ -48,7 +48,10 @@ fn markdown_and_a_picture_come_from_the_same_run() {
     let text = done(&world, &["report", "--md"]).lines.join("\n");
     assert!(text.starts_with("# Build it\n\n**done**") && text.contains("| 1 | progress |"), "{text}");
     let picture = done(&world, &["report", "--screen"]).lines.join("\n");
-    assert!(picture.starts_with("<svg ") && picture.contains("Build it") && picture.ends_with("</svg>"), "{picture}");
+    assert!(
+        picture.starts_with("<svg ") && picture.contains("Build\u{a0}it") && picture.ends_with("</svg>"),
+        "{picture}"
+    );
     let unknown = done(&world, &["report", "nosuchrun"]);
     assert!(unknown.code == Some(1) && unknown.stderr.contains("there is no run nosuchrun"), "{}", unknown.stderr);
     let wrong = done(&world, &["report", "--pdf"]);

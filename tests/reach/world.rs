@@ -1,11 +1,12 @@
 //! A folder with a loop in it that waits at gates, and a client of its socket.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use testkit::{Outcome, Run, World, looping};
+use testkit::{Outcome, Run, Service, World, looping};
 
 pub use looping::{agent, folder, heard, is_gone, of, verdict, with_model};
 
@@ -35,6 +36,21 @@ pub fn looped(world: &World, script: &str, words: &[&str]) -> std::thread::JoinH
         .deadline(PATIENCE)
         .close();
     std::thread::spawn(move || run.finish().unwrap())
+}
+
+/// `ralph attach` beside the test: it has printed its first line, so it is attached.
+pub fn attached(world: &World, words: &[&str]) -> Service {
+    let home = world.home().display().to_string();
+    let words = [&["attach"], words].concat();
+    Service::start(&binary(), world.wd(), &words, &[("HOME", &home), ("PATH", "/usr/bin:/bin")]).unwrap()
+}
+
+/// To its own end: its exit code and all that it printed.
+pub fn followed(service: Service) -> (Option<i32>, String) {
+    let first = format!("{}\n", service.greeting);
+    // A signal that changes nothing.
+    let (status, rest) = service.end(Signal::CONT).unwrap();
+    (status.code(), first + &rest)
 }
 
 /// A command to its end.

@@ -89,23 +89,23 @@ pub(crate) struct Unreadable {
 
 impl Message {
     /// Reads one line. Blank lines are `None`.
-    pub(crate) fn parse(line: &[u8]) -> Result<Option<Self>, Unreadable> {
+    pub(crate) fn parse(line: &[u8]) -> Result<Option<Self>, Box<Unreadable>> {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
         if line.is_empty() {
             return Ok(None);
         }
-        let value: Value = serde_json::from_slice(line).map_err(|error| Unreadable {
-            id: Value::Null,
-            error: RpcError::new(code::PARSE, format!("a line is not JSON: {error}")),
+        let value: Value = serde_json::from_slice(line).map_err(|error| {
+            let error = RpcError::new(code::PARSE, format!("a line is not JSON: {error}"));
+            Box::new(Unreadable { id: Value::Null, error })
         })?;
         Self::from_value(value).map(Some)
     }
 
-    fn from_value(mut value: Value) -> Result<Self, Unreadable> {
+    fn from_value(mut value: Value) -> Result<Self, Box<Unreadable>> {
         let id = value.get("id").cloned();
-        let invalid = |id: Option<Value>, why: &str| Unreadable {
-            id: id.filter(is_id).unwrap_or_default(),
-            error: RpcError::new(code::INVALID_REQUEST, why),
+        let invalid = |id: Option<Value>, why: &str| {
+            let error = RpcError::new(code::INVALID_REQUEST, why);
+            Box::new(Unreadable { id: id.filter(is_id).unwrap_or_default(), error })
         };
         if !value.is_object() {
             return Err(invalid(None, "a message must be an object; batches are not supported"));

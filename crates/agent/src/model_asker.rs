@@ -74,7 +74,7 @@ impl ModelAsker {
                     let _ = early.send(Input::BlockFinished { ticket, block, bad_input, tool_use_meta }).await;
                 }
                 model::Event::Finished(reply) => {
-                    self.books.book(&reply.id, &model::info(&model), &reply.usage);
+                    self.books.book(&reply.id, &model::info_for(&model, &self.options.access.client), &reply.usage);
                     return Input::AnswerFinished { ticket, answer: Box::new(values::model_answer(*reply)) };
                 }
                 model::Event::Failed(failure) => return failed(ticket, *failure),
@@ -132,7 +132,7 @@ impl ModelAsker {
         tool: Option<Value>,
     ) -> Result<Reply, Box<Failure>> {
         let client = self.access.client().await?;
-        let info = model::info(model);
+        let info = model::info_for(model, &self.options.access.client);
         let request = Request {
             model: model.to_owned(),
             max_tokens: info.max_output.min(ASIDE_MAX_TOKENS),

@@ -11,6 +11,8 @@ const PROMISE: &str = "<promise>COMPLETE</promise>";
 
 #[path = "decide_claim_tests.rs"]
 mod claim;
+#[path = "decide_fallback_tests.rs"]
+mod fallback;
 #[path = "decide_limits_tests.rs"]
 mod limits;
 #[path = "decide_outage_tests.rs"]

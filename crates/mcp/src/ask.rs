@@ -1,4 +1,4 @@
-//! One question to a connected server. Whoever stops waiting tells the server so.
+//! One question to a connected server. A caller that stops waiting tells the server so.
 
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientRequest, ListPromptsRequest, ListResourcesRequest,

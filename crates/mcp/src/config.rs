@@ -29,7 +29,7 @@ pub enum Transport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inherits {
     Everything,
-    /// The variables of [`process::scrub::BASIC_ENV`]: whoever wrote the entry is not trusted with the others.
+    /// The variables of [`process::scrub::BASIC_ENV`]: the entry's writer is not trusted with the others.
     Basics,
 }
 
@@ -40,7 +40,7 @@ pub struct ServerConfig {
     /// Of one call, where the entry sets its own.
     pub timeout: Option<Duration>,
     pub always_load: bool,
-    /// A command that tells more headers, for a remote server. Whoever does not trust the entry takes it out.
+    /// A command that tells more headers, for a remote server. A caller that does not trust the entry takes it out.
     pub headers_helper: Option<String>,
     /// Whether its process gets our environment, or only what a program needs to run at all.
     pub inherits: Inherits,

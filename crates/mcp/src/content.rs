@@ -1,6 +1,6 @@
 //! From what a server answers to what a model can be shown.
 //!
-//! Reading an answer is pure ([`parts`]); [`Shower`] then saves what the API does not take or what is
+//! Reading an answer is pure ([`parts`]); [`ResultWriter`] then saves what the API does not take or what is
 //! too long, and puts the path of the file in its place.
 
 use crate::spill::Spill;
@@ -124,14 +124,14 @@ impl Limits {
 }
 
 /// Makes blocks of an answer of one tool.
-pub(crate) struct Shower<'a> {
+pub(crate) struct ResultWriter<'a> {
     pub(crate) server: &'a str,
     pub(crate) tool: &'a str,
     pub(crate) limits: Limits,
     pub(crate) spill: &'a Spill,
 }
 
-impl Shower<'_> {
+impl ResultWriter<'_> {
     pub(crate) fn called(&self, result: &Value) -> Called {
         let parts = parts(self.server, result);
         let whole = parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n");
@@ -192,7 +192,7 @@ fn text_block(text: &str) -> Value {
 /// The contents of a read resource; what is no text is saved, and its path told.
 pub(crate) fn read_resource(server: &str, result: &Value, limits: Limits, spill: &Spill) -> Vec<Value> {
     let contents = result.get("contents").and_then(Value::as_array).into_iter().flatten();
-    let shower = Shower { server, tool: "resource", limits, spill };
+    let writer = ResultWriter { server, tool: "resource", limits, spill };
     contents
         .map(|content| {
             let mut shown = serde_json::Map::new();
@@ -201,7 +201,7 @@ pub(crate) fn read_resource(server: &str, result: &Value, limits: Limits, spill:
             }
             let text = |key: &str| content.get(key).and_then(Value::as_str);
             if let Some(text) = text("text") {
-                let fitting = if limits.hold(text) { text.to_owned() } else { shower.saved_text(text) };
+                let fitting = if limits.hold(text) { text.to_owned() } else { writer.saved_text(text) };
                 shown.insert("text".into(), fitting.into());
             } else if let Some(blob) = text("blob") {
                 let media = text("mimeType").unwrap_or("application/octet-stream");

@@ -3,7 +3,7 @@ use super::*;
 fn show(result: &Value, limits: Limits) -> (Called, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let spill = Spill::new(folder.path().to_owned());
-    let called = Shower { server: "srv", tool: "t", limits, spill: &spill }.called(result);
+    let called = ResultWriter { server: "srv", tool: "t", limits, spill: &spill }.called(result);
     (called, folder)
 }
 

@@ -1,6 +1,6 @@
 //! Server-sent events out of bytes that come in any pieces. Pure.
 //!
-//! Deliberately absent: connecting again, which belongs to whoever knows what a broken stream means.
+//! Deliberately absent: connecting again, which belongs to the caller, who knows what a broken stream means.
 
 use bytes::{Buf as _, BytesMut};
 use memchr::memchr2;

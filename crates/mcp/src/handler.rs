@@ -22,7 +22,7 @@ pub(crate) struct Handler {
     roots: Vec<Root>,
     /// Told when the server's tools or prompts are others than before. However often, it is one note.
     changed: Arc<Notify>,
-    /// To whoever can ask the user.
+    /// To the task that can ask the user.
     questions: Option<Sender<Question>>,
 }
 

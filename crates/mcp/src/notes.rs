@@ -7,7 +7,7 @@ use tools::bounded::cut;
 /// Of each note; they end in one error message.
 const NOTE_MAX: usize = 500;
 
-/// Shared between a transport, which rmcp owns, and whoever explains its end.
+/// Shared between a transport, which rmcp owns, and the code that explains its end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes(Arc<Mutex<Kept>>);
 

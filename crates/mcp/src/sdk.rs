@@ -16,7 +16,7 @@ use std::io;
 use std::rc::Rc;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-/// Messages on their way; whoever sends more waits.
+/// Messages on their way; a sender of more waits.
 const CHANNEL: usize = 64;
 
 /// The way to the servers in the client's process.

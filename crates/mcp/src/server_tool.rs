@@ -6,7 +6,7 @@ use crate::tool::McpTool;
 use policy::names;
 use serde_json::Value;
 use std::borrow::Cow;
-use tools::{InputError, InputSchema, Invocation, Outcome, Tool, ToolContext, ToolFuture, ToolSpec};
+use tools::{InputError, InputSchema, Invocation, Outcome, Tool, ToolContext, ToolFuture, ToolSpec, TurnEffects};
 
 /// One tool, with the server that runs it.
 pub struct ServerTool {
@@ -47,8 +47,10 @@ impl Tool for ServerTool {
                 Ok(called) => outcome(called),
                 Err(error) => Outcome::error(error),
             };
-            let ends_turn = self.ends_turn && !outcome.is_error();
-            Outcome { ends_turn, ..outcome }
+            if self.ends_turn && !outcome.is_error() {
+                return outcome.with(TurnEffects { ends_turn: true, ..TurnEffects::default() });
+            }
+            outcome
         })
     }
 }

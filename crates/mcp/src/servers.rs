@@ -4,7 +4,7 @@
 
 use crate::ask::{AskError, Listed, Patience, ask, list};
 use crate::config::{ServerConfig, Transport};
-use crate::content::{Called, Limits, Shower, read_resource};
+use crate::content::{Called, Limits, ResultWriter, read_resource};
 use crate::deps::Deps;
 use crate::error::ServerError;
 use crate::message;
@@ -69,7 +69,7 @@ impl Servers {
     /// Returns when no server is pending any more, or after `start_timeout`.
     pub async fn ready(&self) {
         let patience = self.table.deps.start_timeout;
-        // Whoever is pending then is told as pending.
+        // A server that is pending then is reported as pending.
         let _ = timeout(patience, self.until(|table| !table.any_pending())).await;
     }
 
@@ -112,9 +112,9 @@ impl Servers {
         let connection = self.connection(&tool.server).await?;
         let request = CallToolRequest::new(params).into();
         let result = ask(&connection.peer, request, self.patience(&tool.server)).await;
-        let result = self.explained(&tool.server, &connection, result).await?;
+        let result = self.with_reason(&tool.server, &connection, result).await?;
         let limits = Limits { chars: tool.max_result_chars, ..self.limits() };
-        Ok(Shower { server: &tool.server, tool: &tool.name, limits, spill: &self.table.spill }.called(&result))
+        Ok(ResultWriter { server: &tool.server, tool: &tool.name, limits, spill: &self.table.spill }.called(&result))
     }
 
     /// What people may call like commands.
@@ -128,10 +128,14 @@ impl Servers {
             .with_arguments(prompt.filled(words).map_err(ServerError::PromptArguments)?);
         let connection = self.connection(&prompt.server).await?;
         let result = ask(&connection.peer, GetPromptRequest::new(params).into(), self.brief(&prompt.server)).await;
-        let result = self.explained(&prompt.server, &connection, result).await?;
-        let shower =
-            Shower { server: &prompt.server, tool: &prompt.name, limits: self.limits(), spill: &self.table.spill };
-        Ok(shower.called(&prompt::contents(&result)).content)
+        let result = self.with_reason(&prompt.server, &connection, result).await?;
+        let writer = ResultWriter {
+            server: &prompt.server,
+            tool: &prompt.name,
+            limits: self.limits(),
+            spill: &self.table.spill,
+        };
+        Ok(writer.called(&prompt::contents(&result)).content)
     }
 
     /// What servers offer to read, each entry with the name of its `server`; all servers without a name.
@@ -159,7 +163,7 @@ impl Servers {
             return Ok(Vec::new());
         }
         let listed = list(&connection.peer, Listed::Resources, self.brief(server)).await;
-        let mut listed = self.explained(server, &connection, listed).await?;
+        let mut listed = self.with_reason(server, &connection, listed).await?;
         for resource in listed.iter_mut().filter_map(Value::as_object_mut) {
             resource.insert("server".into(), server.into());
         }
@@ -171,7 +175,7 @@ impl Servers {
         let connection = self.connection(server).await?;
         let request = ReadResourceRequest::new(ReadResourceRequestParams::new(uri)).into();
         let result = ask(&connection.peer, request, self.brief(server)).await;
-        let result = self.explained(server, &connection, result).await?;
+        let result = self.with_reason(server, &connection, result).await?;
         Ok(read_resource(server, &result, self.limits(), &self.table.spill))
     }
 
@@ -225,7 +229,7 @@ impl Servers {
     }
 
     /// A broken connection is explained by the server's end, which is known a moment later.
-    async fn explained<T>(
+    async fn with_reason<T>(
         &self,
         server: &str,
         connection: &Rc<Connection>,

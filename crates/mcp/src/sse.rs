@@ -1,7 +1,7 @@
 //! The HTTP transport of before March 2025: one long stream of events from the server, which first
 //! tells where to post our messages.
 //!
-//! Only to the server's own origin: whoever can write to the stream must not be able to send our headers
+//! Only to the server's own origin: a writer of the stream must not be able to send our headers
 //! elsewhere. Connecting again is the manager's.
 
 use crate::error::ConnectError;

@@ -47,6 +47,10 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>, is_watched: bool) -> io
             command.stdin(end.try_clone()?).stdout(end).stderr(Stdio::piped());
             Place::OwnTerminal
         }
+        Output::RawTerminal(end) => {
+            command.stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
+            Place::OwnTerminal
+        }
     };
     let Entry { steps, pid_pipe, explain } = entry.unwrap_or(UNCONFINED);
     isolate(&mut command, place, steps, is_watched);
@@ -78,7 +82,9 @@ pub(crate) fn launch_detached(spec: Spec) -> io::Result<std::process::Child> {
     }
     match spec.output {
         Output::Merged(file) => command.stdout(Stdio::null()).stderr(file),
-        Output::Pipes | Output::Terminal(_) => command.stdout(Stdio::null()).stderr(Stdio::null()),
+        Output::Pipes | Output::Terminal(_) | Output::RawTerminal(_) => {
+            command.stdout(Stdio::null()).stderr(Stdio::null())
+        }
     };
     // SAFETY: as in `isolate`: only async-signal-safe functions on integers.
     #[expect(unsafe_code, reason = "a session of its own can only be had between fork and exec")]

@@ -96,7 +96,6 @@ pub(crate) const SCHEMA: &str =
 
 /// What a summariser may use: it looks, and changes nothing.
 const SUMMARY_TOOLS: &str = "Read,Glob,Grep,StructuredOutput";
-pub(crate) const SUMMARY_MODEL: &str = "haiku";
 
 /// Longer prompts go by file: agents have lost long arguments and long terminal input.
 const ARGUMENT_MAX: usize = 7_000;
@@ -185,13 +184,13 @@ impl Backend {
         Call { args, env, talks, transport }
     }
 
-    pub(crate) fn summary_call(&self, transport: Transport, prompt: &str, auth: &Auth, env: &Env) -> Call {
+    pub(crate) fn summary_call(&self, model: &str, transport: Transport, prompt: &str, auth: &Auth, env: &Env) -> Call {
         let mut args = self.leading.clone();
         if self.is_ours() {
             args.extend(["--sandbox", "read-only"].map(OsString::from));
         }
         let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
-        add(&["-p", "--model", SUMMARY_MODEL, "--tools", SUMMARY_TOOLS, "--verbose"]);
+        add(&["-p", "--model", model, "--tools", SUMMARY_TOOLS, "--verbose"]);
         let talks = talks(OutputFormat::StreamJson, transport);
         if talks {
             add(&["--input-format", "stream-json"]);
@@ -200,7 +199,7 @@ impl Backend {
         if !talks {
             add(&["--", prompt]);
         }
-        let env = environment(env, transport, SUMMARY_MODEL, Reasoning::High, auth);
+        let env = environment(env, transport, model, Reasoning::High, auth);
         Call { args, env, talks, transport }
     }
 }

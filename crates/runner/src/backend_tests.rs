@@ -8,6 +8,7 @@ fn start() -> Start {
     Start {
         iteration: 1,
         attempt: 1,
+        way: 0,
         model: "sonnet".into(),
         session: None,
         strategy: None,
@@ -57,7 +58,7 @@ fn seed_000_a_goal_has_a_schema_a_budget_and_no_key() {
 
 #[test]
 fn seed_000_the_summariser_looks_and_thinks_fully() {
-    let call = builtin().summary_call(Transport::Pipe, "P", &Auth::Key("k".into()), &Env::new());
+    let call = builtin().summary_call("haiku", Transport::Pipe, "P", &Auth::Key("k".into()), &Env::new());
     assert!(
         words(&call).starts_with(
             "agent --sandbox read-only -p --model haiku --tools Read,Glob,Grep,StructuredOutput --verbose"
@@ -107,7 +108,7 @@ fn seed_001_on_a_terminal_the_prompt_is_an_argument_and_events_come_out() {
                     stream-json -- P";
     assert_eq!((words(&call).as_str(), call.talks), (expected, false));
     assert!(call.env.contains(&("TERM".into(), "xterm-256color".into())), "{:?}", call.env);
-    let summary = builtin().summary_call(Transport::Terminal, "P", &Auth::Ambient, &env);
+    let summary = builtin().summary_call("haiku", Transport::Terminal, "P", &Auth::Ambient, &env);
     assert!(words(&summary).ends_with(&format!("--output-format stream-json --json-schema {SCHEMA} -- P")));
     assert!(!words(&summary).contains("--input-format") && !summary.talks);
 }

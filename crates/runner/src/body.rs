@@ -155,6 +155,8 @@ struct Body<'a> {
     in_work_before: BTreeSet<String>,
     /// A person has asked for the end after this iteration.
     stop_was_asked: bool,
+    /// The way to a model that the last agent took.
+    way: usize,
     /// The way in from outside. Before the lock: it is gone before another run can begin.
     reach: Option<Server>,
     _lock: Lock,
@@ -204,7 +206,10 @@ impl<'a> Body<'a> {
         let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
         let attended = job.attended || job.settings.waits_for_answers();
         let wait_max_ms = job.rehearsal.as_ref().map(|_| rehearsal::WAIT.as_millis() as u64);
-        let plan = Plan { wait_max_ms, ..job.settings.plan(!checks.is_empty(), attended, offset) };
+        let stand_by =
+            |way: &crate::Fallback| cycle::FallbackModel { name: way.name.clone(), model: way.model.clone() };
+        let fallback = job.fallback.iter().map(stand_by).collect();
+        let plan = Plan { wait_max_ms, fallback, ..job.settings.plan(!checks.is_empty(), attended, offset) };
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let mut state = State::new(plan, memory, Spent::default(), tree, now());
         let today = job.account.as_ref().map(|file| day::read(file, state.day()));
@@ -248,6 +253,7 @@ impl<'a> Body<'a> {
             noted: (0, Spent::default()),
             in_work_before,
             stop_was_asked: false,
+            way: 0,
             reach,
             _lock: lock,
         };

@@ -66,8 +66,8 @@ fn first_prompt(entry: &Value) -> Option<String> {
         return None;
     }
     let content = &entry["message"]["content"];
-    let blocks = content.as_array().into_iter().flatten();
-    let text = content.as_str().or_else(|| blocks.filter_map(|block| block["text"].as_str()).next())?;
+    let mut blocks = content.as_array().into_iter().flatten();
+    let text = content.as_str().or_else(|| blocks.find_map(|block| block["text"].as_str()))?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('<'))?;
     Some(line.to_owned())
 }

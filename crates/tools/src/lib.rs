@@ -44,7 +44,7 @@ mod testing;
 pub use builtin::{builtin, find, run};
 pub use context::{Denied, Limits, ToolContext};
 pub use disk::Disk;
-pub use outcome::{Content, ErrorFlag, Outcome};
+pub use outcome::{Content, ErrorFlag, Outcome, TurnEffects};
 pub use read_log::{Range, ReadLog, Seen};
 pub use schema::InputError;
 pub use shell::{Exits, Leaves, OnRequest, Shell, find_shell};

@@ -3,6 +3,14 @@
 use serde::Serialize as _;
 use serde_json::{Map, Value};
 
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotebookError {
+    #[error("not valid JSON: {0}")]
+    Json(String),
+    #[error("it has no list of cells")]
+    NoCells,
+}
+
 #[derive(Debug)]
 pub(crate) struct Notebook {
     document: Value,
@@ -12,10 +20,10 @@ pub(crate) struct Notebook {
 }
 
 impl Notebook {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let document: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
+    pub(crate) fn parse(text: &str) -> Result<Self, NotebookError> {
+        let document: Value = serde_json::from_str(text).map_err(|error| NotebookError::Json(error.to_string()))?;
         if !document.get("cells").is_some_and(Value::is_array) {
-            return Err("it has no list of cells".into());
+            return Err(NotebookError::NoCells);
         }
         let indent = text.split_once('\n').map_or(1, |(_, rest)| rest.len() - rest.trim_start_matches(' ').len());
         Ok(Self { document, indent, final_newline: text.ends_with('\n') })

@@ -23,6 +23,13 @@ pub struct Outcome {
     /// The twin in `tool_use_result`; for an error, its text.
     pub structured: Value,
     pub flag: ErrorFlag,
+    /// Boxed, because few calls have any.
+    pub effects: Option<Box<TurnEffects>>,
+}
+
+/// What a result does to the turn besides being reported.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TurnEffects {
     /// Text to put into the conversation after the results, such as a skill's body.
     pub follow_up: Option<String>,
     /// An answer in the client's own schema, which ends the turn.
@@ -33,7 +40,12 @@ pub struct Outcome {
 
 impl Outcome {
     pub fn new(content: Content, structured: Value, flag: ErrorFlag) -> Self {
-        Self { content, structured, flag, follow_up: None, structured_output: None, ends_turn: false }
+        Self { content, structured, flag, effects: None }
+    }
+
+    #[must_use]
+    pub fn with(self, effects: TurnEffects) -> Self {
+        Self { effects: Some(Box::new(effects)), ..self }
     }
 
     pub fn text(text: impl Into<String>, structured: Value) -> Self {

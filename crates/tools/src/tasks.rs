@@ -1,6 +1,6 @@
 //! What runs in the background: who they are, how they are doing, and the news about them.
 //!
-//! A registry, not a runner: whoever starts a task keeps its [`Running`] end, listens for the wish to
+//! A registry, not a runner: the starter of a task keeps its [`Running`] end, listens for the wish to
 //! stop, and says how it ended. Dropping that end counts as stopped, so every task that started also
 //! finishes on the wire.
 
@@ -95,7 +95,7 @@ struct Registry {
 #[derive(Debug, Default)]
 struct State {
     tasks: Vec<Entry>,
-    /// Two a task at most, and whoever starts tasks reads them between turns.
+    /// Two a task at most, and the starter of tasks reads them between turns.
     news: VecDeque<TaskEvent>,
     /// Calls that are waited for and could be left alone, and whether somebody wants that.
     awaited: Vec<(String, bool)>,
@@ -312,7 +312,7 @@ pub struct Ending {
     pub summary: String,
 }
 
-/// The end of a task that belongs to whoever runs it.
+/// The end of a task that belongs to its runner.
 #[derive(Debug)]
 pub struct Running {
     tasks: Tasks,

@@ -4,13 +4,13 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { CLAUDE, CLIENTS, HERE, HOME, RALPH, assert, call, load, model, say } from './world.mjs'
+import { CLAUDE, CLIENTS, HERE, HOME, RALPH, assert, call, model, say } from './world.mjs'
 
 const environment = (api, more = {}) => ({ ...process.env, ANTHROPIC_BASE_URL: api.url, ...more })
 
 /** A turn driven by the SDK of the protocol: its own types parse every message of ours. */
 export async function sdkClient() {
-  const acp = await load('acp-sdk/dist/v1/stable/acp.js')
+  const acp = await import(join(CLIENTS, 'acp/node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js'))
   const api = await model([call('Write', { file_path: join(HERE, 'made.txt'), content: 'x' }), say('It is made.')])
   const child = spawn(RALPH, ['acp'], { env: environment(api), stdio: ['pipe', 'pipe', 'inherit'] })
   process.on('exit', () => child.kill('SIGKILL'))
@@ -42,7 +42,7 @@ export async function sdkClient() {
 }
 
 function acpx(api, words) {
-  const cli = join(CLIENTS, 'node_modules/acpx/dist/cli.js')
+  const cli = join(CLIENTS, 'acp/node_modules/acpx/dist/cli.js')
   const agent = ['--agent', `${RALPH} acp`, '--cwd', HERE]
   const run = spawnSync(process.execPath, [cli, ...agent, ...words], { env: environment(api), encoding: 'utf8', timeout: 50_000 })
   return { ...run, all: `${run.stdout}\n${run.stderr}` }

@@ -161,7 +161,8 @@ fn a_promise_counts_in_the_last_message_only() {
     world.say("<promise>COMPLETE</promise>");
     world.update(&json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "ls", "kind": "execute", "status": "completed"}));
     world.answers(&json!({"stopReason": "end_turn", "usage": {"inputTokens": 1}}));
-    assert_eq!(world.result()["result"], "", "a call came after it");
+    let words = world.result()["result"].as_str().unwrap().to_owned();
+    assert!(!words.is_empty() && !words.contains("promise"), "a call came after it: {words}");
     let mut world = World::working(Decision::All);
     let message = |id: &str, text: &str| json!({"sessionUpdate": "agent_message_chunk", "messageId": id, "content": {"type": "text", "text": text}});
     world.update(&message("1", "<promise>COMPLETE</promise>"));

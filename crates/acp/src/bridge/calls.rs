@@ -82,7 +82,7 @@ impl Call {
         };
         match self.name() {
             "Read" | "Edit" => {
-                add("file_path", self.path.as_deref().or_else(|| self.diff_path()).unwrap_or(&self.title))
+                add("file_path", self.path.as_deref().or_else(|| self.diff_path()).unwrap_or(&self.title));
             }
             "Bash" => {
                 let words = self.raw_input["command"].as_array().or_else(|| self.raw_input["cmd"].as_array());
@@ -136,6 +136,7 @@ fn output_text(output: &Map<String, Value>) -> String {
 mod tests {
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "tests write their values in place")]
     fn call(update: Value) -> Call {
         let mut call = Call::default();
         call.merge(&update);

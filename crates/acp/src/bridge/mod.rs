@@ -243,14 +243,13 @@ impl Bridge {
 
     fn agent_line(&mut self, line: &[u8]) {
         match Message::parse(line) {
-            // Some agents print words for people, too.
-            Ok(None) | Err(_) => {}
             Ok(Some(Message::Notification { method, params })) if method == "session/update" => self.update(&params),
-            Ok(Some(Message::Notification { .. })) => {}
+            // Some agents print words for people, too.
+            Ok(None | Some(Message::Notification { .. })) | Err(_) => {}
             Ok(Some(Message::Request { id, method, params })) => self.agent_asks(id, &method, &params),
             Ok(Some(Message::Response { id, result })) => match self.asked.take(&id) {
-                Some(Asked::Prompt) => self.prompt_answered(result),
-                Some(Asked::Steering) => self.steering_answered(result),
+                Some(Asked::Prompt) => self.prompt_answered(&result),
+                Some(Asked::Steering) => self.steering_answered(&result),
                 Some(other) => self.opening_answered(other, result),
                 None => {}
             },
@@ -291,18 +290,18 @@ impl Bridge {
         json!({"outcome": outcome})
     }
 
-    fn steering_answered(&mut self, result: Result<Value, RpcError>) {
+    fn steering_answered(&mut self, result: &Result<Value, RpcError>) {
         let outcome = result.as_ref().ok().and_then(|result| result["outcome"].as_str()).unwrap_or("refused");
         if !matches!(outcome, "injected" | "startedNewTurn") {
             self.tell(format!("a message did not reach the agent ({outcome})"));
         }
     }
 
-    fn prompt_answered(&mut self, result: Result<Value, RpcError>) {
+    fn prompt_answered(&mut self, result: &Result<Value, RpcError>) {
         let Some(mut turn) = self.turn.take() else { return };
         let events = turn.end();
         self.emit_all(events);
-        let outcome = outcome::of_turn(&turn, &result, &self.cost, self.model.as_deref());
+        let outcome = outcome::of_turn(&turn, result, &self.cost, self.model.as_deref());
         self.finish(outcome);
         self.next_prompt();
         self.stop_if_idle();

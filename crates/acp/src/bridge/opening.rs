@@ -100,7 +100,7 @@ impl Bridge {
 
     fn opened(&mut self, result: &Value) {
         if !self.opening.is_load {
-            self.session = result["sessionId"].as_str().unwrap_or_default().to_owned();
+            result["sessionId"].as_str().unwrap_or_default().clone_into(&mut self.session);
         }
         if self.session.is_empty() {
             return self.fail(None, "the agent opened a session without an id");

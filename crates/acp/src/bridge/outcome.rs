@@ -86,6 +86,9 @@ pub(super) fn of_turn(turn: &Turn, answer: &Result<Value, RpcError>, cost: &Cost
     outcome
 }
 
+/// The answer of a turn that ends with a tool call.
+const SILENT: &str = "The agent said nothing after its last tool call.";
+
 fn ended(turn: &Turn, reason: Option<&str>, has_usage: bool) -> Outcome {
     match reason {
         Some("end_turn") => {}
@@ -104,7 +107,8 @@ fn ended(turn: &Turn, reason: Option<&str>, has_usage: bool) -> Outcome {
     Outcome {
         subtype: "success".into(),
         is_error: Some(false),
-        result: Some(turn.last().to_owned()),
+        // Never empty: the loop would look at earlier messages instead.
+        result: Some(if turn.last().trim().is_empty() { SILENT.to_owned() } else { turn.last().to_owned() }),
         stop_reason: Some("end_turn".into()),
         api_error_status: Some(None),
         terminal_reason: "completed".into(),

@@ -251,6 +251,7 @@ impl Turn {
 }
 
 fn result_event(result: Value) -> Event {
-    let message = json!({"role": "user", "content": [result]});
+    let mut message = json!({"role": "user"});
+    message["content"] = vec![result].into();
     Event::User(Box::new(User { message: message.into(), ..User::default() }))
 }

@@ -134,6 +134,7 @@ mod tests {
     use super::*;
     use wire::FromMap as _;
 
+    #[expect(clippy::needless_pass_by_value, reason = "tests write their values in place")]
     fn asked(tool: &str, suggestions: Value) -> CanUseTool {
         let value = json!({"tool_name": tool, "permission_suggestions": suggestions});
         let Value::Object(map) = value else { unreachable!() };

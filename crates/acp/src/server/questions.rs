@@ -79,19 +79,14 @@ pub(crate) fn answered(response: Option<&Value>, input: &Value) -> PermissionAns
 /// The params of `elicitation/create` for a server's question; `None` where the client does not take its kind.
 pub(crate) fn of_server(session: &str, asked: &Elicitation, client: &Capabilities) -> Option<Value> {
     let message = asked.message.clone().unwrap_or_else(|| format!("{} has a question.", asked.mcp_server_name));
-    match asked.mode.as_deref() {
-        Some("url") => {
-            let (url, id) = (asked.url.as_ref()?, asked.elicitation_id.as_ref()?);
-            let params =
-                json!({"mode": "url", "sessionId": session, "message": message, "url": url, "elicitationId": id});
-            client.url_elicitation.then_some(params)
-        }
-        _ => {
-            let schema = asked.requested_schema.as_ref().filter(|schema| schema.is_object())?;
-            let params = json!({"mode": "form", "sessionId": session, "message": message, "requestedSchema": schema});
-            client.form_elicitation.then_some(params)
-        }
+    if asked.mode.as_deref() == Some("url") {
+        let (url, id) = (asked.url.as_ref()?, asked.elicitation_id.as_ref()?);
+        let params = json!({"mode": "url", "sessionId": session, "message": message, "url": url, "elicitationId": id});
+        return client.url_elicitation.then_some(params);
     }
+    let schema = asked.requested_schema.as_ref().filter(|schema| schema.is_object())?;
+    let params = json!({"mode": "form", "sessionId": session, "message": message, "requestedSchema": schema});
+    client.form_elicitation.then_some(params)
 }
 
 /// The client's answer to [`of_server`], as the agent takes it.

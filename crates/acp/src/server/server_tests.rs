@@ -43,6 +43,7 @@ impl World {
         self.step(ServerInput::Client(line.to_string().into_bytes()));
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "tests write their values in place")]
     fn ask(&mut self, id: u64, method: &str, params: Value) {
         self.line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }

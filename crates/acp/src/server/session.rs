@@ -13,10 +13,10 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 use turning::{Prompt, Turn};
-use wire::{ClientRequest, ControlResponse, Extra, Initialize, Input, Line, McpSetServers};
+use wire::{ClientRequest, ControlResponse, Extra, Input, Line, McpSetServers};
 
 /// Until an agent process has answered its first requests. MCP servers may take most of it.
-const STARTUP: Duration = Duration::from_secs(60);
+const STARTUP: Duration = Duration::from_mins(1);
 
 /// Of what a process said on standard error, in an error for the client.
 const WORDS_MAX: usize = 500;
@@ -157,7 +157,7 @@ impl Session {
         let servers = launch.servers.clone();
         out.push(ServerOutput::Start { child: self.child, launch });
         out.push(ServerOutput::After { child: self.child, timer: Timer::Startup, wait: STARTUP });
-        self.control(Control::Initialize, &ClientRequest::Initialize(Box::new(Initialize::default())), out);
+        self.control(Control::Initialize, &ClientRequest::Initialize(Box::default()), out);
         if !servers.is_empty() {
             let servers = McpSetServers { servers, ..McpSetServers::default() };
             self.control(Control::Servers, &ClientRequest::McpSetServers(servers), out);
@@ -175,7 +175,8 @@ impl Session {
     }
 
     fn send(&self, update: Value, out: &mut Vec<ServerOutput>) {
-        let params = json!({"sessionId": self.id, "update": update});
+        let mut params = json!({"sessionId": self.id});
+        params["update"] = update;
         out.push(ServerOutput::ToClient(notification("session/update", params)));
     }
 

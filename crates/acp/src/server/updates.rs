@@ -120,14 +120,12 @@ impl Updates {
         for block in event.message.blocks() {
             match block {
                 Block::Text(text) if parent.is_none() => {
-                    if !std::mem::take(&mut self.text_is_open) && !text.is_empty() {
-                        updates.push(self.chunk("agent_message_chunk", text));
-                    }
+                    let is_new = !std::mem::take(&mut self.text_is_open) && !text.is_empty();
+                    updates.extend(is_new.then(|| self.chunk("agent_message_chunk", text)));
                 }
                 Block::Thinking(text) if parent.is_none() => {
-                    if !std::mem::take(&mut self.thinking_is_open) && !text.is_empty() {
-                        updates.push(self.chunk("agent_thought_chunk", text));
-                    }
+                    let is_new = !std::mem::take(&mut self.thinking_is_open) && !text.is_empty();
+                    updates.extend(is_new.then(|| self.chunk("agent_thought_chunk", text)));
                 }
                 Block::ToolUse(call) => updates.extend(self.complete_call(&call, parent)),
                 _ => {}

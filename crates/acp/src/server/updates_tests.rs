@@ -13,10 +13,12 @@ fn feed(updates: &mut Updates, lines: &[Value]) -> Vec<Value> {
     lines.iter().flat_map(|line| updates.event(&event(line.clone()))).collect()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "tests write their values in place")]
 fn stream(piece: Value) -> Value {
     json!({"type": "stream_event", "event": piece, "parent_tool_use_id": null})
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "tests write their values in place")]
 fn said(block: Value) -> Value {
     json!({"type": "assistant", "message": {"id": "m", "content": [block]}, "parent_tool_use_id": null})
 }

@@ -1,6 +1,6 @@
 //! May this shell command run? Every part of it must be allowed; any part of it can deny.
 //!
-//! The order is that of the contract: deny rules, ask rules, what is never waved through, the mode, allow
+//! The order is that of the contract: deny rules, ask rules, what a person must approve, the mode, allow
 //! rules and the read-only set. Only what is in the small grammar ([`crate::grammar`]) can be allowed by its parts, and
 //! then the decision carries the text to run. Of everything else the full parser and the plain text are searched for
 //! what rules forbid. Deliberately absent: running commands.
@@ -120,7 +120,7 @@ impl Judge<'_> {
         Decision::ask("unparsable", format!("This command cannot be checked: {why}."))
     }
 
-    /// What nobody waves through but a person, whatever is allowed.
+    /// What a person must approve, whatever is allowed.
     fn guarded(&self, parts: &[Part]) -> Option<Decision> {
         let path = parts.iter().find_map(|part| self.writes_protected(part))?;
         let reason = format!("{} is obeyed by other programs, so writing it is asked first.", path.display());

@@ -21,6 +21,7 @@ pub fn ralph() -> String {
   ralph goal …           goals for many loops: add, import, list, show, log, answer, … (ralph goal --help)
   ralph work [--slots N] work on goals until stopped; --drain: until none is left
   ralph board            the goals on a screen
+  ralph serve [FOLDER…]  runs, goals and agents over HTTP, with a page (ralph serve --help)
   ralph agent …          the agent; the same as calling this binary as 'claude' (ralph agent --help)
   ralph acp              the agent for editors and other ACP clients, on stdin and stdout (ralph acp --help)
   ralph demo             see a loop mend a failing test, offline, in a scratch folder

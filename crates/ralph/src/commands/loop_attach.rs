@@ -1,14 +1,13 @@
 //! `ralph attach [RUN]`: the screen, or plain lines, on a run that works elsewhere. The run goes on whoever comes and leaves.
 
 use super::loop_reach::{find_live, runtime_error};
-use super::loop_run::{Show, wait_for_screen};
+use super::loop_run::{EndSignals, Show, wait_for_screen};
 use super::{loop_prices, loop_screen, runtime};
 use crate::environment::Environment;
 use crate::say;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use runner::reach::{Client, Events, Follower, ReachError, Request};
 use runner::{Command, Folder, Sink};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use wire::ExitCode;
 
@@ -149,6 +148,7 @@ impl Attached {
         let mut events = self.open(false).await?;
         let (sender, mut commands) = mpsc::channel(COMMANDS_MAX);
         let loop_screen::Screen { mut sink, mut left } = loop_screen::open_attached(sender, stay);
+        let mut signals = EndSignals::open();
         let mut last = None;
         let ended = loop {
             tokio::select! {
@@ -171,7 +171,7 @@ impl Attached {
                     say::out(&format!("Run {} goes on. Come back with: ralph attach\n", self.id));
                     return Ok(ExitCode::Success);
                 }
-                () = told_to_end() => {
+                () = EndSignals::next(&mut signals) => {
                     tui::restore();
                     return Ok(ExitCode::Terminated);
                 }
@@ -179,7 +179,7 @@ impl Attached {
         };
         drop(sink);
         let leaves = !stay || ended.is_err();
-        if wait_for_screen(left, leaves).await
+        if wait_for_screen(left, leaves, signals).await
             && let Some(event) = last
         {
             Show::Plain.sink(None).event(&event);
@@ -197,16 +197,5 @@ impl Attached {
             Command::Answer(text) => Request::Answer { text },
         };
         Client::connect(&self.folder, &self.id).await?.tell(&request).await
-    }
-}
-
-/// A terminal is given back before the process goes.
-async fn told_to_end() {
-    let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
     }
 }

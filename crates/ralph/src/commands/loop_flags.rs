@@ -17,7 +17,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 51] = [
+const FLAGS: [(&str, &str, Kind, &str); 54] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -48,6 +48,9 @@ const FLAGS: [(&str, &str, Kind, &str); 51] = [
     ),
     ("model", "model", Text, "the model (sonnet)"),
     ("fallback-model", "fallback_model", Text, "tried when the loop gets nowhere"),
+    ("fallback", "fallback", List, "provider:model, taken while a usage limit lasts; repeatable"),
+    ("fallback-after", "fallback_after", Text, "the longest wait for a limit where a fallback is free (15m)"),
+    ("summary-model", "summary_model", Text, "who condenses old iterations (haiku)"),
     ("reasoning", "reasoning", Text, "none, low, med, high"),
     ("permissions", "permissions", Text, "bypass, acceptEdits, default, plan"),
     ("sandbox", "sandbox", Text, "what commands may write: workspace, read-only, off"),

@@ -1,8 +1,8 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
 use super::{
-    loop_ask, loop_detach, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume,
-    loop_screen, loop_signals, runtime,
+    loop_ask, loop_detach, loop_fallback, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay,
+    loop_resume, loop_screen, loop_signals, loop_telemetry, runtime,
 };
 use crate::environment::{Environment, stdin_kind};
 use crate::{meaning, say};
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use wire::ExitCode;
 
@@ -99,13 +99,51 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
         Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
     };
+    // A rehearsal asks nobody but its script.
+    if wanted.rehearse.is_none() {
+        job.fallback =
+            match loop_fallback::resolve(&job.settings.fallback, &|name| environment.get(name).map(str::to_owned)) {
+                Ok(ways) => ways,
+                Err(why) => return refuse(&format!("error: {why}")),
+            };
+    }
     if let Err(Refusal(line)) = hold(&mut job, environment) {
         return refuse(&line);
     }
     let watch = job.settings.watch;
     let calls = loop_notify::sink(&job.settings.notify, &job.env, job.folder.root());
     let more = director.into_iter().chain(calls).collect();
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, more)))
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(traced(job, show, watch, more, environment)))
+}
+
+/// The run with its export: beside its work, and once more at its end.
+async fn traced(
+    mut job: Job,
+    show: Show,
+    watch: bool,
+    mut more: Vec<Box<dyn Sink>>,
+    environment: &Environment,
+) -> ExitCode {
+    let telemetry = loop_telemetry::open(environment).await;
+    if !telemetry.is_on() {
+        return drive(job, show, watch, more).await;
+    }
+    let trace = runner::RunTrace::new(loop_telemetry::incoming(environment));
+    job.trace = telemetry.traces().then_some(trace);
+    more.push(Box::new(runner::Spans::new(telemetry.clone(), trace)));
+    let beside = telemetry.clone();
+    let exporting = tokio::spawn(async move { beside.run().await });
+    let scraped = match telemetry.prometheus_address() {
+        Some((host, port)) => tokio::net::TcpListener::bind((host.as_str(), port)).await.ok(),
+        None => None,
+    };
+    let scraped = scraped.map(|listener| tokio::spawn(telemetry::serve_prometheus(listener, telemetry.clone())));
+    let exit = drive(job, show, watch, more).await;
+    exporting.abort();
+    drop(scraped);
+    // What the console exporter has to say would not be a line of the loop's, so it is not printed.
+    telemetry.flush().await;
+    exit
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
@@ -144,6 +182,8 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         attended: false,
         flags: loop_resume::recorded(flags, wanted.rehearse.as_deref()),
         price: loop_prices::usd,
+        fallback: Vec::new(),
+        trace: None,
         rehearsal: None,
     })
 }
@@ -283,6 +323,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
         other => (other.sink(job.settings.timestamps.then(|| job.zone.clone())), None),
     };
     loop_signals::listen(sender);
+    let signals = if left.is_some() { EndSignals::open() } else { None };
     let suspending = tokio::spawn(process::follow_suspensions());
     let last = Rc::new(RefCell::new(None));
     let kept = Rc::clone(&last);
@@ -314,7 +355,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
     if let Some(left) = left {
         let leaves =
             !job.settings.stay || matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
-        if !wait_for_screen(left, leaves).await {
+        if !wait_for_screen(left, leaves, signals).await {
             // Whatever is said now would wait for ever in a terminal that takes no bytes.
             return verdict.map_or(ExitCode::Failure, VerdictKind::exit);
         }
@@ -390,23 +431,34 @@ async fn next_command(reach: &mut Option<Server>) -> Command {
     }
 }
 
+/// Signals that end a screen. Opened before a run, so that none is missed between the verdict and the wait for a look.
+pub struct EndSignals {
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl EndSignals {
+    pub fn open() -> Option<Self> {
+        Some(Self { terminate: signal(SignalKind::terminate()).ok()?, hangup: signal(SignalKind::hangup()).ok()? })
+    }
+
+    /// Waits for one, also for one that came before. For ever where they cannot be received.
+    pub async fn next(signals: &mut Option<Self>) {
+        let Some(signals) = signals else { return std::future::pending().await };
+        tokio::select! {
+            _ = signals.terminate.recv() => {}
+            _ = signals.hangup.recv() => {}
+        }
+    }
+}
+
 /// Until the screen is left, or the process is told to end. Without `--stay`, and after a run that somebody ended
 /// or that could not begin, the screen leaves by itself. Says whether the terminal was given back.
-pub async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
-    let told = async {
-        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            () = tokio::time::sleep(SCREEN_CLOSES), if leaves => {}
-        }
-    };
+pub async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool, mut signals: Option<EndSignals>) -> bool {
     tokio::select! {
         _ = left => {}
-        () = told => {}
+        () = EndSignals::next(&mut signals) => {}
+        () = tokio::time::sleep(SCREEN_CLOSES), if leaves => {}
     }
     tui::restore()
 }

@@ -6,6 +6,7 @@ pub mod agent;
 mod auth;
 mod demo;
 mod doctor;
+mod doctor_endpoint;
 mod doctor_sandbox;
 mod explain;
 mod goals;
@@ -14,6 +15,7 @@ mod link;
 mod loop_ask;
 mod loop_attach;
 mod loop_detach;
+mod loop_fallback;
 mod loop_flags;
 mod loop_init;
 mod loop_notify;
@@ -27,11 +29,13 @@ mod loop_run;
 mod loop_runs;
 mod loop_screen;
 mod loop_signals;
+mod loop_telemetry;
 mod mcp;
 mod mock;
 mod mock_record;
 mod plugin;
 mod plugin_fetch;
+mod serve;
 mod trust;
 
 use crate::environment::Environment;
@@ -74,6 +78,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "goal" | "goals" => goals::goal(rest, environment),
         "work" => goals::work(rest, environment),
         "board" => goals::board(rest, environment),
+        "serve" => serve::run(rest, environment),
         "init" => loop_init::run(environment),
         "resume" => loop_run::resume(rest, environment),
         "runs" => loop_runs::list(rest, environment),
@@ -89,8 +94,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         other => {
             let names = [
                 "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help",
-                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "show", "steer", "stop",
-                "trust", "unpause", "version", "work",
+                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer",
+                "stop", "trust", "unpause", "version", "work",
             ];
             let hint = crate::argv::nearest(other, names.into_iter())
                 .map(|name| format!(" Did you mean '{name}'?"))

@@ -60,7 +60,10 @@ async fn fetch(input: &Input, web: &Web) -> Result<Outcome, String> {
     let url = checked(&input.url, web.guard().private_allowed).map_err(|error| format!("Not fetched: {error}."))?;
     let text = match web.cached(&url) {
         Some(text) => text,
-        None => match get(&web.client()?, web.guard(), url.clone()).await.map_err(|error| format!("{error}."))? {
+        None => match get(&web.client().map_err(|error| error.to_string())?, web.guard(), url.clone())
+            .await
+            .map_err(|error| format!("{error}."))?
+        {
             Got::Elsewhere { to, status, reason } => {
                 return Ok(moved(&url, &to, status, &reason, started));
             }

@@ -1,6 +1,6 @@
 //! The ways out of the sandbox that people have left open: commands by name, and commands that ask for it.
 //!
-//! Whoever judges a call and whoever runs it ask the same question here, so that nothing is run outside that was
+//! The judge of a call and its runner ask the same question here, so that nothing is run outside that was
 //! permitted as if it stayed inside. Deliberately absent: whether the call may run.
 
 use policy::Exclusions;

@@ -35,8 +35,19 @@ pub(crate) enum GetError {
     NoLocation { url: Url },
     #[error("{url} could not be fetched: {why}")]
     Failed { url: Url, why: String },
+    /// The words of the caller, which sets clients up.
+    #[error("{0}")]
+    NoClient(String),
     #[error("{url} did not answer within {} s", FETCH_WITHIN.as_secs())]
     TooSlow { url: Url },
+}
+
+#[derive(Debug, thiserror::Error)]
+enum ResolveError {
+    #[error(transparent)]
+    Lookup(#[from] std::io::Error),
+    #[error(transparent)]
+    Address(#[from] AddressError),
 }
 
 #[derive(Debug)]
@@ -61,7 +72,7 @@ pub(crate) struct Page {
 
 /// A client for pages on top of the caller's, which brings certificates and proxies. Our own redirect
 /// rules and name resolution replace whatever it had.
-pub(crate) fn client(builder: ClientBuilder, guard: Guard) -> Result<Client, String> {
+pub(crate) fn client(builder: ClientBuilder, guard: Guard) -> Result<Client, GetError> {
     builder
         .redirect(redirect::Policy::none())
         .dns_resolver(Arc::new(guard))
@@ -69,7 +80,7 @@ pub(crate) fn client(builder: ClientBuilder, guard: Guard) -> Result<Client, Str
         .referer(false)
         .user_agent(USER_AGENT)
         .build()
-        .map_err(|error| spelled_out(&error))
+        .map_err(|error| GetError::NoClient(spelled_out(&error)))
 }
 
 /// Resolves names and refuses those that lead to a private address. What it returns is what is
@@ -82,13 +93,12 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    async fn addresses(self, name: &str) -> Result<Vec<SocketAddr>, String> {
-        let found: Vec<SocketAddr> =
-            tokio::net::lookup_host((name, 0)).await.map_err(|error| error.to_string())?.collect();
+    async fn addresses(self, name: &str) -> Result<Vec<SocketAddr>, ResolveError> {
+        let found: Vec<SocketAddr> = tokio::net::lookup_host((name, 0)).await?.collect();
         let trusted = self.private_allowed || self.proxy_host.as_deref() == Some(name);
         // One bad address among good ones is an attack, not a mistake.
         if !trusted && !found.iter().all(|address| is_public(address.ip())) {
-            return Err(AddressError::Private(name.to_owned()).to_string());
+            return Err(AddressError::Private(name.to_owned()).into());
         }
         Ok(found)
     }

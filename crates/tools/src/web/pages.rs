@@ -1,6 +1,6 @@
 //! The pages that WebFetch has read: one client, made at the first need, and a small cache.
 
-use super::get::{Guard, client};
+use super::get::{GetError, Guard, client};
 use futures_util::future::BoxFuture;
 use reqwest::{Client, ClientBuilder};
 use std::collections::VecDeque;
@@ -84,12 +84,13 @@ impl Web {
         (self.0.ask_small)(question)
     }
 
-    pub(crate) fn client(&self) -> Result<Client, String> {
+    pub(crate) fn client(&self) -> Result<Client, GetError> {
         let mut kept = self.0.client.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = &*kept {
             return Ok(client.clone());
         }
-        let made = client((self.0.make_client)()?, self.0.guard.clone())?;
+        let builder = (self.0.make_client)().map_err(GetError::NoClient)?;
+        let made = client(builder, self.0.guard.clone())?;
         *kept = Some(made.clone());
         Ok(made)
     }

@@ -14,6 +14,8 @@ use acp::{ChildKey, Frame, LINE_MAX, Server, ServerInput, ServerOptions, ServerO
 use children::Children;
 pub(super) use children::{Launched, feed};
 pub(super) use pipes::{Stdin, Stdout};
+use process::Env;
+use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -24,6 +26,9 @@ const INPUTS_MAX: usize = 256;
 
 /// For agent processes, between being asked to end and being killed.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// The variable that gives the agent a list of tasks.
+const PLAN_TOOLS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
 
 const HELP: &str = "ralph acp: the agent for clients of the Agent Client Protocol (editors, acpx, …)
 
@@ -153,8 +158,8 @@ impl Front {
     /// Everything that follows from an input; the lines for the client are left.
     fn step(&mut self, input: ServerInput) -> Vec<u8> {
         let mut lines = Vec::new();
-        let mut inputs = vec![input];
-        while let Some(input) = inputs.pop() {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
             for output in self.server.step(input) {
                 match output {
                     ServerOutput::ToClient(message) => lines.extend(acp::to_line(&message)),
@@ -191,16 +196,32 @@ impl Front {
             ServerOutput::CheckLogin { id } => {
                 Some(ServerInput::LoginChecked { id, is_logged_in: login::is_logged_in(&self.environment) })
             }
-            looked_up => {
-                let environment = self.environment.clone();
-                self.later(async move {
-                    let found = tokio::task::spawn_blocking(move || past::look_up(looked_up, &environment)).await;
-                    // Only a panic of the reader leads here; the client's own deadline tells it.
-                    found.ok().flatten().unwrap_or(ServerInput::ClientTooLong)
+            ServerOutput::Find { child, session, cwd } => {
+                self.look_up(ServerInput::Found { child, messages: None }, move |environment| {
+                    past::find(child, &session, &cwd, environment)
                 });
                 None
             }
+            ServerOutput::List { id, cwd, cursor } => {
+                let nothing = ServerInput::Listed { id: id.clone(), sessions: Vec::new(), next: None };
+                self.look_up(nothing, move |environment| {
+                    past::list(id, cwd.as_deref(), cursor.as_deref(), environment)
+                });
+                None
+            }
+            ServerOutput::Delete { id, session } => {
+                let failed =
+                    ServerInput::Deleted { id: id.clone(), result: Err("the session cannot be deleted".into()) };
+                self.look_up(failed, move |environment| past::delete(id, &session, environment));
+                None
+            }
         }
+    }
+
+    /// Reads transcripts without holding up anybody. `failed` is the answer where the reader breaks.
+    fn look_up(&self, failed: ServerInput, read: impl FnOnce(&Environment) -> ServerInput + Send + 'static) {
+        let environment = self.environment.clone();
+        self.later(async move { tokio::task::spawn_blocking(move || read(&environment)).await.unwrap_or(failed) });
     }
 
     fn later(&self, input: impl Future<Output = ServerInput> + Send + 'static) {
@@ -212,6 +233,15 @@ impl Front {
         });
     }
 
+    /// Clients show plans, so the agent has the tools that make them, unless somebody has chosen.
+    fn child_env(&self) -> Env {
+        let mut env = self.environment.vars.clone();
+        if self.environment.raw(PLAN_TOOLS).is_none() {
+            env.push((PLAN_TOOLS.into(), "1".into()));
+        }
+        env
+    }
+
     fn start(&mut self, child: ChildKey, launch: &acp::Launch) -> Result<(), StartError> {
         if !launch.cwd.is_dir() {
             return Err(StartError::NoFolder(launch.cwd.clone()));
@@ -220,7 +250,7 @@ impl Front {
             program: self.environment.exe.clone(),
             args: std::iter::once("agent".to_owned()).chain(launch.args()).collect(),
             cwd: launch.cwd.clone(),
-            env: self.environment.vars.clone(),
+            env: self.child_env(),
         };
         self.children.start(child, launched).map_err(StartError::NoProcess)
     }

@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::meaning;
-use acp::{PastSession, ServerInput, ServerOutput};
+use acp::{ChildKey, PastSession, ServerInput};
 use serde_json::Value;
 use session::Store;
 use std::path::{Path, PathBuf};
@@ -17,23 +17,14 @@ const TITLE_MAX: usize = 256;
 /// How a cursor begins; the number of sessions before the page follows.
 const CURSOR: &str = "offset:";
 
-/// `None` for an output that is about something else.
-pub(super) fn look_up(output: ServerOutput, environment: &Environment) -> Option<ServerInput> {
-    match output {
-        ServerOutput::Find { child, session, cwd } => {
-            Some(ServerInput::Found { child, messages: messages(&session, &cwd, environment) })
-        }
-        ServerOutput::List { id, cwd, cursor } => {
-            let (sessions, next) = list(cwd.as_deref(), cursor.as_deref(), environment);
-            Some(ServerInput::Listed { id, sessions, next })
-        }
-        ServerOutput::Delete { id, session } => {
-            let result = store(&environment.cwd, environment).remove(&session);
-            let result = result.map_err(|error| format!("session {session} cannot be deleted: {error}"));
-            Some(ServerInput::Deleted { id, result })
-        }
-        _ => None,
-    }
+pub(super) fn find(child: ChildKey, session: &str, cwd: &Path, environment: &Environment) -> ServerInput {
+    ServerInput::Found { child, messages: messages(session, cwd, environment) }
+}
+
+pub(super) fn delete(id: Value, session: &str, environment: &Environment) -> ServerInput {
+    let result = store(&environment.cwd, environment).remove(session);
+    let result = result.map_err(|error| format!("session {session} cannot be deleted: {error}"));
+    ServerInput::Deleted { id, result }
 }
 
 fn store(cwd: &Path, environment: &Environment) -> Store {
@@ -49,7 +40,7 @@ fn messages(session: &str, cwd: &Path, environment: &Environment) -> Option<Vec<
     session::load(&path).ok().map(|loaded| loaded.messages)
 }
 
-fn list(cwd: Option<&Path>, cursor: Option<&str>, environment: &Environment) -> (Vec<PastSession>, Option<String>) {
+pub(super) fn list(id: Value, cwd: Option<&Path>, cursor: Option<&str>, environment: &Environment) -> ServerInput {
     let offset = cursor.and_then(|cursor| cursor.strip_prefix(CURSOR)?.parse().ok()).unwrap_or(0);
     let page = store(cwd.unwrap_or(&environment.cwd), environment).list(cwd.is_none(), offset, PAGE);
     let fallback = cwd.map_or_else(|| PathBuf::from("/"), Path::to_owned);
@@ -59,7 +50,8 @@ fn list(cwd: Option<&Path>, cursor: Option<&str>, environment: &Environment) -> 
         title: listed.title.map(|title| title.chars().take(TITLE_MAX).collect()),
         updated_at: time(listed.modified),
     };
-    (page.sessions.into_iter().map(one).collect(), page.next.map(|next| format!("{CURSOR}{next}")))
+    let sessions = page.sessions.into_iter().map(one).collect();
+    ServerInput::Listed { id, sessions, next: page.next.map(|next| format!("{CURSOR}{next}")) }
 }
 
 fn time(time: SystemTime) -> Option<String> {

@@ -66,7 +66,7 @@ async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Out
     Ok(run_in(&input, judged, call.tool_use_id, shell, &context.tasks, &context.workspace).await)
 }
 
-/// `text` is what the shell is given; whoever asks is told of the command as it was written.
+/// `text` is what the shell is given; clients and the model are told of the command as it was written.
 async fn run_in(
     input: &Input,
     text: &str,
@@ -85,7 +85,7 @@ async fn run_in(
         Err(error) => return Outcome::error(format!("Command was not started: {error}.")),
     };
     if asked {
-        return match go_on(command, input, tool_use_id, tasks, None) {
+        return match move_to_background(command, input, tool_use_id, tasks, None) {
             Ok(outcome) => outcome,
             Err(_killed) => Outcome::error("Command was ended: too many background tasks are running."),
         };
@@ -93,7 +93,7 @@ async fn run_in(
     let limit = shell.limit(input.timeout);
     let end = match wait(&mut command, limit, shell, tasks, tool_use_id).await {
         Some(end) => end,
-        None => match go_on(command, input, tool_use_id, tasks, None) {
+        None => match move_to_background(command, input, tool_use_id, tasks, None) {
             Ok(outcome) => return outcome,
             Err(back) => {
                 command = *back;
@@ -103,12 +103,12 @@ async fn run_in(
     };
     match end {
         End::Exited(exit) => {
-            let notice = settle(&command, &cwd, shell, workspace);
+            let notice = carry_cwd_over(&command, &cwd, shell, workspace);
             report(command, &input.command, exit.shell_code(), notice.as_deref(), shell.max_output)
         }
         End::TimedOut => {
             if shell.background_allowed && may_outlive_timeout(&input.command) && tasks.room().is_ok() {
-                match go_on(command, input, tool_use_id, tasks, Some(limit)) {
+                match move_to_background(command, input, tool_use_id, tasks, Some(limit)) {
                     Ok(outcome) => return outcome,
                     Err(back) => command = *back,
                 }
@@ -148,7 +148,7 @@ fn start_folder(shell: &Shell, workspace: &Workspace) -> PathBuf {
 }
 
 /// Carries the folder over if it is ours to work in, else goes back and says so.
-fn settle(command: &Command, started_in: &Path, shell: &Shell, workspace: &Workspace) -> Option<String> {
+fn carry_cwd_over(command: &Command, started_in: &Path, shell: &Shell, workspace: &Workspace) -> Option<String> {
     let ended_in = command.ended_in()?;
     if started_in.canonicalize().is_ok_and(|real| real == ended_in) {
         return None;
@@ -180,7 +180,7 @@ fn take_output(mut command: Command, max_output: usize) -> (Excerpt, Option<Path
 }
 
 /// Makes a task of a running command. Gives the command back if there is no room for it.
-fn go_on(
+fn move_to_background(
     mut command: Command,
     input: &Input,
     tool_use_id: &str,
@@ -200,11 +200,11 @@ fn go_on(
     let description = new.description.clone();
     let Ok(running) = tasks.begin(new) else { return Err(Box::new(command)) };
     command.output.keep();
-    tokio::spawn(see_through(command, running, description));
+    tokio::spawn(wait_in_background(command, running, description));
     Ok(in_background(&input.command, &id, &path, outlived))
 }
 
-async fn see_through(mut command: Command, running: Running, description: String) {
+async fn wait_in_background(mut command: Command, running: Running, description: String) {
     let end = tokio::select! {
         end = command.finish_within(None) => Some(end),
         () = running.stop_requested() => None,

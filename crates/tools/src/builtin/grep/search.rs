@@ -39,7 +39,7 @@ pub(crate) struct Hits {
     pub(crate) lines: Vec<String>,
 }
 
-pub(crate) fn matcher(pattern: &str, style: Style) -> Result<RegexMatcher, String> {
+pub(super) fn matcher(pattern: &str, style: Style) -> Result<RegexMatcher, grep_regex::Error> {
     let mut builder = RegexMatcherBuilder::new();
     builder.multi_line(true).unicode(true).octal(false).case_insensitive(style.ignore_case).ban_byte(Some(0));
     if style.multiline {
@@ -47,7 +47,7 @@ pub(crate) fn matcher(pattern: &str, style: Style) -> Result<RegexMatcher, Strin
     } else {
         builder.line_terminator(Some(b'\n'));
     }
-    builder.build(pattern).map_err(|error| error.to_string())
+    builder.build(pattern)
 }
 
 pub(crate) fn searcher(style: Style) -> Searcher {

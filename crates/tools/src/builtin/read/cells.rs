@@ -1,5 +1,6 @@
 //! Jupyter notebooks for reading: every cell with its id, and what it printed or drew.
 
+use super::error::ReadError;
 use super::picture;
 use crate::Outcome;
 use crate::bounded::first_chars;
@@ -16,24 +17,22 @@ const MAX_OUTPUT_CHARS: usize = 10_000;
 /// Only these does the model see; other pictures have a text beside them.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-pub(crate) fn read(bytes: Vec<u8>, target: &Target, limits: Limits) -> Result<Outcome, String> {
+pub(super) fn read(bytes: Vec<u8>, target: &Target, limits: Limits) -> Result<Outcome, ReadError> {
     let text = Text::shown(&Text::decode(bytes).body);
-    let notebook = Notebook::parse(&text).map_err(|error| {
-        format!("{} is not a notebook: {error}. Repair it with Bash, for example jq.", target.shown())
-    })?;
+    let notebook = Notebook::parse(&text).map_err(|cause| ReadError::NoNotebook { path: target.shown(), cause })?;
     let language = notebook.language();
     let cells: Vec<Value> =
         notebook.cells().iter().enumerate().map(|(index, cell)| shown_cell(cell, index, &language)).collect();
     let blocks = blocks(&cells);
     let size: usize = blocks.iter().filter_map(|block| block["text"].as_str()).map(str::len).sum();
     if size > limits.read_max_bytes() {
-        return Err(format!(
+        return Err(ReadError::TooManyTokens(format!(
             "{} with its outputs is over the limit of {} tokens ({} cells). Look at parts of it with jq in Bash: \
              jq '.cells[3].source' shows the source of the fourth cell.",
             target.shown(),
             limits.read_max_tokens,
             cells.len()
-        ));
+        )));
     }
     let structured = json!({"type": "notebook", "file": {"filePath": target.shown(), "cells": cells}});
     Ok(match blocks.as_slice() {
@@ -180,10 +179,10 @@ mod tests {
     #[test]
     fn what_is_no_notebook_is_an_error() {
         for text in ["", "{}", "{\"cells\":3}", "[1"] {
-            let error = read(text.as_bytes().to_vec(), &target(), Limits::default()).unwrap_err();
+            let error = read(text.as_bytes().to_vec(), &target(), Limits::default()).unwrap_err().to_string();
             assert!(error.contains("/n.ipynb is not a notebook"), "{error}");
         }
         let long = json!({"cells":[{"cell_type":"markdown","source":"x".repeat(200_000)}]}).to_string();
-        assert!(read(long.into_bytes(), &target(), Limits::default()).unwrap_err().contains("jq"));
+        assert!(read(long.into_bytes(), &target(), Limits::default()).unwrap_err().to_string().contains("jq"));
     }
 }

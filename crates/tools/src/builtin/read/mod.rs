@@ -2,11 +2,13 @@
 //!
 //! What a file is, its first bytes say, not its name; only notebooks are known by name, being JSON.
 
-pub(crate) mod cells;
+mod cells;
+mod error;
 mod lines;
 mod pdf;
 mod picture;
 
+use self::error::ReadError;
 use self::lines::Page;
 use self::picture::Media;
 use crate::context::{Files, ToolContext};
@@ -71,19 +73,22 @@ async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Out
     let input: Input = schema::parse(SPEC.entry.name, call.input)?;
     let target = call.only_path()?;
     let files = context.files();
-    let work = move |stop: &Stop| read(&files, &target, &input, stop).unwrap_or_else(Outcome::error);
+    let work = move |stop: &Stop| {
+        read(&files, &target, &input, stop).unwrap_or_else(|error| Outcome::error(error.to_string()))
+    };
     Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
-fn read(files: &Files, target: &Target, input: &Input, stop: &Stop) -> Result<Outcome, String> {
-    let mut file =
-        files.workspace.open_read(target).map_err(|error| file_error::opening(target, &error, &files.workspace))?;
-    let meta = file.metadata().map_err(|error| file_error::reading(target, &error))?;
+fn read(files: &Files, target: &Target, input: &Input, stop: &Stop) -> Result<Outcome, ReadError> {
+    let unread = |error: io::Error| ReadError::File(file_error::reading(target, &error));
+    let unopened = |error: io::Error| ReadError::File(file_error::opening(target, &error, &files.workspace));
+    let mut file = files.workspace.open_read(target).map_err(unopened)?;
+    let meta = file.metadata().map_err(unread)?;
     if meta.is_dir() {
-        return Err(file_error::is_folder(target));
+        return Err(ReadError::File(file_error::is_folder(target)));
     }
     let stamp = Stamp::of(&meta);
-    let head = read_head(&mut file).map_err(|error| file_error::reading(target, &error))?;
+    let head = read_head(&mut file).map_err(unread)?;
     let opened = Opened { target, file, head, stamp };
     if target.real.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
         let outcome = cells::read(opened.whole(cells::MAX_BYTES)?, target, files.limits)?;
@@ -96,10 +101,7 @@ fn read(files: &Files, target: &Target, input: &Input, stop: &Stop) -> Result<Ou
             let pages = input.pages.as_deref().filter(|pages| !pages.trim().is_empty());
             pdf::read(&opened.whole(pdf::MAX_BYTES)?, pages, target)
         }
-        Kind::Binary(name) => Err(format!(
-            "{} is {name}, which Read cannot show. Use a program for it in Bash (file, xxd, strings, …).",
-            target.shown()
-        )),
+        Kind::Binary(kind) => Err(ReadError::Binary { path: target.shown(), kind }),
         Kind::Text(encoding) => read_lines(files, opened, encoding, input, stop),
     }
 }
@@ -114,12 +116,10 @@ struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    fn whole(self, max: u64) -> Result<Vec<u8>, String> {
-        let path = self.target.shown();
-        let rest = text::load(&self.file, max).map_err(|error| file_error::reading(self.target, &error))?;
-        let rest = rest.ok_or_else(|| {
-            format!("{path} is larger than {} MB, the most Read takes of this kind of file.", max >> 20)
-        })?;
+    fn whole(self, max: u64) -> Result<Vec<u8>, ReadError> {
+        let rest = text::load(&self.file, max)
+            .map_err(|error| ReadError::File(file_error::reading(self.target, &error)))?
+            .ok_or_else(|| ReadError::TooLarge { path: self.target.shown(), max })?;
         Ok([self.head, rest].concat())
     }
 }
@@ -169,7 +169,7 @@ fn read_lines(
     encoding: Encoding,
     input: &Input,
     stop: &Stop,
-) -> Result<Outcome, String> {
+) -> Result<Outcome, ReadError> {
     let Opened { target, stamp, .. } = opened;
     let range = Range { offset: input.offset, limit: input.limit };
     if files.reads.repeats(&target.real, &stamp, range) {
@@ -184,10 +184,10 @@ fn read_lines(
         let head = Cursor::new(&opened.head[encoding.mark_len()..]);
         lines::page(head.chain(&opened.file), first, input.limit, budget, stop)
     };
-    let page = page.map_err(|error| file_error::reading(target, &error))?;
+    let page = page.map_err(|error| ReadError::File(file_error::reading(target, &error)))?;
     let shown = Shown { target, page, first, size: stamp.size };
     if shown.page.cut && range != Range::default() {
-        return Err(shown.too_much(files.limits.read_max_tokens));
+        return Err(ReadError::TooManyTokens(shown.too_much(files.limits.read_max_tokens)));
     }
     if let Some(last) = shown.last() {
         files.reads.viewed(&target.real, stamp, (first, last), shown.page.total);

@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: rendering and text extraction. Models read the pages themselves.
 
+use super::error::{PagesError, ReadError};
 use crate::Outcome;
 use crate::workspace::Target;
 use base64::Engine as _;
@@ -17,29 +18,32 @@ pub(crate) const MAX_BYTES: u64 = 100 * 1024 * 1024;
 /// A longer document must be asked for by pages: each page costs the model thousands of tokens.
 const MAX_WHOLE_PAGES: u32 = 10;
 const MAX_PAGES: u32 = 20;
+/// In error messages.
+const KIND: &str = "PDF file";
 /// One stream of a sane file stays far below; a decompression bomb fails here.
 const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
 
-pub(crate) fn read(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome, String> {
+pub(super) fn read(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome, ReadError> {
     // Parsers of hostile bytes may panic; that costs this call, not the run.
     catch_unwind(AssertUnwindSafe(|| extract(bytes, pages, target)))
-        .unwrap_or_else(|_panicked| Err(format!("{} is a broken PDF file.", target.shown())))
+        .unwrap_or_else(|_panicked| Err(ReadError::Broken { path: target.shown(), kind: KIND }))
 }
 
-fn extract(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome, String> {
+fn extract(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome, ReadError> {
     let path = target.shown();
     let options = LoadOptions { max_decompressed_size: Some(MAX_STREAM_BYTES), ..LoadOptions::default() };
-    let mut document = Document::load_mem_with_options(bytes, options)
-        .map_err(|error| format!("{path} is not a readable PDF file: {error}."))?;
+    let mut document = Document::load_mem_with_options(bytes, options).map_err(|error| ReadError::Unreadable {
+        path: path.clone(),
+        kind: KIND,
+        cause: error.to_string(),
+    })?;
     if document.is_encrypted() {
-        return Err(format!("{path} is encrypted; ask the user for a copy without password."));
+        return Err(ReadError::Encrypted { path });
     }
     let total = document.get_pages().len() as u32;
     let Some(pages) = pages else {
         if total > MAX_WHOLE_PAGES {
-            return Err(format!(
-                "{path} has {total} pages; give `pages`, such as \"1-{MAX_WHOLE_PAGES}\", at most {MAX_PAGES} a call."
-            ));
+            return Err(ReadError::TooManyPages { path, total, whole: MAX_WHOLE_PAGES, most: MAX_PAGES });
         }
         return sent(
             bytes,
@@ -47,12 +51,15 @@ fn extract(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome
             |base64| json!({"type": "pdf", "file": {"filePath": path, "base64": base64, "originalSize": bytes.len()}}),
         );
     };
-    let (first, last) = parse_pages(pages, total).map_err(|error| format!("{path}: {error}"))?;
+    let (first, last) = parse_pages(pages, total).map_err(|cause| ReadError::Pages { path: path.clone(), cause })?;
     let others: Vec<u32> = (1..=total).filter(|page| !(first..=last).contains(page)).collect();
     document.delete_pages(&others);
     document.prune_objects();
     let mut part = Vec::new();
-    document.save_to(&mut part).map_err(|error| format!("{path}: pages {first}-{last} cannot be cut out: {error}."))?;
+    document.save_to(&mut part).map_err(|error| {
+        let cause = error.to_string();
+        ReadError::NotCut { path: path.clone(), first, last, cause }
+    })?;
     sent(&part, target, |_| {
         json!({"type": "parts", "file": {
             "filePath": path, "originalSize": bytes.len(), "count": last - first + 1,
@@ -61,14 +68,9 @@ fn extract(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome
     })
 }
 
-fn sent(bytes: &[u8], target: &Target, structured: impl FnOnce(&str) -> Value) -> Result<Outcome, String> {
+fn sent(bytes: &[u8], target: &Target, structured: impl FnOnce(&str) -> Value) -> Result<Outcome, ReadError> {
     if bytes.len() > MAX_SENT_BYTES {
-        return Err(format!(
-            "{}: {} MB of PDF is more than the model takes ({} MB). Ask for fewer pages with `pages`.",
-            target.shown(),
-            bytes.len() >> 20,
-            MAX_SENT_BYTES >> 20
-        ));
+        return Err(ReadError::TooMuchPdf { path: target.shown(), bytes: bytes.len(), max: MAX_SENT_BYTES });
     }
     let base64 = STANDARD.encode(bytes);
     let structured = structured(&base64);
@@ -77,22 +79,21 @@ fn sent(bytes: &[u8], target: &Target, structured: impl FnOnce(&str) -> Value) -
 }
 
 /// `3`, `1-5` or `4-` (to the end).
-fn parse_pages(text: &str, total: u32) -> Result<(u32, u32), String> {
+fn parse_pages(text: &str, total: u32) -> Result<(u32, u32), PagesError> {
     let page = |text: &str| text.trim().parse::<u32>().ok().filter(|&page| page > 0);
     let range = match text.split_once('-') {
         None => page(text).map(|only| (only, only)),
         Some((first, last)) if last.trim().is_empty() => page(first).map(|first| (first, total)),
         Some((first, last)) => page(first).zip(page(last)),
     };
-    let (first, last) = range
-        .filter(|(first, last)| first <= last)
-        .ok_or_else(|| format!("`pages` is {text:?}; it must be a page such as \"3\" or a range such as \"1-5\"."))?;
+    let (first, last) =
+        range.filter(|(first, last)| first <= last).ok_or_else(|| PagesError::NoRange(text.to_owned()))?;
     if first > total {
-        return Err(format!("page {first} does not exist; the file has {total} pages."));
+        return Err(PagesError::PastEnd { page: first, total });
     }
     let last = last.min(total);
     if last - first >= MAX_PAGES {
-        return Err(format!("{} pages are more than the {MAX_PAGES} of one call.", last - first + 1));
+        return Err(PagesError::TooMany { asked: last - first + 1, most: MAX_PAGES });
     }
     Ok((first, last))
 }
@@ -140,7 +141,7 @@ mod tests {
     #[test]
     fn a_long_document_goes_by_pages() {
         let bytes = pdf(12);
-        assert!(read(&bytes, None, &target()).unwrap_err().contains("12 pages"));
+        assert!(read(&bytes, None, &target()).unwrap_err().to_string().contains("12 pages"));
         let outcome = read(&bytes, Some("2-5"), &target()).unwrap();
         assert_eq!((outcome.structured["type"].as_str(), sent_pages(&outcome)), (Some("parts"), 4));
     }

@@ -1,5 +1,6 @@
 //! Pictures for the model: sent as they are when small enough, made smaller otherwise.
 
+use super::error::ReadError;
 use crate::Outcome;
 use crate::workspace::Target;
 use base64::Engine as _;
@@ -66,13 +67,14 @@ impl Media {
     }
 }
 
-pub(crate) fn read(bytes: &[u8], media: Media, target: &Target) -> Result<Outcome, String> {
+pub(super) fn read(bytes: &[u8], media: Media, target: &Target) -> Result<Outcome, ReadError> {
+    let (path, kind) = (target.shown(), media.name());
     // Decoders of hostile bytes may panic; that costs this call, not the run.
     let shown = catch_unwind(AssertUnwindSafe(|| fit(bytes, media)));
     let picture = match shown {
         Ok(Ok(picture)) => picture,
-        Ok(Err(error)) => return Err(format!("{} is not a readable {}: {error}.", target.shown(), media.name())),
-        Err(_panicked) => return Err(format!("{} is a broken {}.", target.shown(), media.name())),
+        Ok(Err(error)) => return Err(ReadError::Unreadable { path, kind, cause: error.to_string() }),
+        Err(_panicked) => return Err(ReadError::Broken { path, kind }),
     };
     let base64 = STANDARD.encode(&picture.bytes);
     let name = picture.media.name();
