@@ -100,7 +100,8 @@ fn agents_are_listed_and_none_is_installed() {
 
 #[test]
 fn the_protocols_own_draft_has_a_stream_for_the_connection_and_for_each_session() {
-    let server = Server::in_world(testkit::looping::with_model(json!([{"content": [{"type": "text", "text": "Hi."}]}])), &[]);
+    let server =
+        Server::in_world(testkit::looping::with_model(json!([{"content": [{"type": "text", "text": "Hi."}]}])), &[]);
     let wd = server.world.wd().display().to_string();
     let bearer = format!("Bearer {}", server.full);
     let post = |headers: &[(&str, &str)], body: &Value| {
@@ -125,7 +126,10 @@ fn the_protocols_own_draft_has_a_stream_for_the_connection_and_for_each_session(
     assert_eq!(post(&of, &prompt).status, 202);
     let said = server.events("/acp", &of).until(|sent| sent.json()["id"] == 2);
     assert_eq!(said[said.len() - 1].json()["result"]["stopReason"], "end_turn");
-    assert!(said.iter().any(|sent| sent.json()["params"]["update"]["sessionUpdate"] == "agent_message_chunk"), "{said:#?}");
+    assert!(
+        said.iter().any(|sent| sent.json()["params"]["update"]["sessionUpdate"] == "agent_message_chunk"),
+        "{said:#?}"
+    );
     let headers = [("Host", server.host.as_str()), ("Authorization", &bearer), on];
     assert_eq!(raw(&server.at, "DELETE", "/acp", &headers, b"").status, 202);
     assert_eq!(raw(&server.at, "DELETE", "/acp", &headers, b"").status, 404);

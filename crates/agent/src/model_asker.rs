@@ -84,7 +84,7 @@ impl ModelAsker {
 
     fn request(&self, conversation: &Conversation, question: ModelQuestion) -> Request {
         let asking = &self.options.asking;
-        let info = model::info(&question.model);
+        let info = model::info_for(&question.model, &self.options.access.client);
         let max_tokens = asking.max_output.unwrap_or(info.max_output).min(info.max_output.max(1));
         let thinking = model::thinking(&info, &self.choices.thinking(), max_tokens);
         let mut betas = asking.betas.clone();

@@ -104,6 +104,27 @@ fn a_servers_prompt_is_an_expansion_too() {
     assert_eq!((&told["expansion_type"], &told["command_name"]), (&json!("mcp_prompt"), &json!("mcp__desk__plan")));
 }
 
+/// Listing and reading resources were past hooks and rules.
+#[test]
+fn resources_are_asked_about_like_any_other_call() {
+    let read = json!({"server": "desk", "uri": "desk://7"});
+    let world =
+        world(json!([call("ListMcpResourcesTool", &json!({})), call("ReadMcpResourceTool", &read), say("done")]));
+    let settings = json!({"hooks": {
+        "PreToolUse": [
+            {"matcher": "ListMcpResourcesTool", "hooks": [notes("before")]},
+            {"matcher": "ReadMcpResourceTool", "hooks": [{"type": "command", "command": "echo not this one >&2; exit 2"}]},
+        ],
+        "PostToolUse": [{"hooks": [notes("after")]}],
+    }});
+    let outcome = finish(run(&world, &settings, "go").args(["--mcp-config", &servers()]));
+    assert_eq!(only(&world, "before")["tool_name"], "ListMcpResourcesTool");
+    assert_eq!(only(&world, "after")["tool_name"], "ListMcpResourcesTool");
+    let results = tool_results(&outcome);
+    assert_eq!(results[0], "There are no resources.");
+    assert!(results[1].contains("not this one"), "{results:?}");
+}
+
 /// A server with one resource.
 const LIBRARY: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
@@ -138,25 +159,4 @@ fn resources_of_servers_take_the_path_of_every_call() {
     let outcome = finish(run(&world, &rules, "go").args(["--mcp-config", &library]));
     assert_eq!(outcome.result().unwrap()["permission_denials"][0]["tool_name"], "ReadMcpResourceTool");
     assert!(!tool_results(&outcome)[1].contains("once upon a time"), "{:?}", tool_results(&outcome));
-}
-
-/// Listing and reading resources were past hooks and rules.
-#[test]
-fn resources_are_asked_about_like_any_other_call() {
-    let read = json!({"server": "desk", "uri": "desk://7"});
-    let world =
-        world(json!([call("ListMcpResourcesTool", &json!({})), call("ReadMcpResourceTool", &read), say("done")]));
-    let settings = json!({"hooks": {
-        "PreToolUse": [
-            {"matcher": "ListMcpResourcesTool", "hooks": [notes("before")]},
-            {"matcher": "ReadMcpResourceTool", "hooks": [{"type": "command", "command": "echo not this one >&2; exit 2"}]},
-        ],
-        "PostToolUse": [{"hooks": [notes("after")]}],
-    }});
-    let outcome = finish(run(&world, &settings, "go").args(["--mcp-config", &servers()]));
-    assert_eq!(only(&world, "before")["tool_name"], "ListMcpResourcesTool");
-    assert_eq!(only(&world, "after")["tool_name"], "ListMcpResourcesTool");
-    let results = tool_results(&outcome);
-    assert_eq!(results[0], "There are no resources.");
-    assert!(results[1].contains("not this one"), "{results:?}");
 }
