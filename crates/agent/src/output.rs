@@ -48,6 +48,7 @@ impl Output {
         }
     }
 
+    #[must_use]
     pub fn log_to(self, path: Option<&Path>) -> Self {
         if let Some(path) = path {
             let opened = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path);
@@ -57,6 +58,7 @@ impl Output {
     }
 
     /// The log shows none of these.
+    #[must_use]
     pub fn hiding(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
