@@ -181,10 +181,7 @@ impl Body<'_> {
         let (turns, tokens) = (work.listener.heard().turns, work.listener.heard().tokens);
         let events = work.listener.hear(&replay::spoken(&verbatim));
         let in_call = work.track_calls(&events);
-        // Our own agent ends its calls by itself; how long another's take, only the other knows.
-        if !self.job.backend.is_ours() {
-            work.running.set_in_call(in_call);
-        }
+        work.running.set_in_call(in_call);
         self.derived(events);
         let heard = work.listener.heard();
         let mut inputs = Vec::new();
