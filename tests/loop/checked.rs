@@ -65,3 +65,31 @@ fn a_check_from_a_commit_is_not_the_one_that_the_agent_wrote() {
     assert_eq!(outcome.code, Some(1));
     assert!(outcome.stderr.contains("no-such-commit has no ci/check.sh (check_from)"), "{}", outcome.stderr);
 }
+
+#[test]
+fn what_a_check_prints_is_shown_as_it_comes_and_not_recorded_twice() {
+    let world = folder();
+    let script = format!("hear; work; result '{PROMISE}'");
+    let check = ["1", "--check", "echo first; echo second >&2; sleep 1; printf 'third\nfour'"];
+    let (_, events) = told(looped(&world, &script, &[&check[..], &["--live"]].concat()));
+    let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+    let at =
+        |kind: &str| kinds.iter().position(|known| *known == kind).unwrap_or_else(|| panic!("no {kind}: {kinds:?}"));
+    assert!(at("check_started") < at("check_output") && at("check_output") < at("check_finished"));
+    let printed = of(&events, "check_output");
+    assert!(printed.len() >= 2, "it comes in pieces: {printed:?}");
+    let early = printed[0]["text"].as_str().unwrap();
+    assert!(early.contains("first\n") && !early.contains("third"), "before the end: {early}");
+    let all: String = printed.iter().filter_map(|event| event["text"].as_str()).collect();
+    assert!(all.contains("second\n") && all.ends_with("third\nfour"), "{all}");
+    let end = of(&events, "check_finished")[0]["output"].as_str().unwrap().to_owned();
+    assert!(end.contains("first") && end.contains("four"), "{end}");
+    let runs = world.wd().join(".ralph/runs");
+    let run = runs.read_dir().unwrap().flatten().next().unwrap().path();
+    assert!(!std::fs::read_to_string(run.join("events.ndjson")).unwrap().contains("check_output"));
+    let (plain, _) = told(looped(&world, &script, &[&check[..], &["--live", "--json=false", "--no-tui"]].concat()));
+    let shown = plain.lines.join("\n");
+    assert!(shown.contains("    │ first\n") && shown.contains("    │ four\n  ✓ check: "), "{shown}");
+    let (_, events) = told(looped(&world, &script, &check));
+    assert!(of(&events, "check_output").is_empty(), "nobody asked for it");
+}

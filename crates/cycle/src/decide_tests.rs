@@ -15,6 +15,8 @@ mod claim;
 mod limits;
 #[path = "decide_outage_tests.rs"]
 mod outage;
+#[path = "decide_review_tests.rs"]
+mod review;
 
 struct Bench {
     state: State,
@@ -39,6 +41,7 @@ impl Bench {
             resumed: None,
             sandbox: None,
             unconfined: None,
+            base: None,
             flags: serde_json::Map::new(),
         };
         state.remember(&EventKind::RunStarted(Box::new(started)).at(1_000));

@@ -19,6 +19,7 @@ mod promise;
 mod questions;
 mod receipt;
 mod reset;
+pub mod review;
 mod speak;
 mod state;
 mod stuck;

@@ -25,7 +25,7 @@ mod timed;
 mod tree;
 mod watcher;
 
-pub use capture::{Captured, Limits, capture, capture_inside};
+pub use capture::{Captured, Limits, capture, capture_inside, capture_telling};
 pub use child::Child;
 pub use environ::hide_credentials;
 pub use git::Git;

@@ -21,9 +21,11 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
+mod checking;
 mod day;
 mod launch;
 mod ledger;
+mod review;
 mod work;
 
 use work::{Doing, Happened};
@@ -185,7 +187,8 @@ impl<'a> Body<'a> {
         let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
         let attended = job.attended || job.settings.waits_for_answers();
         let wait_max_ms = job.rehearsal.as_ref().map(|_| rehearsal::WAIT.as_millis() as u64);
-        let plan = Plan { wait_max_ms, ..job.settings.plan(!checks.is_empty(), attended, offset) };
+        let review_rounds = job.reviewer.as_ref().map_or(0, |_| job.settings.review_rounds);
+        let plan = Plan { wait_max_ms, review_rounds, ..job.settings.plan(!checks.is_empty(), attended, offset) };
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let mut state = State::new(plan, memory, Spent::default(), tree, now());
         let today = job.account.as_ref().map(|file| day::read(file, state.day()));
@@ -193,6 +196,10 @@ impl<'a> Body<'a> {
         let in_work_before = issues::in_work(&job.folder).into_iter().collect();
         let title = prompt::title(&sources, &job.folder.root().display().to_string());
         let (sandbox, unconfined) = holding(&job);
+        let base = match &git {
+            Some(git) => git.head().await,
+            None => None,
+        };
         let started = RunStarted {
             schema: SCHEMA,
             run: run.clone(),
@@ -205,6 +212,7 @@ impl<'a> Body<'a> {
             resumed,
             sandbox,
             unconfined,
+            base,
             flags: job.flags.clone(),
         };
         // What was found out of one agent says nothing of another.
@@ -309,6 +317,7 @@ impl<'a> Body<'a> {
                 }
             }
             Effect::RunChecks { iteration } => return self.check(iteration, Vec::new()),
+            Effect::Review { usd, .. } => return self.review(usd).await,
             Effect::Summarise { through, earlier, entries } => {
                 return self.summarise(through, &summary::prompt(earlier.as_deref(), &entries));
             }

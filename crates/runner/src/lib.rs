@@ -42,7 +42,7 @@ pub use body::{Command, RunError, run};
 pub use folder::Folder;
 pub use held::{Held, State};
 pub use init::{Made, init, unedited};
-pub use job::{Auth, Job, Sink};
+pub use job::{Auth, Job, Reviewer, Sink};
 pub use lock::{Lock, LockError};
 pub use plain::{JsonSink, PlainSink};
 pub use rehearsal::Rehearsal;

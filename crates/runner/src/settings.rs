@@ -52,6 +52,13 @@ pub struct Settings {
     /// A commit whose versions of the checks' scripts count.
     pub check_from: Option<String>,
     pub commit: bool,
+    /// Another agent looks at work that is said to be done: by default (an empty name) or by name, `BACKEND:MODEL`.
+    #[serde(deserialize_with = "a_reviewer")]
+    pub review: Option<String>,
+    /// Of the reviewer, where `review` names none.
+    pub review_model: Option<String>,
+    /// How often it may send work back before a person is asked.
+    pub review_rounds: u32,
     #[serde(deserialize_with = "a_span")]
     pub idle: Duration,
     /// Whether results must have the form `{"summary": …}`; unset, where a goal is given.
@@ -201,6 +208,9 @@ impl Default for Settings {
             check_time: Duration::from_mins(10),
             check_from: None,
             commit: false,
+            review: None,
+            review_model: None,
+            review_rounds: 3,
             idle: Duration::from_mins(5),
             structured: None,
             live: false,
@@ -270,6 +280,9 @@ impl Settings {
             if cost.is_some_and(|cost| !cost.is_finite() || cost < 0.0) {
                 return Err(format!("{name} must be an amount in USD"));
             }
+        }
+        if self.review.is_some() && self.review_rounds == 0 {
+            return Err("review_rounds must be at least 1".into());
         }
         if self.promise.trim().is_empty() {
             return Err("promise must not be empty".into());
@@ -348,6 +361,8 @@ impl Settings {
             watch_for_stuck: self.stuck,
             attended,
             commit: self.commit,
+            // Where there is a reviewer, whoever starts the run says so.
+            review_rounds: 0,
             day_offset_ms,
         }
     }
@@ -388,6 +403,21 @@ fn a_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     };
     let size = text[..split].parse::<u64>().ok().filter(|_| unit > 0).and_then(|count| count.checked_mul(unit));
     size.ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no size; write it like 500MB or 2GB")))
+}
+
+/// `true`, `false`, or who. A flag's value is always a text.
+fn a_reviewer<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected true, false, or BACKEND:MODEL")]
+    enum Wish {
+        Switch(bool),
+        Name(String),
+    }
+    Ok(match Wish::deserialize(from)? {
+        Wish::Switch(wanted) => wanted.then(String::new),
+        Wish::Name(name) if name == "false" => None,
+        Wish::Name(name) => Some(name.strip_prefix("true").filter(|rest| rest.is_empty()).unwrap_or(&name).to_owned()),
+    })
 }
 
 fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {

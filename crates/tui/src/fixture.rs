@@ -28,6 +28,7 @@ pub fn run_started() -> EventKind {
         resumed: None,
         sandbox: None,
         unconfined: None,
+        base: None,
         flags: serde_json::Map::new(),
     }))
 }

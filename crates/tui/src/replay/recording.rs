@@ -211,6 +211,7 @@ impl Maker<'_> {
                 resumed: None,
                 sandbox: None,
                 unconfined: None,
+                base: None,
                 flags: serde_json::Map::new(),
             };
             self.recording.events.push(EventKind::RunStarted(Box::new(run)).at(raw.at));
