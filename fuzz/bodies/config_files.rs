@@ -1,6 +1,7 @@
 //! The files of a folder that nobody trusts: read or skipped, and never a grant.
 
-use config::{MemoryOptions, Places, Sources};
+use project::MemoryOptions;
+use settings::{Places, Sources};
 use std::path::Path;
 
 /// Where the bytes go; the first byte says.
@@ -30,18 +31,18 @@ fn read(base: &Path, file: &Path, bytes: &[u8]) {
     let mut places = Places::new(base.join("work"), Some(base.join("home")), None);
     places.managed_dir = base.join("managed");
     let sources = Sources::parse("user,project,local").expect("the names of all sources");
-    let Ok(loaded) = config::load(&places, sources, None, None, false) else { return };
+    let Ok(loaded) = settings::load(&places, sources, None, None, false) else { return };
     let settings = &loaded.settings;
     let granted = (settings.permissions.allow.len(), settings.skip_permissions, settings.api_key_helper.is_some());
     assert!(!loaded.trusted, "nobody said so");
     assert_eq!(granted, (0, false, false), "a folder granted something: {:?}", String::from_utf8_lossy(bytes));
-    config::memory(&places, sources, settings, &MemoryOptions::default());
-    config::skills(&places, sources, &[]);
+    project::memory(&places, sources, settings, &MemoryOptions::default());
+    project::skills(&places, sources, &[]);
     // A broken definition is an error for whoever gave it, or skipped.
-    let _ = config::agents(&places, sources, None);
+    let _ = project::agents(&places, sources, None);
     if let Ok(value) = serde_json::from_slice(bytes) {
         let _ = mcp::parse(&value, "project", &|_| None);
-        let _ = config::agents_from_json(&value);
+        let _ = project::agents_from_json(&value);
     }
     if file.ends_with("config.toml") {
         let _ = runner::Settings::load(file, toml::Table::new());

@@ -62,19 +62,19 @@ impl Goals {
     }
 
     /// To its end, with what it and everything that it started took.
-    pub fn timed(&self, words: &[&str]) -> proc::Timed {
+    pub fn timed(&self, words: &[&str]) -> process::Timed {
         let like = self.command(words);
         let env = like.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
-        let spec = proc::Spec {
+        let spec = process::Spec {
             program: like.get_program().to_owned(),
             args: like.get_args().map(std::borrow::ToOwned::to_owned).collect(),
             cwd: self.repo(),
             env,
-            stdin: proc::Stdin::Null,
-            output: proc::Output::Pipes,
+            stdin: process::Stdin::Null,
+            output: process::Output::Pipes,
             arg0: None,
         };
-        proc::timed(&spec, "").unwrap()
+        process::timed(&spec, "").unwrap()
     }
 
     pub fn run(&self, words: &[&str]) -> Output {

@@ -2,7 +2,7 @@
 //! and work.
 
 use crate::world::{Bystander, World};
-use ralph_proc::sandbox::{Network, Request, Sandbox};
+use ralph_sandbox::{Network, Request, Sandbox};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 

@@ -86,8 +86,8 @@ fn reading_secrets() {
 #[test]
 fn a_read_only_workspace_stays_as_it_is() {
     let world = World::with_git();
-    let rules = ralph_proc::sandbox::Request { level: ralph_proc::sandbox::Level::ReadOnly, ..world.request() }.rules();
-    let sandbox = ralph_proc::sandbox::Sandbox::new(rules).unwrap();
+    let rules = ralph_sandbox::Request { level: ralph_sandbox::Level::ReadOnly, ..world.request() }.rules();
+    let sandbox = ralph_sandbox::Sandbox::new(rules).unwrap();
     for script in ["echo x > new", "rm src/main.c", "git commit -q --allow-empty -m x", "touch ~/.cache/x"] {
         assert!(!world.inside(&sandbox, script).ok, "{script}");
     }
@@ -101,9 +101,8 @@ fn files_hidden_in_the_workspace() {
     std::fs::write(world.at("work/.env"), "TOKEN=1").unwrap();
     std::fs::create_dir(world.at("work/private")).unwrap();
     std::fs::write(world.at("work/private/key"), "KEY").unwrap();
-    let rules =
-        ralph_proc::sandbox::Request { deny_read: vec![".env".into(), "private".into()], ..world.request() }.rules();
-    let sandbox = ralph_proc::sandbox::Sandbox::new(rules).unwrap();
+    let rules = ralph_sandbox::Request { deny_read: vec![".env".into(), "private".into()], ..world.request() }.rules();
+    let sandbox = ralph_sandbox::Sandbox::new(rules).unwrap();
     assert!(world.free("cat .env private/key").text.contains("TOKEN"));
     for script in [
         "cat .env",

@@ -1,7 +1,7 @@
 //! The network: cut, or open to listed hosts through the proxy.
 
 use crate::world::World;
-use ralph_proc::sandbox::{Hosts, Network, Request, Sandbox};
+use ralph_sandbox::{Hosts, Network, Request, Sandbox};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 

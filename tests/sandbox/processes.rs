@@ -42,8 +42,8 @@ fn sockets_of_this_machine() {
     let path = world.at("outside/service");
     let _listening = UnixListener::bind(&path).unwrap();
     closed(&world, "socket", &path.display().to_string());
-    let rules = ralph_proc::sandbox::Request { unix_sockets: true, ..world.request() }.rules();
-    let open = ralph_proc::sandbox::Sandbox::new(rules).unwrap();
+    let rules = ralph_sandbox::Request { unix_sockets: true, ..world.request() }.rules();
+    let open = ralph_sandbox::Sandbox::new(rules).unwrap();
     let said = world.attempt(Some(&open), "socket", &path.display().to_string());
     assert!(said.ok, "allowed on request: {}", said.text);
 }

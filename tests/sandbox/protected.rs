@@ -186,8 +186,8 @@ fn checkouts_come_and_go() {
 fn a_folder_of_ones_own_choice() {
     let world = World::new();
     std::fs::create_dir_all(world.at("work/vendor/deep")).unwrap();
-    let rules = ralph_proc::sandbox::Request { deny_write: vec!["vendor/deep".into()], ..world.request() }.rules();
-    let sandbox = ralph_proc::sandbox::Sandbox::new(rules).unwrap();
+    let rules = ralph_sandbox::Request { deny_write: vec!["vendor/deep".into()], ..world.request() }.rules();
+    let sandbox = ralph_sandbox::Sandbox::new(rules).unwrap();
     assert!(!world.inside(&sandbox, "echo x > vendor/deep/x").ok);
     assert!(!world.inside(&sandbox, "mv vendor v").ok);
     assert!(world.inside(&sandbox, "echo x > vendor/x").ok);

@@ -1,7 +1,7 @@
 //! The temporary folder of a box is its own: nobody else's files are in it, and it goes with the box.
 
 use crate::world::World;
-use ralph_proc::sandbox::{Request, Sandbox};
+use ralph_sandbox::{Request, Sandbox};
 
 #[test]
 fn temporary_files_of_others_are_neither_seen_nor_changed() {

@@ -42,10 +42,9 @@ fn git() {
 fn git_in_a_worktree_and_from_below() {
     let world = World::with_git();
     assert!(world.free("mkdir -p deep/er && touch deep/er/x && git worktree add -q ../linked").ok);
-    let rules =
-        |folder: &str| ralph_proc::sandbox::Request { roots: vec![world.at(folder)], ..world.request() }.rules();
+    let rules = |folder: &str| ralph_sandbox::Request { roots: vec![world.at(folder)], ..world.request() }.rules();
     for folder in ["linked", "work/deep/er"] {
-        let sandbox = ralph_proc::sandbox::Sandbox::new(rules(folder)).unwrap();
+        let sandbox = ralph_sandbox::Sandbox::new(rules(folder)).unwrap();
         let here = world.at(folder).display().to_string();
         let said = world.inside(
             &sandbox,
@@ -125,8 +124,8 @@ fn interpreters_and_virtual_machines() {
                 require('fs').mkdtempSync(require('os').tmpdir() + '/x'); \
                 new Worker('process.exit(0)', {eval: true}).on('exit', (code) => process.exit(code));";
     std::fs::write(world.at("work/all.js"), node).unwrap();
-    let request = ralph_proc::sandbox::Request { temp: vec![world.at("temp"), "/dev/shm".into()], ..world.request() };
-    let sandbox = ralph_proc::sandbox::Sandbox::new(request.rules()).unwrap();
+    let request = ralph_sandbox::Request { temp: vec![world.at("temp"), "/dev/shm".into()], ..world.request() };
+    let sandbox = ralph_sandbox::Sandbox::new(request.rules()).unwrap();
     for (program, script) in [
         ("node", "node all.js"),
         ("java", "java -XX:TieredStopAtLevel=1 Main.java"),

@@ -1,8 +1,8 @@
 //! A scratch machine: a home with secrets, a workspace with a repository, a temporary folder, and a
 //! folder that is none of the command's business.
 
-use ralph_proc::sandbox::{Level, Network, Request, Sandbox};
-use ralph_proc::{Captured, Limits, Output, Spec, Stdin};
+use process::{Captured, Limits, Output, Spec, Stdin};
+use ralph_sandbox::{Level, Network, Request, Sandbox};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    fn env(&self) -> ralph_proc::Env {
+    fn env(&self) -> process::Env {
         let pairs = [
             ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
             ("HOME", self.at("home").display().to_string()),
@@ -129,7 +129,7 @@ impl World {
             ..self.spec(Path::new("/bin/sh"), &["-c", script])
         };
         self.runtime.block_on(async {
-            ralph_proc::Child::spawn_inside(spec, sandbox, also).unwrap().wait().await;
+            process::Child::spawn_inside(spec, sandbox, also).unwrap().wait().await;
         });
     }
 
@@ -157,8 +157,8 @@ impl World {
 
     fn run(&self, spec: Spec, sandbox: Option<&Sandbox>) -> Captured {
         let captured = match sandbox {
-            Some(sandbox) => self.runtime.block_on(ralph_proc::capture_inside(spec, LIMITS, sandbox)),
-            None => self.runtime.block_on(ralph_proc::capture(spec, LIMITS)),
+            Some(sandbox) => self.runtime.block_on(process::capture_inside(spec, LIMITS, sandbox)),
+            None => self.runtime.block_on(process::capture(spec, LIMITS)),
         };
         captured.unwrap()
     }
@@ -183,7 +183,7 @@ fn attempted() {
         "ask-proxy" => ask_proxy(&about),
         "own-loopback" => own_loopback(),
         "nested" => nested(Path::new(&about)),
-        name => ralph_proc::sandbox::attempt(name, &about),
+        name => ralph_sandbox::attempt(name, &about),
     };
     if let Err(error) = tried {
         panic!("refused: {error}");
@@ -218,7 +218,7 @@ fn own_loopback() -> std::io::Result<()> {
 
 /// A sandbox in a sandbox, around a folder of the outer one's workspace.
 fn nested(work: &Path) -> std::io::Result<()> {
-    use ralph_proc::sandbox::{Hosts, Weakness};
+    use ralph_sandbox::{Hosts, Weakness};
     let world = Request {
         level: Level::Workspace,
         roots: vec![work.join("inner")],
@@ -247,7 +247,7 @@ fn nested(work: &Path) -> std::io::Result<()> {
         arg0: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = runtime.block_on(ralph_proc::capture_inside(spec, LIMITS, &sandbox)).map_err(std::io::Error::other)?;
+    let done = runtime.block_on(process::capture_inside(spec, LIMITS, &sandbox)).map_err(std::io::Error::other)?;
     assert!(String::from_utf8_lossy(&done.stderr).contains("ermission denied"), "{done:?}");
     Ok(())
 }

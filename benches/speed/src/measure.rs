@@ -1,7 +1,7 @@
 //! One run of a binary in a scratch world, and what it used.
 
 use mock::{Mock, Script};
-use proc::{Output, Spec, Stdin, Timed};
+use process::{Output, Spec, Stdin, Timed};
 use serde_json::Value;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ impl Stage {
         let folder = self.root.path().join("wd");
         let script = self.script.clone().substitute("$WD", &folder.display().to_string());
         let mock = Mock::start(script).map_err(|error| error.to_string())?;
-        let done = proc::timed(&self.spec(binary, args, &mock.url()), RESULT).map_err(|error| error.to_string())?;
+        let done = process::timed(&self.spec(binary, args, &mock.url()), RESULT).map_err(|error| error.to_string())?;
         if done.exit.success() {
             return Ok(done);
         }

@@ -2,7 +2,7 @@
 
 use crate::measure::{Stage, event_at, median};
 use mock::{Script, Turn};
-use proc::Timed;
+use process::Timed;
 use serde_json::json;
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 
 use crate::clock;
 use crate::shared::Shared;
-use config::Found;
 use model::{Auth, Client, Failure, Secret};
+use settings::Found;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -77,17 +77,17 @@ async fn auth(shared: &Shared, after_refusal: bool) -> Result<Auth, Box<Failure>
 }
 
 async fn helped(shared: &Shared, command: &str) -> Result<String, String> {
-    let spec = proc::Spec {
+    let spec = process::Spec {
         program: "/bin/sh".into(),
         args: vec!["-c".into(), command.into()],
         cwd: shared.options.cwd.clone(),
         env: shared.options.env.clone(),
-        stdin: proc::Stdin::Null,
-        output: proc::Output::Pipes,
+        stdin: process::Stdin::Null,
+        output: process::Output::Pipes,
         arg0: None,
     };
-    let limits = proc::Limits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
-    let done = proc::capture(spec, limits).await.map_err(|error| error.to_string())?;
+    let limits = process::Limits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
+    let done = process::capture(spec, limits).await.map_err(|error| error.to_string())?;
     let key = String::from_utf8_lossy(&done.stdout).trim().to_owned();
     match done.exit.code {
         Some(0) if !key.is_empty() => Ok(key),
@@ -104,15 +104,15 @@ async fn helped(shared: &Shared, command: &str) -> Result<String, String> {
 }
 
 /// A login that is good for the next request: as stored, or refreshed under the store's lock.
-async fn fresh_login(shared: &Shared, login: &config::OAuth, after_refusal: bool) -> Result<String, Box<Failure>> {
+async fn fresh_login(shared: &Shared, login: &settings::OAuth, after_refusal: bool) -> Result<String, Box<Failure>> {
     if !after_refusal && !login.should_refresh(clock::now_ms()) {
         return Ok(login.access.expose().to_owned());
     }
     let file = login.file.clone();
-    let lock = tokio::task::spawn_blocking(move || config::OAuthLock::acquire(&file)).await;
+    let lock = tokio::task::spawn_blocking(move || settings::OAuthLock::acquire(&file)).await;
     let lock = lock.map_err(|error| unauthenticated(&error))?.map_err(|error| unauthenticated(&error))?;
     let stored = lock.current().ok_or_else(|| unauthenticated(&EXPIRED))?;
-    shared.secrets.learn(std::iter::once(&stored.access).chain(&stored.refresh).map(config::Secret::expose));
+    shared.secrets.learn(std::iter::once(&stored.access).chain(&stored.refresh).map(settings::Secret::expose));
     // Another process may have refreshed while we waited; the token of a login is good for one refresh.
     if stored.access.expose() != login.access.expose() && !stored.should_refresh(clock::now_ms()) {
         return Ok(stored.access.expose().to_owned());

@@ -50,7 +50,7 @@ impl Cancel {
             done = work => Ok(done),
         };
         if done.is_err() {
-            proc::killed_are_gone().await;
+            process::killed_are_gone().await;
         }
         done
     }

@@ -4,9 +4,9 @@
 use crate::Options;
 use crate::front::warn;
 use crate::shared::{Lane, Shared};
-use config::{AgentDef, Plugin, Skill};
 use hooks::Hooks;
 use hooks::frontmatter_hooks::{self as found, Found, Scope};
+use project::{AgentDef, Plugin, Skill};
 use std::rc::Rc;
 
 fn warned((hooks, problems): Found) -> Hooks {

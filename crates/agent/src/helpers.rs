@@ -3,10 +3,10 @@
 use crate::ask::{self, NoReply};
 use crate::own::errand::{self, Errand};
 use crate::shared::{Lane, Role, Shared};
-use config::AgentDef;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use hooks::{Hooks, Judge, Question};
+use project::AgentDef;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use std::time::Duration;

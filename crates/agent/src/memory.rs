@@ -6,8 +6,8 @@
 use crate::hearing;
 use crate::shared::{Lane, Role, Shared};
 use crate::{prompt, turn, words};
-use config::{Cause, Memory, MemoryFile, Skill};
 use hooks::InstructionsLoaded;
+use project::{Cause, Memory, MemoryFile, Skill};
 use std::path::{Path, PathBuf};
 
 /// Text of one memory file that goes into the conversation. Longer files are cut, visibly.
@@ -50,7 +50,7 @@ fn read(shared: &Shared, reader: Reader, reason: Option<&'static str>) -> (Optio
     if reader == Reader::Agent {
         wanted.auto = None;
     }
-    let (memory, mut files) = config::memory(&options.places, options.sources, &options.settings, &wanted);
+    let (memory, mut files) = project::memory(&options.places, options.sources, &options.settings, &wanted);
     hide(shared, &mut files);
     if reader == Reader::Main {
         *shared.live.memory_files.borrow_mut() = files.iter().map(sizes).collect();
@@ -104,7 +104,7 @@ fn skills(shared: &Shared, lane: &mut Lane, touched: &[PathBuf], folders: &[Path
     let (places, setup) = (&shared.options.places, shared.setup());
     let mut new: Vec<Skill> = Vec::new();
     if shared.options.sources.project && shared.options.slash {
-        let found = folders.iter().flat_map(|folder| config::skills_below(places, folder, &setup.skills));
+        let found = folders.iter().flat_map(|folder| project::skills_below(places, folder, &setup.skills));
         let wanted = |skill: &Skill| setup.only_skills.as_ref().is_none_or(|names| names.contains(&skill.name));
         new.extend(found.filter(wanted));
     }

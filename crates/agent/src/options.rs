@@ -1,10 +1,11 @@
 //! Everything a conversation depends on, resolved once by the binary from argv, environment and
 //! settings. Nothing here changes during a run and nothing below this crate reads the outside again.
 
-use config::{AgentDef, Places, Settings, Skill};
 use model::{CachePolicy, ClientConfig, ModelEnv, ThinkingAsk};
 use policy::RuleSet;
+use project::{AgentDef, Skill};
 use serde_json::Value;
+use settings::{Places, Settings};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -221,7 +222,7 @@ pub struct Limits {
 /// How the API is reached and as whom.
 pub struct Access {
     pub client: ClientConfig,
-    pub credentials: config::Resolution,
+    pub credentials: settings::Resolution,
     pub helper_ttl: Duration,
     pub oauth_refresh_url: String,
 }
@@ -235,7 +236,7 @@ pub struct Setup {
     /// Run the main conversation as this agent.
     pub agent: Option<String>,
     pub skills: Vec<Skill>,
-    pub plugins: Rc<config::Plugins>,
+    pub plugins: Rc<project::Plugins>,
     /// The client wants these and no others.
     pub only_skills: Option<Vec<String>>,
     /// Room for the listing of skills, where the caller sets it.
@@ -275,7 +276,7 @@ pub struct Options {
     pub extra_roots: Vec<PathBuf>,
     pub setup: Setup,
     pub places: Places,
-    pub sources: config::Sources,
+    pub sources: settings::Sources,
     pub settings: Settings,
     /// The whole environment for children.
     pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
@@ -290,7 +291,7 @@ pub struct Options {
     /// Prompts that begin with a slash are commands.
     pub slash: bool,
     /// Instruction files, where they count at all.
-    pub memory: Option<config::MemoryOptions>,
+    pub memory: Option<project::MemoryOptions>,
     pub bare: bool,
     pub builtin_agents: BuiltinAgents,
     pub version: &'static str,

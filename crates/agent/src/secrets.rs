@@ -2,8 +2,8 @@
 //! would put them into the stream, the transcript, the conversation and the file of its output.
 
 use crate::Options;
-use config::Found;
 use serde_json::Value;
+use settings::Found;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io;

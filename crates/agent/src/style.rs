@@ -4,7 +4,7 @@
 //! Deliberately absent: sub-agents, which bring their own prompts.
 
 use crate::shared::Shared;
-use config::OutputStyle;
+use project::OutputStyle;
 
 /// What is chosen where nothing is.
 const DEFAULT: &str = "default";
@@ -64,7 +64,7 @@ pub fn names(shared: &Shared) -> Vec<String> {
 /// Those of files and plugins; they take precedence over built-in ones of the same name.
 fn custom(shared: &Shared) -> Vec<OutputStyle> {
     let (options, setup) = (&shared.options, shared.setup());
-    let mut styles = config::output_styles(&options.places, options.sources);
+    let mut styles = project::output_styles(&options.places, options.sources);
     styles.extend(setup.plugins.loaded.iter().flat_map(|plugin| plugin.styles.iter().cloned()));
     styles
 }

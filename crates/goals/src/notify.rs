@@ -3,7 +3,7 @@
 //! What an agent wrote is data in the event, never a part of a command or an address. A call that fails changes nothing.
 
 use crate::goal::{Goal, GoalState};
-use proc::{Env, Limits, Output, Spec, Stdin};
+use process::{Env, Limits, Output, Spec, Stdin};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -74,7 +74,7 @@ async fn run(command: &str, event: &Value, env: &Env, cwd: &Path) -> Result<(), 
         output: Output::Pipes,
         arg0: None,
     };
-    let done = proc::capture(spec, COMMAND).await.map_err(|error| error.to_string())?;
+    let done = process::capture(spec, COMMAND).await.map_err(|error| error.to_string())?;
     if done.exit.success() { Ok(()) } else { Err(format!("exit code {}", done.exit.shell_code())) }
 }
 

@@ -1,7 +1,7 @@
 //! A repository that goals are worked on in: its mirror here, and clones that borrow the mirror's objects.
 //!
 //! A clone's git folder is written by hand: it has no remote, no hooks, and a configuration that nobody but us wrote.
-//! All git goes through `proc::Git`. Deliberately absent: landing (`landing`), and who may use which clone.
+//! All git goes through `process::Git`. Deliberately absent: landing (`landing`), and who may use which clone.
 
 use crate::error::GoalError;
 use crate::goal::{Fence, GoalId};
@@ -23,7 +23,7 @@ const AUTHOR: &str = "ralph";
 
 #[derive(Debug, Clone)]
 pub struct Repository {
-    pub(crate) git: proc::Git,
+    pub(crate) git: process::Git,
     /// A path on this machine, or an address.
     pub source: String,
     pub(crate) mirror: PathBuf,
@@ -34,7 +34,7 @@ pub struct Repository {
 /// A working copy of ours.
 #[derive(Debug, Clone)]
 pub struct Checkout {
-    git: proc::Git,
+    git: process::Git,
     pub folder: PathBuf,
     mirror: PathBuf,
 }
@@ -47,7 +47,7 @@ pub(crate) use words;
 
 impl Repository {
     /// `state` holds the mirrors; `store` is the id of the store whose goals these are.
-    pub fn new(git: &proc::Git, source: &str, state: &Path, store: &str) -> Self {
+    pub fn new(git: &process::Git, source: &str, state: &Path, store: &str) -> Self {
         let mirror = Self::mirror_folder(source, state);
         Self { git: git.clone().signing_as(AUTHOR), source: source.to_owned(), mirror, store: store.to_owned() }
     }

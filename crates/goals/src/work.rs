@@ -19,8 +19,8 @@ use crate::machine::Happening;
 use crate::notify::{self, Target};
 use crate::store::{Place, Store, WorkerName};
 use beat::{Heart, Lease};
-use proc::Env;
-use proc::sandbox::{Rules, Sandbox};
+use process::Env;
+use sandbox::{Rules, Sandbox};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub(crate) struct Worker {
     pub store: Store,
     pub options: WorkOptions,
     pub name: WorkerName,
-    pub git: proc::Git,
+    pub git: process::Git,
     heart: Heart,
 }
 
@@ -100,7 +100,7 @@ pub enum WorkEnd {
 
 /// Works until `stop` becomes true, or until the queue is empty.
 pub async fn work(options: WorkOptions, stop: watch::Receiver<bool>) -> Result<WorkEnd, GoalError> {
-    let git = proc::Git::find(&options.env)
+    let git = process::Git::find(&options.env)
         .ok_or_else(|| GoalError::Start("git is not on PATH, and nothing works without it".into()))?;
     let store = Store::open(&options.place).await?;
     let name = WorkerName { id: unique_name(&options.host), host: options.host.clone() };

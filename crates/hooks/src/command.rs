@@ -4,7 +4,7 @@ use crate::answer::Raw;
 use crate::event::HookEvent;
 use crate::handler::{Handler, Plugin, Program, Shell};
 use crate::host::{HookContext, HookHost};
-use proc::{Captured, Env, Limits, Output, Spec, Stdin};
+use process::{Captured, Env, Limits, Output, Spec, Stdin};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub(crate) fn prepare(
 
 pub(crate) async fn run(spec: Spec, limit: Duration) -> Raw {
     let limits = Limits { deadline: limit, max_output: LARGEST_ANSWER, grace: GRACE };
-    match proc::capture(spec, limits).await {
+    match process::capture(spec, limits).await {
         Ok(Captured { timed_out: true, .. }) => Raw::TimedOut(limit),
         Ok(ended) => Raw::Exit {
             code: ended.exit.shell_code(),
@@ -111,7 +111,7 @@ fn environment(
         .env
         .iter()
         .filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"OTEL_") && !own.iter().any(|(set, _)| set == name));
-    let is_basic = |name: &OsString| proc::scrub::BASIC_ENV.iter().any(|kept| name == kept);
+    let is_basic = |name: &OsString| process::scrub::BASIC_ENV.iter().any(|kept| name == kept);
     let mut env: Env = inherited.filter(|(name, _)| is_trusted || is_basic(name)).cloned().collect();
     env.append(&mut own);
     env

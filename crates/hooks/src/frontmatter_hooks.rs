@@ -4,7 +4,7 @@
 //! that is not trusted.
 
 use crate::Hooks;
-use config::{AgentDef, Plugin, Skill};
+use project::{AgentDef, Plugin, Skill};
 use serde_json::Value;
 
 /// Which conversation the hooks are for.

@@ -84,7 +84,7 @@ pub trait Helpers {
 #[derive(Clone, Copy)]
 pub struct HookHost<'a> {
     /// What commands inherit; hooks' own variables are added, `OTEL_*` is taken out.
-    pub env: &'a proc::Env,
+    pub env: &'a process::Env,
     pub project_dir: &'a Path,
     /// Where hooks of the first events may leave `export` lines for later shell commands.
     pub env_file: Option<&'a Path>,

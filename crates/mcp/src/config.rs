@@ -29,7 +29,7 @@ pub enum Transport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inherits {
     Everything,
-    /// The variables of [`proc::scrub::BASIC_ENV`]: whoever wrote the entry is not trusted with the others.
+    /// The variables of [`process::scrub::BASIC_ENV`]: whoever wrote the entry is not trusted with the others.
     Basics,
 }
 

@@ -11,7 +11,7 @@ use crate::prompt::Prompt;
 use crate::tool::Tool;
 use crate::web::{self, FIRST_BYTE, WebError};
 use crate::{http, sdk, sse, stdio};
-use proc::{Exit, Piped, SpawnError};
+use process::{Exit, Piped, SpawnError};
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::IntoTransport;
@@ -140,7 +140,7 @@ impl Attempt<'_> {
     ) -> Result<Connected, ConnectError> {
         let mut common = self.deps.env.clone();
         if self.config.inherits == Inherits::Basics {
-            common.retain(|(name, _)| proc::scrub::BASIC_ENV.iter().any(|kept| name == kept));
+            common.retain(|(name, _)| process::scrub::BASIC_ENV.iter().any(|kept| name == kept));
         }
         let mut process = stdio::start(command, args, env, &common, &self.deps.cwd)?;
         let notes = Notes::default();

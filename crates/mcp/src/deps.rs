@@ -2,7 +2,7 @@
 
 use crate::elicit::Elicit;
 use crate::sdk::SdkLink;
-use proc::Env;
+use process::Env;
 use reqwest::ClientBuilder;
 use std::path::PathBuf;
 use std::rc::Rc;

@@ -33,17 +33,17 @@ async fn ask(command: &str, name: &str, url: &str, deps: &Deps) -> Result<Vec<(S
     let marks = [("CLAUDE_CODE_MCP_SERVER_NAME", name), ("CLAUDE_CODE_MCP_SERVER_URL", url)];
     env.retain(|(known, _)| !marks.iter().any(|(mark, _)| known == mark));
     env.extend(marks.map(|(mark, value)| (mark.into(), value.into())));
-    let spec = proc::Spec {
+    let spec = process::Spec {
         program: "/bin/sh".into(),
         args: vec!["-c".into(), command.into()],
         cwd: deps.cwd.clone(),
         env,
-        stdin: proc::Stdin::Null,
-        output: proc::Output::Pipes,
+        stdin: process::Stdin::Null,
+        output: process::Output::Pipes,
         arg0: None,
     };
-    let limits = proc::Limits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
-    let done = proc::capture(spec, limits).await.map_err(|error| format!("did not start: {error}"))?;
+    let limits = process::Limits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
+    let done = process::capture(spec, limits).await.map_err(|error| format!("did not start: {error}"))?;
     match done.exit.code {
         _ if done.timed_out => Err(format!("did not answer within {} s", DEADLINE.as_secs())),
         Some(0) => read(&done.stdout),

@@ -2,8 +2,8 @@
 //! requests when they fail, and what failed goes to people, logs and the model.
 
 use crate::config::{ServerConfig, Transport};
-use proc::Env;
-use proc::scrub::is_credential;
+use process::Env;
+use process::scrub::is_credential;
 use serde_json::Value;
 
 /// Shorter values are no real credentials, and would be found in ordinary text.

@@ -8,7 +8,7 @@ use crate::notes::Notes;
 use crate::table::{Connection, Table};
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
-use proc::Piped;
+use process::Piped;
 use std::pin::pin;
 use std::rc::{Rc, Weak};
 use std::time::Duration;

@@ -8,7 +8,7 @@ use crate::message::{self, MESSAGE_MAX};
 use crate::notes::Notes;
 use bytes::BytesMut;
 use memchr::memchr;
-use proc::{Env, Output, Piped, Spec, Stdin};
+use process::{Env, Output, Piped, Spec, Stdin};
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;

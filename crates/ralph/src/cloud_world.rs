@@ -73,18 +73,18 @@ impl World for Machine {
         };
         let mut env = self.env.clone();
         env.extend(more.into_iter().map(|(name, value)| (name.into(), value.into())));
-        let spec = proc::Spec {
+        let spec = process::Spec {
             program: program.into(),
             args: args.into_iter().map(OsString::from).collect(),
             cwd: self.cwd.clone(),
             env,
-            stdin: proc::Stdin::Null,
-            output: proc::Output::Pipes,
+            stdin: process::Stdin::Null,
+            output: process::Output::Pipes,
             arg0: None,
         };
-        let limits = proc::Limits { deadline: wait, max_output: RESPONSE_MAX, grace: GRACE };
+        let limits = process::Limits { deadline: wait, max_output: RESPONSE_MAX, grace: GRACE };
         Box::pin(async move {
-            let done = proc::capture(spec, limits).await.map_err(|error| Trouble(error.to_string()))?;
+            let done = process::capture(spec, limits).await.map_err(|error| Trouble(error.to_string()))?;
             if done.timed_out {
                 return Err(Trouble(format!("it did not end within {} s", wait.as_secs())));
             }

@@ -14,9 +14,9 @@ use wire::ExitCode;
 
 fn main() -> std::process::ExitCode {
     quiet_panics();
-    proc::outlive_file_limits();
+    process::outlive_file_limits();
     let read = Environment::read();
-    proc::hide_credentials();
+    process::hide_credentials();
     let exit = match read {
         Ok(environment) => run(environment),
         Err(error) => {
@@ -31,7 +31,7 @@ fn run(mut environment: Environment) -> ExitCode {
     // Whoever asks for the version waits for nothing else.
     if !environment.words.iter().any(|word| word == "--version") {
         let config_dir = meaning::places(&environment).config_dir;
-        proc::sandbox::remove_left(&environment.cwd, environment.home.as_deref(), &config_dir);
+        sandbox::remove_left(&environment.cwd, environment.home.as_deref(), &config_dir);
     }
     let words = std::mem::take(&mut environment.words);
     let called_as = Path::new(&environment.program).file_stem().map(|name| name.to_string_lossy().into_owned());

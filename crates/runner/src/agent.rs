@@ -4,8 +4,8 @@
 use crate::backend::Call;
 use crate::transport::Transport;
 use cycle::AgentEnd;
-use proc::sandbox::Sandbox;
-use proc::{Output, Piped, Spec, Stdin, Terminal};
+use process::{Confine, Output, Piped, Spec, Stdin, Terminal};
+use sandbox::Sandbox;
 use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -132,6 +132,7 @@ impl Running {
             output: Output::Pipes,
             arg0: None,
         };
+        let sandbox = sandbox.map(|sandbox| sandbox as &dyn Confine);
         let (child, stdin, out) = match call.transport {
             Transport::Pipe => {
                 let mut child = Piped::start(spec, sandbox).map_err(|error| error.to_string())?;

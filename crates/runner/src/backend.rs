@@ -7,7 +7,7 @@ use crate::thinking;
 use crate::transport::{Known, Transport};
 use crate::{Auth, Reasoning};
 use cycle::Start;
-use proc::Env;
+use process::Env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 

@@ -14,7 +14,7 @@ use cycle::{
     AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Plan, Price, Report,
     Resumed, RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
 };
-use proc::Env;
+use process::Env;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::pin::Pin;

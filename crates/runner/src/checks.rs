@@ -5,8 +5,8 @@ use crate::command::capture_in;
 use crate::git::Git;
 use crate::{Folder, Job, Settings};
 use cycle::CheckFinished;
-use proc::Env;
-use proc::sandbox::{Rules, Sandbox};
+use process::Env;
+use sandbox::{Rules, Sandbox};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -140,7 +140,7 @@ pub(crate) async fn run(
         Err(error) => return finished(false, 126, error.to_string()),
     };
     if let Some(sandbox) = &sandbox {
-        proc::scrub::credentials(&mut env);
+        process::scrub::credentials(&mut env);
         env.extend(sandbox.proxy_env());
     }
     let script = ["-c", &check.script];

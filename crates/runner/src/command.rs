@@ -1,7 +1,7 @@
 //! Short helpers: git, checks, direnv. Started through `proc`, bounded in time and output.
 
-use proc::sandbox::Sandbox;
-use proc::{Captured, Env, Limits, Output, SpawnError, Spec, Stdin};
+use process::{Captured, Env, Limits, Output, SpawnError, Spec, Stdin};
+use sandbox::Sandbox;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,11 +42,12 @@ pub(crate) async fn capture_in(
     };
     let limits = Limits { deadline, max_output, grace: GRACE };
     if let Some(tell) = tell {
-        return proc::capture_telling(spec, limits, sandbox, tell).await;
+        let sandbox = sandbox.map(|sandbox| sandbox as &dyn process::Confine);
+        return process::capture_telling(spec, limits, sandbox, tell).await;
     }
     match sandbox {
-        Some(sandbox) => proc::capture_inside(spec, limits, sandbox).await,
-        None => proc::capture(spec, limits).await,
+        Some(sandbox) => process::capture_inside(spec, limits, sandbox).await,
+        None => process::capture(spec, limits).await,
     }
 }
 

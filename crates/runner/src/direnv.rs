@@ -1,7 +1,7 @@
 //! The folder's own environment, where direnv is installed and the person allowed the folder.
 
 use crate::command::{capture, on_path, set};
-use proc::Env;
+use process::Env;
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! What changed, by git's account. Every call goes through `proc::Git`: the repository's configuration is data that
+//! What changed, by git's account. Every call goes through `process::Git`: the repository's configuration is data that
 //! an agent may have written, and none of it may run anything. Where the loop has a sandbox, git runs in one, too. No
 //! call looks into repositories inside this one, whose filters nobody can name beforehand.
 
 use crate::git_files::{Kept, as_new, lines, print};
 use cycle::{Changes, FileChange};
-use proc::sandbox::{Network, Rules, Sandbox};
-use proc::{Env, Stdin};
+use process::{Env, Stdin};
+use sandbox::{Network, Rules, Sandbox};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -22,7 +22,7 @@ const COMMITS_MAX: &str = "--max-count=20";
 /// A repository to ask. `None` where there is none, or no git.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
-    calls: proc::Git,
+    calls: process::Git,
     folder: PathBuf,
     /// Where the folder is in its repository; git names some paths from the top.
     prefix: String,
@@ -43,7 +43,7 @@ pub(crate) struct Snapshot {
 
 impl Git {
     pub(crate) async fn open(folder: &Path, env: &Env, rules: Option<&Rules>) -> Option<Self> {
-        let git = proc::Git::find(env)?.signing_as("ralph");
+        let git = process::Git::find(env)?.signing_as("ralph");
         // It works on files only.
         let rules = rules.map(|rules| Rules { network: Network::Off, unix_sockets: false, ..rules.clone() });
         let mut git = Self { calls: git, folder: folder.to_owned(), prefix: String::new(), rules };

@@ -4,8 +4,8 @@
 //! what the rules are.
 
 use crate::command::set;
-use proc::Env;
-use proc::sandbox::Sandbox;
+use process::Env;
+use sandbox::Sandbox;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -42,7 +42,7 @@ const MARK: &str = ".claude.json.copied";
 impl Held {
     /// What it finds in its environment.
     pub(crate) fn dress(&self, sandbox: &Sandbox, env: &mut Env) {
-        proc::scrub::credentials_but(env, &self.keeps);
+        process::scrub::credentials_but(env, &self.keeps);
         for (name, value) in sandbox.proxy_env().iter().chain(&self.sets) {
             set(env, &name.to_string_lossy(), Some(OsStr::new(value)));
         }

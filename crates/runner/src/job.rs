@@ -4,8 +4,8 @@ use crate::backend::Backend;
 use crate::{Folder, Held, Rehearsal, Settings};
 use cycle::{LoopEvent, Price};
 use jiff::tz::TimeZone;
-use proc::Env;
-use proc::sandbox::Rules;
+use process::Env;
+use sandbox::Rules;
 
 /// What an external agent is given to authenticate with.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Reviewer {
     pub args: Vec<String>,
     pub env: Env,
     /// The box around an agent that does not make its own.
-    pub sandbox: Option<std::sync::Arc<proc::sandbox::Sandbox>>,
+    pub sandbox: Option<std::sync::Arc<sandbox::Sandbox>>,
 }
 
 #[derive(Debug, Clone)]

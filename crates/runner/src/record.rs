@@ -6,7 +6,7 @@ use crate::files::{append, existing, fresh, private_dir};
 use crate::plain::{Plain, with_time};
 use cycle::{EventKind, LoopEvent};
 use jiff::tz::TimeZone;
-use proc::Env;
+use process::Env;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -131,7 +131,7 @@ const SECRET_MIN: usize = 8;
 
 /// The longest first, so that a part of one never spoils the whole.
 fn secrets(env: &Env) -> Vec<String> {
-    let named = env.iter().filter(|(name, _)| proc::scrub::is_credential(&name.to_string_lossy()));
+    let named = env.iter().filter(|(name, _)| process::scrub::is_credential(&name.to_string_lossy()));
     let mut secrets: Vec<String> = named.filter_map(|(_, value)| value.to_str().map(str::to_owned)).collect();
     secrets.retain(|secret| secret.len() >= SECRET_MIN);
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));

@@ -7,7 +7,7 @@
 use crate::command::{capture, get, on_path};
 use crate::{Folder, Settings};
 use cycle::Work;
-use proc::Env;
+use process::Env;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

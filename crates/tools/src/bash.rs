@@ -13,7 +13,7 @@ use crate::input::parse;
 use crate::tasks::{Ending, NewTask, Running, Status, Tasks};
 use crate::workspace::Workspace;
 use crate::{Outcome, ToolSpec};
-use proc::sandbox::{Rules, Sandbox};
+use sandbox::{Rules, Sandbox};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ const LONGEST_DESCRIPTION: usize = 200;
 pub struct Shell {
     pub program: PathBuf,
     /// The whole environment of commands; credentials already removed where that was asked for.
-    pub env: proc::Env,
+    pub env: process::Env,
     pub default_timeout: Duration,
     pub max_timeout: Duration,
     /// Characters of output that are returned whole.
@@ -71,7 +71,7 @@ impl Shell {
     pub const LARGEST_MAX_OUTPUT: usize = 150_000;
 
     /// A shell with the usual limits.
-    pub fn new(program: PathBuf, env: proc::Env, spill_dir: PathBuf, fallback_dir: PathBuf) -> Self {
+    pub fn new(program: PathBuf, env: process::Env, spill_dir: PathBuf, fallback_dir: PathBuf) -> Self {
         Self {
             program,
             env,

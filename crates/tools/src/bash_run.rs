@@ -3,7 +3,7 @@
 use crate::bash::Shell;
 use crate::bash_output::{FLOOD, OutputFile};
 use crate::bash_script::{LONGEST_ARGUMENT, Script, What};
-use proc::{Child, Exit, Output, SpawnError, Spec, Stdin};
+use process::{Child, Exit, Output, SpawnError, Spec, Stdin};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
@@ -137,7 +137,7 @@ fn write_script(output: &OutputFile, command: &str) -> io::Result<TempPath> {
 }
 
 /// The folder we start the shell in, also for programs that ask the environment instead of the kernel.
-fn environment(given: &proc::Env, cwd: &Path) -> proc::Env {
+fn environment(given: &process::Env, cwd: &Path) -> process::Env {
     let kept = given.iter().filter(|(name, _)| name != "PWD" && name != "OLDPWD").cloned();
     kept.chain([("PWD".into(), cwd.into())]).collect()
 }

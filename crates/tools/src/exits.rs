@@ -32,21 +32,21 @@ pub enum Leaves {
 pub struct Exits {
     excluded: Exclusions,
     pub on_request: OnRequest,
-    env: proc::Env,
+    env: process::Env,
 }
 
 impl Exits {
     pub fn new(excluded: &[String], on_request: OnRequest) -> Self {
-        Self { excluded: Exclusions::new(excluded), on_request, env: proc::Env::new() }
+        Self { excluded: Exclusions::new(excluded), on_request, env: process::Env::new() }
     }
 
     /// What commands outside find in their environment.
     #[must_use]
-    pub fn with_env(self, env: proc::Env) -> Self {
+    pub fn with_env(self, env: process::Env) -> Self {
         Self { env, ..self }
     }
 
-    pub(crate) fn env(&self) -> &proc::Env {
+    pub(crate) fn env(&self) -> &process::Env {
         &self.env
     }
 

@@ -4,7 +4,7 @@
 //! Deliberately absent: permission. A call that was permitted still has to be inside.
 
 use crate::ctx::Invocation;
-use proc::sandbox::{Network, Rules};
+use sandbox::{Network, Rules};
 use url::Url;
 
 /// Why a call cannot be made in the sandbox; `None` if it can.
@@ -33,7 +33,7 @@ pub(crate) fn refuses(rules: &Rules, call: &Invocation<'_>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::Target;
-    use proc::sandbox::Hosts;
+    use sandbox::Hosts;
     use serde_json::json;
 
     fn refused(rules: &Rules, name: &str, input: &serde_json::Value, path: Option<(&str, bool)>) -> bool {

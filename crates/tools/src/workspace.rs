@@ -6,7 +6,7 @@
 
 use crate::stamp::Stamp;
 use crate::{workspace_io, workspace_write};
-use proc::sandbox::Sandbox;
+use sandbox::Sandbox;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};

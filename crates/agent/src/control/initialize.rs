@@ -19,7 +19,7 @@ pub fn apply(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
     };
     let agents = match &request["agents"] {
         Value::Null => Vec::new(),
-        agents => config::agents_from_json(agents).map_err(|error| error.to_string())?,
+        agents => project::agents_from_json(agents).map_err(|error| error.to_string())?,
     };
     shared.change_setup(|setup| {
         if let Some(schema) = schema {

@@ -4,7 +4,7 @@
 
 use crate::frontmatter_hooks;
 use crate::shared::Shared;
-use config::{PluginDir, Plugins};
+use project::{PluginDir, Plugins};
 use serde_json::Value;
 use std::rc::Rc;
 
@@ -13,10 +13,10 @@ pub fn apply(shared: &Rc<Shared>, listed: &Value) -> bool {
     let Some(listed) = listed.as_array() else { return false };
     let here = |dir: PluginDir| PluginDir { path: shared.options.cwd.join(&dir.path), ..dir };
     let dirs: Vec<PluginDir> = listed.iter().filter_map(dir).map(here).collect();
-    let Plugins { loaded, problems } = config::plugins(&shared.options.places, &dirs);
+    let Plugins { loaded, problems } = project::plugins(&shared.options.places, &dirs);
     let known = shared.setup().plugins.clone();
     let is_new = |name: &str| !known.loaded.iter().any(|plugin| plugin.name == name);
-    let new: Vec<config::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
+    let new: Vec<project::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
     for plugin in &new {
         let hooks = frontmatter_hooks::of_plugin(&shared.options, plugin);
         Rc::make_mut(&mut shared.live.hooks.borrow_mut()).add(hooks);

@@ -6,7 +6,7 @@
 use super::{initialize, plugins};
 use crate::shared::Shared;
 use crate::{frontmatter_hooks, outside, style};
-use config::{Plugin, PluginDir, Skill};
+use project::{Plugin, PluginDir, Skill};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -23,9 +23,9 @@ fn read_skills(shared: &Shared, plugins: &[Plugin], gone: &[Plugin]) {
     if !options.slash {
         return;
     }
-    let mut skills = config::skills(&options.places, options.sources, &options.extra_roots);
+    let mut skills = project::skills(&options.places, options.sources, &options.extra_roots);
     skills.extend(plugins.iter().flat_map(|plugin| plugin.skills.iter().cloned()));
-    config::override_skills(&mut skills, &options.settings);
+    project::override_skills(&mut skills, &options.settings);
     shared.change_setup(|setup| {
         let was_brought = |skill: &Skill| gone.iter().any(|plugin| skill.path.starts_with(&plugin.folders.root));
         let kept = setup.skills.iter().filter(|skill| skill.plugin.is_none() && skill.path.is_file());
@@ -53,13 +53,13 @@ pub fn plugins(shared: &Rc<Shared>, request: &Value) -> Result<Value, String> {
     let options = &shared.options;
     let before = Rc::clone(&shared.setup().plugins);
     let mut dirs: Vec<PluginDir> = before.loaded.iter().map(again).collect();
-    let (installed, problems) = config::enabled_plugins(&options.places, &options.settings);
+    let (installed, problems) = project::enabled_plugins(&options.places, &options.settings);
     for dir in added.into_iter().chain(installed) {
         if !dirs.iter().any(|known| known.path == dir.path) {
             dirs.push(dir);
         }
     }
-    let mut after = config::plugins(&options.places, &dirs);
+    let mut after = project::plugins(&options.places, &dirs);
     after.problems.extend(problems);
     let errors = after.problems.len();
     read_skills(shared, &after.loaded, &before.loaded);

@@ -62,6 +62,6 @@ fn mcp_tools(shared: &Shared) -> Vec<Value> {
 
 fn agents(shared: &Shared) -> Vec<Value> {
     let setup = shared.setup();
-    let one = |agent: &config::AgentDef| json!({"agentType": agent.name, "source": agent.source, "tokens": tokens(agent.name.len() + agent.description.len())});
+    let one = |agent: &project::AgentDef| json!({"agentType": agent.name, "source": agent.source, "tokens": tokens(agent.name.len() + agent.description.len())});
     setup.agents.iter().map(one).collect()
 }

@@ -104,7 +104,7 @@ async fn prepare_only(options: Options) -> ExitCode {
     };
     hearing::end(&shared).await;
     outside::end(&shared).await;
-    proc::end_all(CHILD_GRACE).await;
+    process::end_all(CHILD_GRACE).await;
     shared.emitter.finish().await;
     exit
 }
@@ -187,7 +187,7 @@ async fn serve(shared: &Rc<Shared>, mut lane: Lane, mut desk: Desk) -> ExitCode 
     let exit = forced.unwrap_or(if desk.saw_bad_line() { ExitCode::Failure } else { last });
     shared.kit.tasks.stop_all(CHILD_GRACE).await;
     desk.settle(shared).await;
-    proc::end_all(CHILD_GRACE).await;
+    process::end_all(CHILD_GRACE).await;
     for task in shared.kit.tasks.list() {
         shared.secrets.hide_in_file(&task.output_file);
     }

@@ -5,8 +5,8 @@ use crate::moments::prompt_expands;
 use crate::own::{Called, call_skill};
 use crate::shared::{Lane, Shared};
 use crate::{mentions, outside, words};
-use config::SkillKind;
 use hooks::UserPromptExpansion;
+use project::SkillKind;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -30,7 +30,7 @@ pub async fn read(shared: &Rc<Shared>, lane: &Lane, text: &str, client_composed:
         return Ok(Slash::Prompt);
     };
     let setup = shared.setup();
-    if let Some(skill) = config::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
+    if let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
         let command = UserPromptExpansion {
             expansion_type: "slash_command",
             command_name: &skill.name,

@@ -348,8 +348,8 @@ fn memory_paths(options: &Options) -> BTreeMap<String, String> {
     folder.map(|folder| ("auto".to_owned(), folder)).into_iter().collect()
 }
 
-pub fn plugins(plugins: &config::Plugins) -> Vec<Value> {
-    let one = |plugin: &config::Plugin| {
+pub fn plugins(plugins: &project::Plugins) -> Vec<Value> {
+    let one = |plugin: &project::Plugin| {
         let mut value = json!({"name": plugin.name, "path": plugin.folders.root});
         if let Some(version) = &plugin.version {
             value["version"] = json!(version);
@@ -359,7 +359,7 @@ pub fn plugins(plugins: &config::Plugins) -> Vec<Value> {
     plugins.loaded.iter().map(one).collect()
 }
 
-fn plugin_errors(plugins: &config::Plugins) -> Vec<Value> {
-    let one = |problem: &config::PluginProblem| json!({"plugin": problem.plugin, "type": problem.kind, "message": problem.message, "path": problem.path});
+fn plugin_errors(plugins: &project::Plugins) -> Vec<Value> {
+    let one = |problem: &project::PluginProblem| json!({"plugin": problem.plugin, "type": problem.kind, "message": problem.message, "path": problem.path});
     plugins.problems.iter().map(one).collect()
 }

@@ -86,7 +86,7 @@ fn files(shared: &Shared) -> Vec<Seen> {
 fn restrict(shared: &Shared, path: &Path, anchor: &Path) -> usize {
     let source = Source { name: path.display().to_string(), anchor: anchor.to_owned() };
     let mut live = shared.live.rules.borrow_mut();
-    let (deny, ask) = config::restrictions(path);
+    let (deny, ask) = settings::restrictions(path);
     add(&mut live.deny, &deny, &source) + add(&mut live.ask, &ask, &source)
 }
 

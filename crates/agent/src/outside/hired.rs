@@ -3,8 +3,8 @@
 use super::servers;
 use crate::shared::Shared;
 use crate::toolset::Tool;
-use config::AgentDef;
 use mcp::ServerConfig;
+use project::AgentDef;
 use serde_json::{Value, json};
 use std::rc::{Rc, Weak};
 

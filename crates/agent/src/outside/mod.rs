@@ -71,7 +71,7 @@ pub fn add_sdk_servers(shared: &Rc<Shared>, names: &Value) {
 }
 
 /// The servers that a plugin brings.
-pub fn add_plugin_servers(shared: &Rc<Shared>, plugin: &config::Plugin) {
+pub fn add_plugin_servers(shared: &Rc<Shared>, plugin: &project::Plugin) {
     if plugin.mcp_servers.is_empty() || shared.options.outside.strict {
         return;
     }

@@ -5,8 +5,8 @@ use crate::own::errand::Errand;
 use crate::own::worktree::Worktree;
 use crate::shared::Shared;
 use crate::words;
-use config::AgentDef;
 use policy::{Rule, RuleSet, Source};
+use project::AgentDef;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -63,6 +63,6 @@ fn may_read(folder: &Path) -> Option<Rule> {
 }
 
 fn notes(folder: &Path) -> String {
-    let index = config::memory_index(&folder.join("MEMORY.md")).unwrap_or_else(|| "(nothing yet)".to_owned());
+    let index = project::memory_index(&folder.join("MEMORY.md")).unwrap_or_else(|| "(nothing yet)".to_owned());
     format!("# Your notes\n{} {}\n\nIts index, MEMORY.md:\n\n{index}", words::AGENT_NOTES, folder.display())
 }

@@ -8,7 +8,7 @@ use crate::own::errand::{self, Errand};
 use crate::own::subagent;
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
-use config::{Segment, Skill};
+use project::{Segment, Skill};
 use serde_json::json;
 use std::rc::Rc;
 use tools::{Content, Invocation, Outcome, ToolSpec};
@@ -44,7 +44,7 @@ pub async fn run(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
         return Outcome::misuse("Skill needs \"skill\", the name of a skill, as a string.").into();
     };
     let setup = shared.setup();
-    let Some(skill) = config::find_skill(&setup.skills, name) else {
+    let Some(skill) = project::find_skill(&setup.skills, name) else {
         return Outcome::misuse(format!("There is no skill \"{name}\". Known: {}", known(shared))).into();
     };
     if !skill.model_invocable {
@@ -124,7 +124,7 @@ pub async fn preloaded(shared: &Shared, lane: &Lane, names: &[String]) -> Vec<St
     let setup = shared.setup();
     let mut texts = Vec::new();
     for name in names {
-        let skill = config::find_skill(&setup.skills, name).filter(|skill| skill.model_invocable);
+        let skill = project::find_skill(&setup.skills, name).filter(|skill| skill.model_invocable);
         texts.push(match skill {
             Some(skill) => match body(shared, lane, skill, "", "").await {
                 Ok(text) => text,
@@ -147,7 +147,7 @@ async fn body(shared: &Shared, lane: &Lane, skill: &Skill, args: &str, call_id: 
     grant(shared, skill);
     let mut texts = Vec::new();
     let setup = shared.setup();
-    for (one, text) in config::load_skill(skill, &setup.skills).map_err(|error| error.to_string())? {
+    for (one, text) in project::load_skill(skill, &setup.skills).map_err(|error| error.to_string())? {
         let expanded = expanded(shared, lane, one, &text, args, call_id).await?;
         texts.push(format!("Files of this skill are in: {}\n\n{expanded}", one.dir.display()));
     }
@@ -193,7 +193,7 @@ async fn expanded(
         variables.extend([("CLAUDE_PLUGIN_ROOT", root.as_str()), ("CLAUDE_PLUGIN_DATA", data.as_str())]);
     }
     let mut out = String::new();
-    for segment in config::expand(text, args, &skill.argument_names, &variables) {
+    for segment in project::expand(text, args, &skill.argument_names, &variables) {
         match segment {
             Segment::Text(text) => out.push_str(&text),
             Segment::Shell { .. } if shared.options.settings.flag("disableSkillShellExecution") == Some(true) => {

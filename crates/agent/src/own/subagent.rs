@@ -7,7 +7,7 @@ use crate::own::errand::{self, Errand};
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
 use crate::{Setup, words};
-use config::AgentDef;
+use project::AgentDef;
 use std::rc::Rc;
 use tools::{Outcome, ToolSpec};
 

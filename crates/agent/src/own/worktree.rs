@@ -5,7 +5,7 @@
 
 use crate::moments;
 use crate::shared::Shared;
-use proc::Git;
+use process::Git;
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ pub async fn apply(shared: &Shared, update: &Value) {
         Some("removeDirectories") => drop(directories(shared, update, false)),
         _ => return,
     }
-    if let Some(problem) = config::store_permission_update(&shared.options.places, update).err() {
+    if let Some(problem) = settings::store_permission_update(&shared.options.places, update).err() {
         crate::front::warn(&format!("warning: the permission was not stored: {problem}"));
     }
     crate::moments::remember_settings(shared);

@@ -3,8 +3,8 @@
 use super::Job;
 use super::beat::Lease;
 use crate::error::GoalError;
-use proc::sandbox::Sandbox;
-use proc::{Limits, Output, Spec, Stdin};
+use process::{Limits, Output, Spec, Stdin};
+use sandbox::Sandbox;
 use std::path::Path;
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl Job {
         let mut env = options.env.clone();
         env.retain(|(name, _)| name != "RALPH_STORE");
         if let Some(sandbox) = &sandbox {
-            proc::scrub::credentials(&mut env);
+            process::scrub::credentials(&mut env);
             env.extend(sandbox.proxy_env());
         }
         let spec = Spec {
@@ -71,8 +71,8 @@ impl Job {
         let limits = Limits { deadline: CHECK_TIME, max_output: OUTPUT_MAX, grace: GRACE };
         let running = async {
             match &sandbox {
-                Some(sandbox) => proc::capture_inside(spec, limits, sandbox).await,
-                None => proc::capture(spec, limits).await,
+                Some(sandbox) => process::capture_inside(spec, limits, sandbox).await,
+                None => process::capture(spec, limits).await,
             }
         };
         let mut lease = self.lease.clone();

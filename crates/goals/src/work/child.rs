@@ -7,7 +7,7 @@ use crate::error::GoalError;
 use crate::goal::Amount;
 use crate::repository::{Checkout, Repository};
 use crate::store::Checkpoint;
-use proc::{Output, Piped, Spec, Stdin};
+use process::{Output, Piped, Spec, Stdin};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::Job;
 use crate::repository::{Repository, words};
-use proc::{Limits, Output, Spec, Stdin};
+use process::{Limits, Output, Spec, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Job {
             output: Output::Pipes,
             arg0: None,
         };
-        let done = proc::capture(spec, GH).await.map_err(|error| error.to_string())?;
+        let done = process::capture(spec, GH).await.map_err(|error| error.to_string())?;
         if done.exit.success() {
             return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
         }

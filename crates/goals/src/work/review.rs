@@ -9,7 +9,7 @@ use crate::goal::{Amount, Goal};
 use crate::machine::{APPROVE, Happening};
 use crate::repository::words;
 use cycle::review::{self, Opinion};
-use proc::{Limits, Output, Spec, Stdin};
+use process::{Limits, Output, Spec, Stdin};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::Path;
@@ -61,8 +61,8 @@ impl Job {
         };
         let running = async {
             match &command.sandbox {
-                Some(sandbox) => proc::capture_inside(spec, LIMITS, sandbox).await,
-                None => proc::capture(spec, LIMITS).await,
+                Some(sandbox) => process::capture_inside(spec, LIMITS, sandbox).await,
+                None => process::capture(spec, LIMITS).await,
             }
         };
         let (mut lease, mut stop) = (self.lease.clone(), self.stop.clone());

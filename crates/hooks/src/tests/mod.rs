@@ -44,7 +44,7 @@ impl HookPayload for Any<'_> {
 struct Bench {
     folder: TempDir,
     project: PathBuf,
-    env: proc::Env,
+    env: process::Env,
     news: RefCell<Vec<HookRun>>,
     count: RefCell<u32>,
 }

@@ -44,10 +44,10 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     for warning in &meaning.warnings {
         say::err(warning);
     }
-    proc::adopt_orphans();
-    proc::watch_over();
+    process::adopt_orphans();
+    process::watch_over();
     let sandbox = meaning.options.tools.shell.sandbox.clone();
-    proc::harden();
+    process::harden();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,

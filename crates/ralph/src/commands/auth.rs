@@ -55,7 +55,7 @@ fn by_provider(name: &str, switch: &str, as_text: bool) -> String {
     format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
 }
 
-fn in_words(resolution: &config::Resolution) -> String {
+fn in_words(resolution: &settings::Resolution) -> String {
     let mut text = match &resolution.chosen {
         Some(chosen) => format!("Logged in with {}\n", chosen.label),
         None => "Not logged in. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings.\n".into(),
@@ -66,7 +66,7 @@ fn in_words(resolution: &config::Resolution) -> String {
     text
 }
 
-fn in_json(resolution: &config::Resolution) -> String {
+fn in_json(resolution: &settings::Resolution) -> String {
     let considered: Vec<_> =
         resolution.considered.iter().map(|one| json!({"name": one.name, "verdict": one.verdict})).collect();
     let value = json!({

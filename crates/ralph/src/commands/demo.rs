@@ -73,7 +73,7 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
     env.push(("ANTHROPIC_BASE_URL".into(), url.into()));
     env.push(("ANTHROPIC_API_KEY".into(), "sk-ant-demo".into()));
     // The demo is to show the loop on any machine; with a sandbox where there can be one.
-    let sandbox = if proc::sandbox::is_available() { SandboxWish::Workspace } else { SandboxWish::Off };
+    let sandbox = if sandbox::is_available() { SandboxWish::Workspace } else { SandboxWish::Off };
     Ok(Job {
         folder: Folder::new(folder),
         settings: Settings { max: ITERATIONS, check: vec![CHECK.into()], sandbox, stay: true, ..Settings::default() },
@@ -112,21 +112,21 @@ fn scratch() -> Result<PathBuf, String> {
 async fn repository(folder: &Path, environment: &Environment) {
     let git =
         "git init -q . && git add . && git -c user.name=demo -c user.email=demo@localhost commit -qm 'a failing test'";
-    let spec = proc::Spec {
+    let spec = process::Spec {
         program: "/bin/sh".into(),
         args: vec!["-c".into(), git.into()],
         cwd: folder.to_owned(),
         env: plain_env(folder, environment),
-        stdin: proc::Stdin::Null,
-        output: proc::Output::Pipes,
+        stdin: process::Stdin::Null,
+        output: process::Output::Pipes,
         arg0: None,
     };
-    let limits = proc::Limits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
-    let _ = proc::capture(spec, limits).await;
+    let limits = process::Limits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
+    let _ = process::capture(spec, limits).await;
 }
 
 /// Nothing of the user's: no credentials, no settings, no home.
-fn plain_env(folder: &Path, environment: &Environment) -> proc::Env {
+fn plain_env(folder: &Path, environment: &Environment) -> process::Env {
     vec![
         ("PATH".into(), environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").into()),
         ("HOME".into(), folder.join(".home").into()),

@@ -15,7 +15,7 @@ pub fn command(words: &[String], environment: &Environment) -> ExitCode {
     match words[..] {
         [] => run(environment, false),
         ["--json"] => run(environment, true),
-        ["try", name, about] => match proc::sandbox::attempt(name, about) {
+        ["try", name, about] => match sandbox::attempt(name, about) {
             Ok(()) => ExitCode::Success,
             Err(error) => {
                 say::err(&format!("refused: {error}"));
@@ -36,7 +36,7 @@ pub fn run(environment: &Environment, json: bool) -> ExitCode {
     report.line("binary", &environment.exe.display().to_string());
     report.line("folder", &environment.cwd.display().to_string());
     report.line("configuration", &places.config_dir.display().to_string());
-    report.line("trusted", &config::trust_state(&places).explanation());
+    report.line("trusted", &settings::trust_state(&places).explanation());
     let shell = tools::find_shell(
         environment.get("CLAUDE_CODE_SHELL").map(std::path::Path::new),
         environment.get("PATH").unwrap_or_default().as_ref(),
@@ -101,8 +101,8 @@ fn without_password(address: &str) -> String {
     }
 }
 
-fn settings(report: &mut Report, places: &config::Places) {
-    match config::load(places, config::Sources::default(), None, None, false) {
+fn settings(report: &mut Report, places: &settings::Places) {
+    match settings::load(places, settings::Sources::default(), None, None, false) {
         Ok(loaded) => {
             let state = places.global_file().display().to_string();
             for warning in &loaded.warnings {

@@ -2,8 +2,8 @@
 //! sandbox, where it should fail, and outside of it, where it should work. Nothing is taken on trust.
 
 use crate::environment::{Environment, temp_dir};
-use proc::sandbox::{Hosts, Level, Network, Request, Sandbox, SharedMemory, Weakness};
-use proc::{Limits, Output, Spec, Stdin};
+use process::{Limits, Output, Spec, Stdin};
+use sandbox::{Hosts, Level, Network, Request, Sandbox, SharedMemory, Weakness};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
@@ -120,8 +120,8 @@ impl Drop for Scratch {
 
 pub async fn examine(environment: &Environment) -> Found {
     // As in an agent: what the attempts leave behind is ours to end.
-    proc::adopt_orphans();
-    proc::watch_over();
+    process::adopt_orphans();
+    process::watch_over();
     let trouble = |error: std::io::Error| Found::None(format!("a scratch folder cannot be made: {error}"));
     let scratch = match Scratch::new() {
         Ok(scratch) => scratch,
@@ -237,8 +237,8 @@ async fn works(environment: &Environment, root: &Path, one: &Try, sandbox: Optio
         arg0: None,
     };
     let done = match sandbox {
-        Some(sandbox) => proc::capture_inside(spec, LIMITS, sandbox).await,
-        None => proc::capture(spec, LIMITS).await,
+        Some(sandbox) => process::capture_inside(spec, LIMITS, sandbox).await,
+        None => process::capture(spec, LIMITS).await,
     };
     done.is_ok_and(|done| done.exit.success())
 }

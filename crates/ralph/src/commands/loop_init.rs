@@ -18,7 +18,7 @@ pub fn run(environment: &Environment) -> ExitCode {
         let what = if file.is_new { "made" } else { "kept" };
         say::out(&format!("{what} {}\n", name.display()));
     }
-    if let Err(error) = config::trust(&meaning::places(environment)) {
+    if let Err(error) = settings::trust(&meaning::places(environment)) {
         say::err(&format!("error: {error}"));
         return ExitCode::Failure;
     }

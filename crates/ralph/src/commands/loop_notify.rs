@@ -14,14 +14,14 @@ const LIMIT_FROM_MS: u64 = 60_000;
 /// Calls are made beside the run, each on a thread of its own, and waited for at the end.
 struct Calls {
     targets: Vec<Target>,
-    env: proc::Env,
+    env: process::Env,
     folder: PathBuf,
     title: String,
     made: Vec<JoinHandle<()>>,
 }
 
 /// `None` where nobody is to be called; an empty name is nobody.
-pub fn sink(notify: &[String], env: &proc::Env, folder: &Path) -> Option<Box<dyn Sink>> {
+pub fn sink(notify: &[String], env: &process::Env, folder: &Path) -> Option<Box<dyn Sink>> {
     let targets: Vec<Target> = notify.iter().filter(|text| !text.is_empty()).map(|text| Target::parse(text)).collect();
     let calls = Calls { targets, env: env.clone(), folder: folder.to_owned(), title: String::new(), made: Vec::new() };
     (!calls.targets.is_empty()).then(|| Box::new(calls) as Box<dyn Sink>)
@@ -52,7 +52,7 @@ impl Drop for Calls {
     }
 }
 
-fn call(target: &Target, event: &Value, env: &proc::Env, folder: &Path) {
+fn call(target: &Target, event: &Value, env: &process::Env, folder: &Path) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     if let Err(why) = runtime.block_on(target.send(event, env, folder, &say::out)) {
         say::err(&format!("warning: nobody was told: {why}"));

@@ -87,7 +87,7 @@ pub fn prepare(
     let script = script.substitute("$WD", &environment.cwd.display().to_string());
     let mock = Mock::start(script).map_err(|error| format!("no loopback server: {error}"))?;
     // No credential of the person's may reach a rehearsal, and no other endpoint be reached by one.
-    proc::scrub::credentials(&mut job.env);
+    process::scrub::credentials(&mut job.env);
     job.env.retain(|(name, _)| !name.to_string_lossy().starts_with("ANTHROPIC_"));
     job.env.push(("ANTHROPIC_BASE_URL".into(), mock.url().into()));
     job.env.push(("ANTHROPIC_API_KEY".into(), KEY.into()));

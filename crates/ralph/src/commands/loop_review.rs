@@ -4,8 +4,8 @@ use super::goals::reviewer as parse;
 use crate::environment::Environment;
 use crate::meaning;
 use goals::Reviewer;
-use proc::sandbox::Level;
 use runner::{Job, Settings};
+use sandbox::Level;
 use std::path::{Path, PathBuf};
 
 /// Gives a run its reviewer, where one is wanted.
@@ -25,7 +25,7 @@ pub fn command(
     reviewer: &Reviewer,
     folder: &Path,
     environment: &Environment,
-    env: &proc::Env,
+    env: &process::Env,
 ) -> Result<runner::Reviewer, String> {
     let there = environment.in_folder(folder);
     let wish = reviewer.backend.as_deref().unwrap_or("auto");
@@ -43,7 +43,7 @@ pub fn command(
     args.extend(["--json-schema".to_owned(), cycle::review::schema().to_string()]);
     let model = reviewer.model.clone().or(configured);
     args.extend(model.into_iter().flat_map(|model| ["--model".to_owned(), model]));
-    let mut env: proc::Env = env.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
+    let mut env: process::Env = env.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
     let mut sandbox = None;
     if !ours {
         let foreign = meaning::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };

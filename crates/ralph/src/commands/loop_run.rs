@@ -7,11 +7,11 @@ use super::{
 use crate::environment::{Environment, stdin_kind};
 use crate::{meaning, say};
 use agent::StdinKind;
-use config::Found;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
-use proc::sandbox::{Level, Rules};
 use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
+use sandbox::{Level, Rules};
+use settings::Found;
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -190,18 +190,18 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
 /// An agent works here unattended, so somebody has to have require_trust for the folder.
 fn require_trust(environment: &Environment) -> Result<(), Refusal> {
     let places = meaning::places(environment);
-    let trust = config::trust_state(&places);
-    if let config::Trust::Path(_) = trust {
+    let trust = settings::trust_state(&places);
+    if let settings::Trust::Path(_) = trust {
         // From before, or of a repository without a commit: from now on its first commit counts as well. Where that
         // cannot be written down, the record counts as it is.
-        let _ = config::trust(&places);
+        let _ = settings::trust(&places);
     }
     if trust.is_trusted() {
         return Ok(());
     }
     let here = environment.cwd.display();
     if loop_ask::yes(&format!("{here} is not trusted.\nAgents will work in it on their own. Trust it?")) {
-        config::trust(&places)?;
+        settings::trust(&places)?;
         return Ok(());
     }
     Err(Refusal(format!(
@@ -269,11 +269,11 @@ impl Show {
 
 /// Runs a job to its verdict, under the signals of this process. `more` sees every event first.
 pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink>>) -> ExitCode {
-    proc::adopt_orphans();
-    proc::watch_over();
+    process::adopt_orphans();
+    process::watch_over();
     // What a run left behind that was killed together with its watcher.
-    std::thread::spawn(proc::sweep);
-    proc::harden();
+    std::thread::spawn(process::sweep);
+    process::harden();
     let (sender, mut receiver) = mpsc::channel(COMMANDS_MAX);
     let (sink, left) = match show {
         Show::Screen => {
@@ -283,7 +283,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
         other => (other.sink(job.settings.timestamps.then(|| job.zone.clone())), None),
     };
     loop_signals::listen(sender);
-    let suspending = tokio::spawn(proc::follow_suspensions());
+    let suspending = tokio::spawn(process::follow_suspensions());
     let last = Rc::new(RefCell::new(None));
     let kept = Rc::clone(&last);
     let keep = move |event: &LoopEvent| {
@@ -310,7 +310,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
     };
     drop(sinks);
     suspending.abort();
-    proc::end_all(GRACE).await;
+    process::end_all(GRACE).await;
     if let Some(left) = left {
         let leaves =
             !job.settings.stay || matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));

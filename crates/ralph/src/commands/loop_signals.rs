@@ -90,7 +90,7 @@ impl SignalStreams {
 #[expect(clippy::disallowed_methods, reason = "the loop cannot return: it is held up by its reader")]
 async fn end_by_force(exit: ExitCode) {
     sleep(ENDS_WITHIN).await;
-    proc::end_all(Duration::ZERO).await;
+    process::end_all(Duration::ZERO).await;
     tui::restore();
     std::process::exit(i32::from(exit.code()));
 }

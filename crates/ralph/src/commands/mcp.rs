@@ -4,8 +4,8 @@
 
 use crate::environment::Environment;
 use crate::{meaning, say};
-use config::{Places, Scope, StoredServer};
 use serde_json::{Map, Value, json};
+use settings::{Places, Scope, StoredServer};
 use wire::ExitCode;
 
 /// The words that make `mcp` a command and not the beginning of a prompt.
@@ -86,7 +86,7 @@ fn asked(words: &[String]) -> Result<Asked, String> {
 
 fn act(words: &[String], places: &Places) -> Result<String, String> {
     let asked = asked(words)?;
-    let told = |error: config::ConfigError| format!("Error: {error}");
+    let told = |error: settings::SettingsError| format!("Error: {error}");
     let plain: Vec<&str> = asked.words.iter().map(String::as_str).collect();
     match plain.as_slice() {
         ["add", name, target, args @ ..] => add(places, asked.scope, name, &entry(&asked, target, args)?),
@@ -99,7 +99,7 @@ fn act(words: &[String], places: &Places) -> Result<String, String> {
         ["get", name] => get(places, name),
         ["remove", name] => remove(places, asked.scope, name),
         ["reset-project-choices"] => {
-            config::reset_project_choices(places).map_err(told)?;
+            settings::reset_project_choices(places).map_err(told)?;
             Ok("The choices about this project's servers are forgotten.\n".to_owned())
         }
         ["serve" | "login" | "logout" | "add-from-claude-desktop", ..] => {
@@ -147,7 +147,7 @@ fn add(places: &Places, scope: Option<Scope>, name: &str, entry: &Value) -> Resu
         let why = problems.first().map_or("it cannot be used", |problem| problem.message.as_str());
         return Err(format!("Error: the server {name} was not added: {why}."));
     }
-    if config::add_server(places, scope, name, entry).map_err(|error| format!("Error: {error}"))? {
+    if settings::add_server(places, scope, name, entry).map_err(|error| format!("Error: {error}"))? {
         Ok(format!("Added MCP server {name} ({} scope)\n", word(scope)))
     } else {
         Err(format!("Error: MCP server {name} already exists in {} scope; remove it first.", word(scope)))
@@ -157,7 +157,7 @@ fn add(places: &Places, scope: Option<Scope>, name: &str, entry: &Value) -> Resu
 fn remove(places: &Places, scope: Option<Scope>, name: &str) -> Result<String, String> {
     let scopes = scope.map_or(vec![Scope::Local, Scope::Project, Scope::User], |scope| vec![scope]);
     for scope in scopes {
-        if config::remove_server(places, scope, name).map_err(|error| format!("Error: {error}"))? {
+        if settings::remove_server(places, scope, name).map_err(|error| format!("Error: {error}"))? {
             return Ok(format!("Removed MCP server {name} ({} scope)\n", word(scope)));
         }
     }
@@ -173,7 +173,7 @@ fn summary(server: &StoredServer) -> String {
 }
 
 fn list(places: &Places) -> String {
-    let stored = config::stored_servers(places);
+    let stored = settings::stored_servers(places);
     if stored.is_empty() {
         return "No MCP servers are configured. Add one with 'mcp add'.\n".to_owned();
     }
@@ -181,7 +181,7 @@ fn list(places: &Places) -> String {
 }
 
 fn get(places: &Places, name: &str) -> Result<String, String> {
-    let stored = config::stored_servers(places);
+    let stored = settings::stored_servers(places);
     let server = stored.iter().find(|server| server.name == name);
     let server = server.ok_or_else(|| format!("Error: No MCP server found with name: {name}"))?;
     let entry = serde_json::to_string_pretty(&server.entry).unwrap_or_default();

@@ -47,7 +47,7 @@ async fn relay(api: &model::ClientConfig, port: u16, tape: Arc<mock::Tape>) -> R
 /// Values of variables that are named like secrets. A path is none.
 fn secrets(environment: &Environment) -> Vec<String> {
     let mut plain = environment.vars.clone();
-    proc::scrub::credentials(&mut plain);
+    process::scrub::credentials(&mut plain);
     let is_plain = |name: &std::ffi::OsString| plain.iter().any(|(known, _)| known == name);
     let values = environment.vars.iter().filter(|(name, _)| !is_plain(name)).filter_map(|(_, value)| value.to_str());
     values.filter(|value| value.len() >= SECRET_MIN && !value.starts_with('/')).map(str::to_owned).collect()

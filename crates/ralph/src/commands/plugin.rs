@@ -5,8 +5,9 @@
 use super::plugin_fetch::{self, Fetched};
 use crate::environment::Environment;
 use crate::{meaning, say};
-use config::{Installed, Marketplace, Offer, Places, Scope, Settings, Source};
+use project::{Installed, Marketplace, Offer, Source};
 use serde_json::{Value, json};
+use settings::{Places, Scope, Settings};
 use std::path::Path;
 use wire::ExitCode;
 
@@ -97,33 +98,33 @@ fn now() -> String {
 impl<'a> Shop<'a> {
     fn open(environment: &'a Environment) -> Result<Self, String> {
         let places = meaning::places(environment);
-        let loaded = config::load(&places, config::Sources::default(), None, None, false).map_err(told)?;
+        let loaded = settings::load(&places, settings::Sources::default(), None, None, false).map_err(told)?;
         Ok(Self { environment, places, settings: loaded.settings })
     }
 
     fn add_marketplace(&self, written: &str) -> Result<String, String> {
         let source = Source::typed(written, &self.environment.cwd);
         let market = self.fetch_marketplace(&source)?;
-        config::add_marketplace(&self.places, &market, &source, &now()).map_err(told)?;
+        project::add_marketplace(&self.places, &market, &source, &now()).map_err(told)?;
         Ok(format!("Successfully added marketplace: {} ({} plugins)\n", market.name, market.plugins.len()))
     }
 
     /// A folder is used where it is; a repository is cloned.
     fn fetch_marketplace(&self, source: &Source) -> Result<Marketplace, String> {
-        if !config::may_use(&self.settings, source) {
+        if !project::may_use(&self.settings, source) {
             return Err("Error: the administrator does not allow this marketplace.".to_owned());
         }
         match plugin_fetch::fetch(source, &self.places, self.environment)? {
             Fetched::Folder(folder) => {
                 let folder = folder.canonicalize().map_err(|error| told(format!("{}: {error}", folder.display())))?;
-                config::marketplace(&folder).map_err(told)
+                project::marketplace(&folder).map_err(told)
             }
             Fetched::Clone(fetching) => fetching.settle(&self.places).map_err(told),
         }
     }
 
     fn remove_marketplace(&self, name: &str) -> Result<String, String> {
-        if config::remove_marketplace(&self.places, name).map_err(told)? {
+        if project::remove_marketplace(&self.places, name).map_err(told)? {
             Ok(format!("Removed marketplace: {name}\n"))
         } else {
             Err(format!("Error: there is no marketplace '{name}'. {}", self.known_markets()))
@@ -131,20 +132,20 @@ impl<'a> Shop<'a> {
     }
 
     fn update_marketplaces(&self, name: Option<&str>) -> Result<String, String> {
-        let known = config::known_marketplaces(&self.places);
+        let known = project::known_marketplaces(&self.places);
         let wanted: Vec<_> = known.iter().filter(|(market, _)| name.is_none_or(|name| market.name == name)).collect();
         if let (true, Some(name)) = (wanted.is_empty(), name) {
             return Err(format!("Error: there is no marketplace '{name}'. {}", self.known_markets()));
         }
         for (_, source) in &wanted {
             let market = self.fetch_marketplace(source)?;
-            config::add_marketplace(&self.places, &market, source, &now()).map_err(told)?;
+            project::add_marketplace(&self.places, &market, source, &now()).map_err(told)?;
         }
         Ok(format!("Updated {} marketplaces.\n", wanted.len()))
     }
 
     fn known_markets(&self) -> String {
-        let known = config::known_marketplaces(&self.places);
+        let known = project::known_marketplaces(&self.places);
         let names: Vec<&str> = known.iter().map(|(market, _)| market.name.as_str()).collect();
         if names.is_empty() {
             "None is known; add one with 'plugin marketplace add'.".to_owned()
@@ -154,7 +155,7 @@ impl<'a> Shop<'a> {
     }
 
     fn list_marketplaces(&self, as_json: bool) -> String {
-        let known = config::known_marketplaces(&self.places);
+        let known = project::known_marketplaces(&self.places);
         if as_json {
             let one = |(market, source): &(Marketplace, Source)| json!({"name": market.name, "source": source.to_value(), "installLocation": market.root});
             return pretty(&known.iter().map(one).collect());
@@ -165,7 +166,7 @@ impl<'a> Shop<'a> {
     /// A plugin by name, of any marketplace or of the one that is named.
     fn find(&self, plugin: &str) -> Result<(Marketplace, Source, Offer), String> {
         let (name, market) = plugin.rsplit_once('@').map_or((plugin, None), |(name, market)| (name, Some(market)));
-        let known = config::known_marketplaces(&self.places).into_iter();
+        let known = project::known_marketplaces(&self.places).into_iter();
         let known = known.filter(|(known, _)| market.is_none_or(|market| known.name == market));
         let offers = known.filter_map(|(market, source)| {
             let offer = market.plugins.iter().find(|offer| offer.name == name).cloned();
@@ -188,7 +189,7 @@ impl<'a> Shop<'a> {
 
     fn install(&self, plugin: &str, scope: Scope, done: &str) -> Result<String, String> {
         let (market, source, offer) = self.find(plugin)?;
-        if !config::may_use(&self.settings, &source) {
+        if !project::may_use(&self.settings, &source) {
             return Err(format!("Error: the administrator does not allow the marketplace {}.", market.name));
         }
         let fetched = plugin_fetch::fetch(&offer.source, &self.places, self.environment)?;
@@ -196,13 +197,13 @@ impl<'a> Shop<'a> {
             Fetched::Folder(folder) => folder.clone(),
             Fetched::Clone(fetching) => fetching.path(),
         };
-        let installed = config::install(&self.places, &market.name, &offer.name, &folder, scope, &now());
+        let installed = project::install(&self.places, &market.name, &offer.name, &folder, scope, &now());
         let installed = installed.map_err(told)?;
         Ok(format!("{done} plugin: {} (version {})\n", installed.id, installed.version))
     }
 
     fn installed(&self, plugin: &str) -> Result<Installed, String> {
-        let here = config::installed(&self.places);
+        let here = project::installed(&self.places);
         let fits = |known: &&Installed| known.id == plugin || known.id.split('@').next() == Some(plugin);
         here.iter().find(fits).cloned().ok_or_else(|| {
             let names: Vec<&str> = here.iter().map(|plugin| plugin.id.as_str()).collect();
@@ -213,19 +214,19 @@ impl<'a> Shop<'a> {
 
     fn uninstall(&self, plugin: &str, scope: Scope) -> Result<String, String> {
         let plugin = self.installed(plugin)?;
-        config::uninstall(&self.places, &plugin, scope).map_err(told)?;
+        project::uninstall(&self.places, &plugin, scope).map_err(told)?;
         Ok(format!("Uninstalled plugin: {}\n", plugin.id))
     }
 
     fn switch(&self, plugin: &str, scope: Scope, on: bool) -> Result<String, String> {
         let plugin = self.installed(plugin)?;
-        config::switch(&self.places, &plugin.id, scope, Some(on)).map_err(told)?;
+        project::switch(&self.places, &plugin.id, scope, Some(on)).map_err(told)?;
         Ok(format!("{} plugin: {}\n", if on { "Enabled" } else { "Disabled" }, plugin.id))
     }
 
     fn list(&self, as_json: bool) -> String {
         let is_on = |id: &str| self.settings.merged["enabledPlugins"][id] == true;
-        let here = config::installed(&self.places);
+        let here = project::installed(&self.places);
         if as_json {
             let one = |plugin: &Installed| json!({"id": plugin.id, "version": plugin.version, "enabled": is_on(&plugin.id), "installPath": plugin.path});
             return pretty(&here.iter().map(one).collect());
@@ -244,11 +245,11 @@ fn pretty(value: &Value) -> String {
 /// Whether a folder is a plugin or a marketplace that a run could load.
 fn validate(places: &Places, folder: &Path) -> Result<String, String> {
     if folder.join(".claude-plugin/marketplace.json").is_file() {
-        let market = config::marketplace(folder).map_err(told)?;
+        let market = project::marketplace(folder).map_err(told)?;
         return Ok(format!("{} is a marketplace with {} plugins.\n", market.name, market.plugins.len()));
     }
-    let dir = config::PluginDir { path: folder.to_owned(), with_mcp: true, called: None };
-    let plugins = config::plugins(places, &[dir]);
+    let dir = project::PluginDir { path: folder.to_owned(), with_mcp: true, called: None };
+    let plugins = project::plugins(places, &[dir]);
     match (plugins.loaded.first(), plugins.problems.first()) {
         (Some(plugin), _) => Ok(format!(
             "{} is a plugin: {} skills and commands, {} agents.\n",

@@ -2,8 +2,9 @@
 
 use super::runtime;
 use crate::environment::Environment;
-use config::{Fetching, Places, Source};
-use proc::Git;
+use process::Git;
+use project::{Fetching, Source};
+use settings::Places;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -5,7 +5,7 @@ use crate::{meaning, say};
 use wire::ExitCode;
 
 pub fn run(environment: &Environment) -> ExitCode {
-    match config::trust(&meaning::places(environment)) {
+    match settings::trust(&meaning::places(environment)) {
         Ok(folder) => {
             say::out(&format!(
                 "Trusted: {}\nIts allow rules, permission mode and extra folders now count.\n",

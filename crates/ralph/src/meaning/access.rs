@@ -4,8 +4,8 @@ use super::Refusal;
 use crate::cloud_world::Machine;
 use crate::environment::Environment;
 use agent::Access;
-use config::{CredentialInputs, Places, Settings};
 use model::{Auth, Choice, ClientConfig, CloudCredentials, CloudEndpoint, CredentialSettings, ProxyEnv, Variables};
+use settings::{CredentialInputs, Places, Settings};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,11 +88,16 @@ fn cloud(
     Ok(Some(CloudEndpoint { endpoint, credentials: CloudCredentials::new(Arc::new(machine), commands) }))
 }
 
-pub fn credentials(settings: &Settings, places: &Places, environment: &Environment, bare: bool) -> config::Resolution {
+pub fn credentials(
+    settings: &Settings,
+    places: &Places,
+    environment: &Environment,
+    bare: bool,
+) -> settings::Resolution {
     let now_ms =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
     let of_settings = |name: &str| settings.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    config::credentials(&CredentialInputs {
+    settings::credentials(&CredentialInputs {
         env: &|name| of_settings(name).or_else(|| environment.raw(name).map(str::to_owned)),
         settings,
         places,

@@ -4,8 +4,9 @@ use super::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Access, Asking, AutoCompact, Caching};
-use config::{AgentDef, Settings};
 use model::{ModelEnv, Thinking, ThinkingAsk};
+use project::AgentDef;
+use settings::Settings;
 use std::sync::Arc;
 
 /// Models tried after the first, as the contract allows.

@@ -4,8 +4,9 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
-use config::{AgentDef, MemoryOptions, Places, PluginDir, PluginProblem, Plugins, Settings, Skill, Sources};
 use model::ClientConfig;
+use project::{AgentDef, MemoryOptions, PluginDir, PluginProblem, Plugins, Skill};
+use settings::{Places, Settings, Sources};
 use std::path::PathBuf;
 
 pub struct Folder {
@@ -24,22 +25,22 @@ pub fn read(
     client: &ClientConfig,
     environment: &mut Environment,
 ) -> Result<Folder, Refusal> {
-    let mut agents = config::agents(places, sources, typed.value("agents"))
+    let mut agents = project::agents(places, sources, typed.value("agents"))
         .map_err(|error| Refusal::new(format!("Error: {error}")))?;
-    let mut skills = config::skills(places, sources, roots);
-    let (installed, problems) = if minimal { Default::default() } else { config::enabled_plugins(places, settings) };
+    let mut skills = project::skills(places, sources, roots);
+    let (installed, problems) = if minimal { Default::default() } else { project::enabled_plugins(places, settings) };
     // Those of the command line first: they take the place of installed ones of the same name.
     let mut dirs = plugin_dirs(typed, environment);
     let (fetched, unfetched) = fetched(typed, places, client);
     dirs.extend(fetched);
     dirs.extend(installed);
-    let mut plugins = config::plugins(places, &dirs);
+    let mut plugins = project::plugins(places, &dirs);
     plugins.problems.extend(unfetched.into_iter().chain(problems));
     for plugin in &plugins.loaded {
         agents.extend(plugin.agents.iter().cloned());
         skills.extend(plugin.skills.iter().cloned());
     }
-    config::override_skills(&mut skills, settings);
+    project::override_skills(&mut skills, settings);
     add_programs(&plugins, environment);
     Ok(Folder { agents, skills, plugins })
 }
@@ -62,9 +63,9 @@ fn fetched(typed: &Typed, places: &Places, client: &ClientConfig) -> (Vec<Plugin
     for address in typed.values("plugin-url").iter().filter(|address| !address.is_empty()) {
         let archive = crate::commands::runtime()
             .map_err(|_| "the runtime cannot be started".to_owned())
-            .and_then(|runtime| runtime.block_on(agent::fetch(address, client, config::ARCHIVE_MAX)));
+            .and_then(|runtime| runtime.block_on(agent::fetch(address, client, project::ARCHIVE_MAX)));
         let called = address.rsplit('/').next().unwrap_or_default().trim_end_matches(".zip").to_owned();
-        match archive.and_then(|archive| config::unpack_plugin(places, &archive)) {
+        match archive.and_then(|archive| project::unpack_plugin(places, &archive)) {
             Ok(path) => dirs.push(PluginDir { path, with_mcp: true, called: Some(called) }),
             Err(message) => {
                 let path = PathBuf::from(address);

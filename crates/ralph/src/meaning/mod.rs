@@ -19,9 +19,9 @@ use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use agent::{
     BuiltinAgents, InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind,
 };
-use config::{FlagSettings, Places, Settings, Sources};
-use proc::sandbox::Rules;
 use runner::Held;
+use sandbox::Rules;
+use settings::{FlagSettings, Places, Settings, Sources};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -246,7 +246,7 @@ fn one_of(flag: &str, value: &str, known: &str) -> Refusal {
 }
 
 /// Only what `auth status` and `doctor` need.
-pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Result<config::Resolution, Refusal> {
+pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Result<settings::Resolution, Refusal> {
     let places = places(environment);
     let nothing = Typed::default();
     let typed = typed.unwrap_or(&nothing);
@@ -341,9 +341,9 @@ fn sources(typed: &Typed) -> Result<Sources, Refusal> {
     }
 }
 
-fn settings(typed: &Typed, places: &Places, sources: Sources, safe: bool) -> Result<config::Loaded, Refusal> {
+fn settings(typed: &Typed, places: &Places, sources: Sources, safe: bool) -> Result<settings::Loaded, Refusal> {
     let flag = typed.value("settings").and_then(|value| FlagSettings::parse(value, places));
-    config::load(places, sources, flag.as_ref(), typed.value("managed-settings"), safe)
+    settings::load(places, sources, flag.as_ref(), typed.value("managed-settings"), safe)
         .map_err(|error| Refusal::new(format!("Error: {error}")))
 }
 

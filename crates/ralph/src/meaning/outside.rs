@@ -4,9 +4,10 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::OutsideSetup;
-use config::{Places, Plugins, Settings};
 use mcp::{Inherits, Problem, ServerConfig};
+use project::Plugins;
 use serde_json::{Map, Value, json};
+use settings::{Places, Settings};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
@@ -190,8 +191,8 @@ fn given_config(given: &str, environment: &Environment) -> Result<Value, Refusal
         std::fs::read_to_string(&path)
             .map_err(|error| Refusal::new(format!("Error: MCP config file not found: {} ({error})", path.display())))?
     };
-    let value =
-        config::parse_json(&text).map_err(|error| Refusal::new(format!("Error: --mcp-config is not JSON: {error}")))?;
+    let value = settings::parse_json(&text)
+        .map_err(|error| Refusal::new(format!("Error: --mcp-config is not JSON: {error}")))?;
     match value {
         Value::Object(inner) if !inner.get("mcpServers").is_some_and(Value::is_object) => {
             Ok(json!({"mcpServers": inner}))
@@ -215,7 +216,9 @@ fn read(path: &Path) -> Result<Option<Value>, String> {
     }
     let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
-    config::parse_json(text.trim_start_matches('\u{feff}')).map(Some).map_err(|error| format!("is not JSON ({error})"))
+    settings::parse_json(text.trim_start_matches('\u{feff}'))
+        .map(Some)
+        .map_err(|error| format!("is not JSON ({error})"))
 }
 
 /// The map in a `.mcp.json`.
@@ -250,13 +253,13 @@ fn unusable(file: &Path, reason: &str) -> Problem {
     Problem { name: ".mcp.json".to_owned(), kind: "invalid_config", message }
 }
 
-fn server_env(environment: &Environment, places: &Places, session: &agent::Session) -> proc::Env {
+fn server_env(environment: &Environment, places: &Places, session: &agent::Session) -> process::Env {
     let mut env = environment.vars.clone();
     if environment.is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV") {
-        env.retain(|(name, _)| proc::scrub::BASIC_ENV.iter().any(|kept| name == kept));
+        env.retain(|(name, _)| process::scrub::BASIC_ENV.iter().any(|kept| name == kept));
     }
     if environment.is_on("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB") {
-        proc::scrub::credentials(&mut env);
+        process::scrub::credentials(&mut env);
     }
     let marks = [
         ("CLAUDE_PROJECT_DIR", places.checkout_root().into_os_string()),

@@ -4,8 +4,8 @@ use super::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Permissions, Prompter};
-use config::{Settings, SourceKind, Sourced};
 use policy::{Policy, Rule, RuleError, RuleSet, Source};
+use settings::{Settings, SourceKind, Sourced};
 use std::path::PathBuf;
 use wire::PermissionMode;
 
@@ -25,7 +25,7 @@ pub fn resolve(
 }
 
 /// The model keeps its automatic memory in files of its own, which it may read.
-pub fn let_read(rules: &mut RuleSet, memory: Option<&config::MemoryOptions>) {
+pub fn let_read(rules: &mut RuleSet, memory: Option<&project::MemoryOptions>) {
     let index = memory.and_then(|memory| memory.auto.as_ref());
     let Some(folder) = index.and_then(|index| index.parent()).and_then(|folder| folder.canonicalize().ok()) else {
         return;
@@ -90,8 +90,8 @@ pub struct Judging {
 /// The same rules as a run would have, each knowing the file it stands in.
 pub fn judging(
     typed: &Typed,
-    loaded: config::Loaded,
-    places: config::Places,
+    loaded: settings::Loaded,
+    places: settings::Places,
     environment: &Environment,
 ) -> Result<Judging, Refusal> {
     let (settings, mut warnings) = (loaded.settings, loaded.warnings);
@@ -163,7 +163,7 @@ fn lost(place: &str, error: &RuleError) -> Refusal {
 
 /// The file, and the line where the rule stands.
 fn line_of(text: &Sourced<String>) -> String {
-    let line = text.file.as_ref().map(|file| config::line_of(file, &text.value)).unwrap_or_default();
+    let line = text.file.as_ref().map(|file| settings::line_of(file, &text.value)).unwrap_or_default();
     format!("{}: {line}", place_of(text)).trim_end_matches([':', ' ']).to_owned()
 }
 

@@ -4,8 +4,8 @@ use super::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Session, SessionPlan};
-use config::Places;
 use session::Store;
+use settings::Places;
 use std::path::{Path, PathBuf};
 
 pub fn resolve(typed: &Typed, places: &Places, environment: &Environment) -> Result<Session, Refusal> {

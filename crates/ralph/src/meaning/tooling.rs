@@ -5,8 +5,8 @@ use super::{Refusal, asking};
 use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
 use agent::{Limits, Linger, Session, ToolChoice, ToolSetup};
-use config::Places;
 use session::Store;
+use settings::Places;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -87,7 +87,7 @@ pub fn confine(tools: &mut ToolSetup, confined: Confined) {
     // What leaves the sandbox finds what it would without one.
     tools.shell.exits = confined.exits.with_env(tools.shell.env.clone());
     let env = &mut tools.shell.env;
-    proc::scrub::credentials(env);
+    process::scrub::credentials(env);
     let proxy = confined.sandbox.proxy_env();
     env.retain(|(name, _)| !proxy.iter().any(|(other, _)| other == name));
     env.extend(proxy);
@@ -140,10 +140,10 @@ fn shell(environment: &Environment, places: &Places, session: &Session) -> tools
 }
 
 /// The environment of commands: ours, with the marks that scripts look for.
-fn child_env(environment: &Environment, session: &Session) -> proc::Env {
+fn child_env(environment: &Environment, session: &Session) -> process::Env {
     let mut env = environment.vars.clone();
     if environment.is_on("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB") {
-        proc::scrub::credentials(&mut env);
+        process::scrub::credentials(&mut env);
     }
     let pid = std::process::id().to_string();
     let entrypoint = session.entrypoint.clone().unwrap_or_default();

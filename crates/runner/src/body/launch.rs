@@ -8,8 +8,8 @@ use crate::backend::Call;
 use crate::command::{get, set};
 use crate::transport::{Attempt, Footing, Transport};
 use crate::{OutputFormat, SandboxWish};
-use proc::Env;
-use proc::sandbox::Sandbox;
+use process::Env;
+use sandbox::Sandbox;
 use std::ffi::OsStr;
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use super::work::Doing;
 use super::{Body, Input, prompt};
 use crate::job::Reviewer;
 use cycle::{Tokens, review};
-use proc::{Limits, Output, Spec, Stdin};
+use process::{Limits, Output, Spec, Stdin};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -59,8 +59,8 @@ async fn ask(reviewer: Reviewer, cwd: std::path::PathBuf, prompt: String, usd: O
         arg0: None,
     };
     let done = match &reviewer.sandbox {
-        Some(sandbox) => proc::capture_inside(spec, LIMITS, sandbox).await,
-        None => proc::capture(spec, LIMITS).await,
+        Some(sandbox) => process::capture_inside(spec, LIMITS, sandbox).await,
+        None => process::capture(spec, LIMITS).await,
     };
     match done {
         Ok(done) if done.timed_out => unclear("it took longer than half an hour".into()),

@@ -144,7 +144,7 @@ struct Home {
 impl Home {
     /// Nothing is made for a repository that cannot be read, a branch that is not there, a folder nobody vouched for.
     async fn find(fields: &Fields, environment: &Environment) -> Result<Self, Refusal> {
-        let git = proc::Git::find(&environment.vars).ok_or_else(|| refusal("git is not on PATH; install it"))?;
+        let git = process::Git::find(&environment.vars).ok_or_else(|| refusal("git is not on PATH; install it"))?;
         let named = fields.repo.as_deref().unwrap_or(".");
         let is_address = named.contains("://") || (named.contains(':') && !Path::new(named).exists());
         if is_address {
@@ -191,7 +191,7 @@ impl Home {
         if !is_branch_name(&base) || run(&["rev-parse", "--verify", "--quiet", &branch]).await.is_err() {
             return Err(goals::GoalError::BaseGone { repo, base }.into());
         }
-        if !config::is_trusted(&meaning::places(&environment.in_folder(Path::new(&repo)))) {
+        if !settings::is_trusted(&meaning::places(&environment.in_folder(Path::new(&repo)))) {
             return Err(refusal(&format!(
                 "{repo} is not trusted, and agents would work in clones of it on their own. Run 'ralph trust' there first"
             )));

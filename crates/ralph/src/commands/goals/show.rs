@@ -136,8 +136,8 @@ fn plain(line: &LogLine, sink: &mut PlainSink<crate::commands::loop_run::Stdout>
 /// What the goal changed: of a landed one what landed, of others the work so far.
 pub async fn diff(id: GoalId, json: bool, store: &Store, environment: &Environment) -> Result<(), Refusal> {
     let goal = store.goal(id).await?;
-    let git =
-        proc::Git::find(&environment.vars).ok_or_else(|| Refusal("error: git is not on PATH; install it.".into()))?;
+    let git = process::Git::find(&environment.vars)
+        .ok_or_else(|| Refusal("error: git is not on PATH; install it.".into()))?;
     let (new, old) = match (&goal.landed, &goal.head) {
         (Some(landed), _) => (landed.clone(), base_of(&goal)),
         (None, Some(head)) => (head.clone(), base_of(&goal)),
@@ -170,7 +170,7 @@ pub async fn diff(id: GoalId, json: bool, store: &Store, environment: &Environme
 }
 
 /// Fetches what the mirror lacks. It was last brought up to date before the landing, which pushed from a clone of its own.
-async fn bring(goal: &Goal, commits: &[&str], git: &proc::Git, environment: &Environment) -> Result<(), Refusal> {
+async fn bring(goal: &Goal, commits: &[&str], git: &process::Git, environment: &Environment) -> Result<(), Refusal> {
     let state = environment.state_folder().unwrap_or_default();
     let mirror = goals::Repository::mirror_folder(&goal.repo, &state);
     for commit in commits {

@@ -6,8 +6,8 @@ use crate::commands::runtime;
 use crate::environment::{Environment, hangup_is_ignored};
 use crate::{meaning, say};
 use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
-use proc::sandbox::Rules;
 use runner::{SandboxWish, Settings};
+use sandbox::Rules;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -47,12 +47,12 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         Err(exit) => return exit,
     };
     runtime.block_on(async {
-        proc::adopt_orphans();
-        proc::harden();
+        process::adopt_orphans();
+        process::harden();
         let (tell, stop) = watch::channel(false);
         let listening = tokio::spawn(listen(tell));
         let done = goals::work(options, stop).await;
-        proc::end_all(GRACE).await;
+        process::end_all(GRACE).await;
         let by_signal = listening.is_finished();
         match done {
             Ok(WorkEnd::Drained) => ExitCode::Success,
@@ -161,10 +161,10 @@ fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, Stri
 fn trust_clone(repo: &str, clone: &Path, environment: &Environment) -> Result<(), String> {
     if !goals::is_local(repo) {
         let there = meaning::places(&environment.in_folder(clone));
-        return config::trust(&there).map(drop).map_err(|error| error.to_string());
+        return settings::trust(&there).map(drop).map_err(|error| error.to_string());
     }
     let source = meaning::places(&environment.in_folder(Path::new(repo)));
-    match config::inherit_trust(&source, clone) {
+    match settings::inherit_trust(&source, clone) {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!("{repo} is not trusted any more; run 'ralph trust' there, then 'ralph goal retry'")),
         Err(error) => Err(error.to_string()),

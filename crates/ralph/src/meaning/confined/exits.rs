@@ -4,8 +4,8 @@
 //! not the folder opens one. The administrator closes all but those of their own.
 
 use super::texts;
-use config::Settings;
 use serde_json::Value;
+use settings::Settings;
 use tools::{Exits, OnRequest};
 
 pub fn find(settings: &Settings, by_flag: bool) -> Exits {

@@ -4,10 +4,10 @@
 
 use super::{Refusal, Settings, built, network, request};
 use crate::environment::{Environment, temp_dir};
-use config::Places;
-use proc::Env;
-use proc::sandbox::{Level, Network, Sandbox, Whole};
+use process::Env;
 use runner::{Held, State};
+use sandbox::{Level, Network, Sandbox, Whole};
+use settings::Places;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ fn is_here(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proc::sandbox::Hosts;
+    use sandbox::Hosts;
 
     fn env(pairs: &[(&str, &str)]) -> Env {
         pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()

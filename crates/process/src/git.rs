@@ -1,0 +1,211 @@
+//! git, obeying nobody: what a repository's or a person's configuration says runs nothing of ours.
+//!
+//! Repositories are data that somebody else wrote. git is called by its full path, with arguments and never a
+//! shell, in an environment of its own; configuration that could start a program is pinned to nothing.
+//! Deliberately absent: credentials. A repository that needs them is fetched by its owner.
+
+use crate::capture::{Limits, capture, capture_inside};
+use crate::confine::Confine;
+use crate::spec::{Env, Output, Spec, Stdin};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Answers of git that we read are lists of names; more is a repository gone wild.
+const OUTPUT_MAX: usize = 4 * 1024 * 1024;
+/// Between asking git to end and killing it.
+const GRACE: Duration = Duration::from_millis(500);
+/// Of git's complaint: it ends in one line.
+const COMPLAINT_MAX: usize = 500;
+
+/// Configuration that could run something, or look elsewhere, set to nothing.
+const PINS: [(&str, &str); 17] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.quotePath", "false"),
+    ("core.askPass", ""),
+    ("credential.helper", ""),
+    ("diff.external", ""),
+    ("gpg.program", "false"),
+    ("log.showSignature", "false"),
+    ("commit.gpgSign", "false"),
+    ("init.templateDir", ""),
+    ("protocol.ext.allow", "never"),
+    ("safe.bareRepository", "explicit"),
+    ("submodule.recurse", "false"),
+    // A commit may start a collection, which asks a program of the repository's what to keep.
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+];
+
+/// Variables of ours that git may see.
+const KEPT: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "TZ",
+    "SSH_AUTH_SOCK",
+    "http_proxy",
+    "https_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+
+/// A git that was found on the search path.
+#[derive(Debug, Clone)]
+pub struct Git {
+    program: PathBuf,
+    env: Env,
+    /// More pins, for one repository.
+    pins: Vec<(String, String)>,
+    /// Where it runs, for repositories that somebody else may have written.
+    sandbox: Option<Arc<dyn Confine>>,
+}
+
+impl Git {
+    /// `None` where there is none. Entries of the search path that depend on the working folder do not count.
+    pub fn find(env: &Env) -> Option<Self> {
+        let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str())?;
+        let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+        let program = folders.map(|folder| folder.join("git")).find(|program| program.is_file())?;
+        let kept = env.iter().filter(|(name, _)| KEPT.iter().any(|known| name == known)).cloned();
+        let mut env: Env = kept.collect();
+        for (name, value) in [
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
+            ("GIT_LFS_SKIP_SMUDGE", "1"),
+        ] {
+            env.push((name.into(), value.into()));
+        }
+        Some(Self { program, env, pins: Vec::new(), sandbox: None })
+    }
+
+    /// For a repository that is there already: filters run on content as files are checked out, and their names
+    /// are the repository's to choose, so each is emptied by name. To be done anew after anyone has worked there.
+    pub async fn disarmed(mut self, folder: &Path, deadline: Duration) -> Self {
+        self.pins.clear();
+        let listing = ["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff|merge|hook)\."];
+        let listed = self.run(folder, &listing.map(OsStr::new), deadline).await.unwrap_or_default();
+        for name in listed.split('\0').filter(|name| !name.is_empty()) {
+            match name.rsplit('.').next().unwrap_or_default() {
+                "clean" | "smudge" | "process" | "textconv" | "command" | "driver" => {
+                    self.pins.push((name.to_owned(), String::new()));
+                }
+                "required" => self.pins.push((name.to_owned(), "false".to_owned())),
+                _ => {}
+            }
+            if let Some((hook, _)) = name.rsplit_once('.').filter(|_| name.starts_with("hook.")) {
+                self.pins.push((format!("{hook}.enabled"), "false".to_owned()));
+            }
+        }
+        self
+    }
+
+    /// The same in a sandbox: whatever a repository makes git run, runs there.
+    #[must_use]
+    pub fn inside(mut self, sandbox: Arc<dyn Confine>) -> Self {
+        self.sandbox = Some(sandbox);
+        self
+    }
+
+    /// The same, with a name for the commits it makes.
+    #[must_use]
+    pub fn signing_as(mut self, name: &str) -> Self {
+        let address = format!("{name}@localhost");
+        for (variable, value) in [
+            ("GIT_AUTHOR_NAME", name),
+            ("GIT_AUTHOR_EMAIL", &address),
+            ("GIT_COMMITTER_NAME", name),
+            ("GIT_COMMITTER_EMAIL", &address),
+        ] {
+            self.env.push((variable.into(), value.into()));
+        }
+        self
+    }
+
+    /// The same, with the name and address that the person or the repository has set for commits. Where none are set
+    /// the name given by [`Self::signing_as`] stays. Reading two settings starts nothing.
+    pub async fn with_identity(mut self, folder: &Path, deadline: Duration) -> Self {
+        let hidden = ["GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL"];
+        let env = self.env.iter().filter(|(name, _)| hidden.iter().all(|other| name != other)).cloned().collect();
+        let open = Self { env, ..self.clone() };
+        let mut set = Vec::new();
+        for (key, variables) in [
+            ("user.name", ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"]),
+            ("user.email", ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]),
+        ] {
+            let value = open.run(folder, &["config", "--get", key].map(OsStr::new), deadline).await.unwrap_or_default();
+            let value = value.trim();
+            if value.is_empty() {
+                return self;
+            }
+            set.extend(variables.map(|variable| (variable, value.to_owned())));
+        }
+        for (variable, value) in set {
+            self.env.retain(|(name, _)| name != variable);
+            self.env.push((variable.into(), value.into()));
+        }
+        self
+    }
+
+    /// What git says on stdout, or why it failed.
+    pub async fn run(&self, folder: &Path, args: &[&OsStr], deadline: Duration) -> Result<String, String> {
+        self.run_with(folder, args, Stdin::Null, deadline).await
+    }
+
+    /// The same, with something on stdin.
+    pub async fn run_with(
+        &self,
+        folder: &Path,
+        args: &[&OsStr],
+        stdin: Stdin,
+        deadline: Duration,
+    ) -> Result<String, String> {
+        let words = [OsStr::new("--no-optional-locks"), OsStr::new("--no-pager")];
+        let spec = Spec {
+            program: self.program.clone().into_os_string(),
+            args: words.iter().chain(args).map(|word| (*word).to_owned()).collect(),
+            cwd: folder.to_owned(),
+            env: self.pinned(),
+            stdin,
+            output: Output::Pipes,
+            arg0: None,
+        };
+        let limits = Limits { deadline, max_output: OUTPUT_MAX, grace: GRACE };
+        let done = match &self.sandbox {
+            Some(sandbox) => capture_inside(spec, limits, sandbox.as_ref()).await,
+            None => capture(spec, limits).await,
+        };
+        let done = done.map_err(|error| error.to_string())?;
+        if done.timed_out {
+            return Err(format!("git did not finish within {} s", deadline.as_secs()));
+        }
+        if !done.exit.success() {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("git gave no reason");
+            return Err(last.trim().chars().filter(|c| !c.is_control()).take(COMPLAINT_MAX).collect());
+        }
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    }
+
+    fn pinned(&self) -> Env {
+        let own = PINS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let pins: Vec<(String, String)> = own.chain(self.pins.iter().cloned()).collect();
+        let mut env = self.env.clone();
+        env.push(("GIT_CONFIG_COUNT".into(), pins.len().to_string().into()));
+        for (at, (name, value)) in pins.into_iter().enumerate() {
+            env.push((OsString::from(format!("GIT_CONFIG_KEY_{at}")), name.into()));
+            env.push((OsString::from(format!("GIT_CONFIG_VALUE_{at}")), value.into()));
+        }
+        env
+    }
+}

@@ -1,0 +1,42 @@
+//! The only crate that starts processes, and the one that makes sure they end.
+//!
+//! Every child gets its own session (so no controlling terminal, unless it is given a [`Terminal`] of its
+//! own), an explicit environment, no inherited descriptors and no inherited stdin. A [`Child`] that is dropped takes everything it
+//! started with it; [`end_all`] ends what slipped away by forking twice, because [`adopt_orphans`]
+//! makes such processes ours again; and after [`watch_over`] even our own death by a signal ends all of them.
+//!
+//! A sandbox confines a child through [`Confine`].
+//!
+//! Deliberately absent: which command to run and whether it may run (`tools`, `policy`), shells and
+//! their quoting, and any reading of our own environment.
+
+mod capture;
+mod child;
+mod confine;
+mod environ;
+mod git;
+mod killed;
+mod launch;
+mod piped;
+mod pty;
+pub mod scrub;
+mod spec;
+mod suspend;
+pub mod table;
+mod timed;
+pub mod tree;
+mod watcher;
+
+pub use capture::{Captured, Limits, capture, capture_inside, capture_telling};
+pub use child::Child;
+pub use confine::{Confine, Entry, EntrySteps};
+pub use environ::hide_credentials;
+pub use git::Git;
+pub use killed::killed_are_gone;
+pub use piped::Piped;
+pub use pty::Terminal;
+pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
+pub use suspend::follow_suspensions;
+pub use timed::{Timed, timed};
+pub use tree::{adopt_orphans, end_all, harden, outlive_file_limits};
+pub use watcher::{sweep, watch_over};

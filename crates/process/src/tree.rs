@@ -1,0 +1,209 @@
+//! Everything below us: who is ours to reap, and how all of it ends.
+
+use crate::table::{self, Row};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How often to look whether the last process has gone. Short, because leaving quickly matters, and
+/// only paid while there is something to end.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How long we wait while everything left is killed. Killed processes are gone in milliseconds. What takes longer is
+/// stuck in the kernel, or forks faster than it is found: the watcher goes on killing it when we are gone.
+const KILLING: Duration = Duration::from_millis(800);
+
+/// Quick looks at our own children between two looks at everybody: what forks, detaches and exits in a loop becomes our
+/// child at every step, and is gone before a whole table is read.
+const QUICK_LOOKS: u32 = 200;
+
+/// Children with a [`crate::Child`] to collect their status. Any other child of ours was adopted or
+/// abandoned and is reaped by whoever comes along.
+static OWNED: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// Held over fork and registration, so that a child is never reaped before it is known.
+pub fn owned() -> MutexGuard<'static, BTreeSet<i32>> {
+    OWNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// First processes of boxes: ours to collect, and nobody else's to end.
+static APART: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn apart() -> MutexGuard<'static, BTreeSet<i32>> {
+    APART.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn keep_apart(pid: i32) {
+    owned().insert(pid);
+    apart().insert(pid);
+}
+
+pub fn is_apart(pid: i32) -> bool {
+    apart().contains(&pid)
+}
+
+pub fn forget_apart(pid: i32) {
+    apart().remove(&pid);
+    owned().remove(&pid);
+}
+
+pub fn pid(raw: i32) -> Option<Pid> {
+    Pid::from_raw(raw).filter(|pid| pid.as_raw_nonzero().get() > 1)
+}
+
+/// Orphans in our tree become our children instead of init's, so that a process that forked twice or
+/// made its own session can still be found and ended. Without effect outside Linux.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    // A kernel that refuses leaves the groups and sessions we still know.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Keeps children from reading our memory and our environment, where credentials are.
+pub fn harden() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
+/// A file that has reached its size limit (`ulimit -f`) fails the write that came too late, like a full disk,
+/// instead of ending us. Children get the usual behaviour back.
+pub fn outlive_file_limits() {
+    // SAFETY: SIG_IGN is a valid disposition for this signal, and nothing else here sets one for it.
+    #[expect(unsafe_code, reason = "no safe interface sets what a signal does")]
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
+/// Collects adopted children that have ended, so that a long session does not pile up zombies.
+pub(crate) fn reap_adopted() {
+    let owned = owned();
+    while let Some(ended) = first_ended_child() {
+        // An owned one in front hides the others; its owner is about to collect it.
+        if owned.contains(&ended.as_raw_nonzero().get()) || !reap(ended) {
+            return;
+        }
+    }
+}
+
+fn reap(ended: Pid) -> bool {
+    matches!(rustix::process::waitpid(Some(ended), WaitOptions::NOHANG), Ok(Some(_)))
+}
+
+/// Looks without collecting.
+fn first_ended_child() -> Option<Pid> {
+    // SAFETY: siginfo_t is plain data for which all zeroes is a valid value.
+    #[expect(unsafe_code, reason = "the safe interface does not tell which child ended")]
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is a valid siginfo_t that outlives the call.
+    #[expect(unsafe_code, reason = "the safe interface does not tell which child ended")]
+    let status = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT) };
+    if status != 0 {
+        return None;
+    }
+    // SAFETY: waitid succeeded, so the field is that of a child's end, or zero when none has ended.
+    #[expect(unsafe_code, reason = "siginfo_t is a union")]
+    pid(unsafe { info.si_pid() })
+}
+
+fn has_children() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(rustix::process::waitid(WaitId::All, look), Err(Errno::CHILD))
+}
+
+/// Who below us is alive. Ended ones that nobody owns are collected on the way.
+pub fn alive() -> Vec<Row> {
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    let below = table::descendants(&table::snapshot(), me);
+    let owned = owned();
+    for row in below.iter().filter(|row| row.zombie && row.parent == me && !owned.contains(&row.pid)) {
+        pid(row.pid).map(reap);
+    }
+    below.into_iter().filter(|row| !row.zombie && !is_apart(row.pid)).collect()
+}
+
+pub fn signal_each(rows: &[Row], signal: Signal) {
+    for row in rows {
+        if let Some(pid) = pid(row.pid) {
+            // Gone in the meantime is what we want.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+}
+
+pub(crate) fn signal_group(leader: Pid, signal: Signal) {
+    let _ = rustix::process::kill_process_group(leader, signal);
+}
+
+/// Our own children, adopted ones included, without the first processes of boxes and the watcher. Cheap.
+pub(crate) fn children() -> Vec<i32> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
+    let listed = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let numbers: Vec<i32> = listed
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
+        .collect();
+    let apart = apart();
+    numbers.into_iter().filter(|pid| !apart.contains(pid)).collect()
+}
+
+fn kill_children_quickly() {
+    for _ in 0..QUICK_LOOKS {
+        for child in children().into_iter().filter_map(pid) {
+            let _ = rustix::process::kill_process(child, Signal::KILL);
+        }
+    }
+}
+
+/// Where the table is empty (not Linux) the groups we started are all we can name.
+fn signal_all(rows: &[Row], signal: Signal) {
+    if rows.is_empty() {
+        let leaders: Vec<i32> = owned().iter().copied().collect();
+        for leader in leaders.into_iter().filter_map(pid) {
+            signal_group(leader, signal);
+        }
+    }
+    signal_each(rows, signal);
+}
+
+/// Ends every process below us: asks, waits up to `grace`, then kills. Returns at once when there is
+/// none. For the end of the run: an owner's [`crate::Child`] still tells how its process ended.
+pub async fn end_all(grace: Duration) {
+    if !has_children() {
+        return;
+    }
+    if ended_all(grace).await {
+        crate::watcher::dismiss();
+    }
+}
+
+/// Whether nothing is left.
+async fn ended_all(grace: Duration) -> bool {
+    let asked = alive();
+    signal_all(&asked, Signal::TERM);
+    // A stopped process acts on TERM only once it continues.
+    signal_all(&asked, Signal::CONT);
+    let patience = Instant::now() + grace;
+    while Instant::now() < patience {
+        if alive().is_empty() {
+            return true;
+        }
+        sleep(LOOK).await;
+    }
+    let deadline = Instant::now() + KILLING;
+    // Repeated, since a process may fork between the look and the kill.
+    loop {
+        let left = alive();
+        if left.is_empty() {
+            return true;
+        }
+        signal_all(&left, Signal::KILL);
+        if Instant::now() >= deadline {
+            return false;
+        }
+        kill_children_quickly();
+        sleep(LOOK).await;
+    }
+}

@@ -1,0 +1,50 @@
+//! What a folder brings: memory files, skills, commands, agents, output styles, plugins and marketplaces. Every value
+//! knows where it came from.
+//!
+//! Deliberately absent: running anything (hooks, `` !`cmd` `` lines), judging a call, reading the environment, and the
+//! question whether a folder is trusted (`settings`).
+
+mod agents;
+mod archive;
+mod copying;
+mod documents;
+mod error;
+mod expand;
+mod frontmatter;
+mod globs;
+mod installed;
+mod manifest;
+mod markdown;
+mod marketplace;
+mod memory;
+mod plugins;
+mod reach;
+mod skill_choice;
+mod skills;
+mod styles;
+mod unpack;
+
+pub use agents::{AgentDef, agents, agents_from_json};
+pub use error::ProjectError;
+pub use expand::{Segment, expand, split_arguments};
+pub use installed::{
+    Fetching, Installed, add_marketplace, enabled_plugins, install, installed, known_marketplaces, market_folder,
+    may_use, remove_marketplace, switch, uninstall,
+};
+pub use marketplace::{Marketplace, Offer, Source, marketplace};
+pub use memory::{Cause, Memory, MemoryFile, MemoryOptions, memory, memory_index};
+pub use plugins::{Plugin, PluginDir, PluginFolders, PluginProblem, Plugins, plugins};
+pub use skill_choice::override_skills;
+pub use skills::{Skill, SkillKind, find_skill, load_skill, skills, skills_below};
+pub use styles::{OutputStyle, output_styles};
+pub use unpack::{ARCHIVE_MAX, unpack_plugin};
+
+#[cfg(test)]
+use settings::Places;
+
+#[cfg(test)]
+#[path = "../../settings/src/testbed.rs"]
+mod testbed;
+
+#[cfg(test)]
+mod any_value_tests;

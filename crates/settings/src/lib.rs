@@ -1,0 +1,41 @@
+//! What the machine and the user say: layers of settings, trust, screening, credentials, places, and the files that
+//! commands change. Every value knows where it came from.
+//!
+//! Deliberately absent: running anything (helpers, hooks), judging a call, reading the environment, and what a folder
+//! brings (`project`). Nothing is read before it is asked for; a missing file costs one system call.
+
+mod credential_files;
+mod credentials;
+mod error;
+pub mod files;
+mod folder_env;
+mod json;
+mod layers;
+mod mcp_store;
+mod oauth;
+mod objects;
+mod permission_store;
+mod places;
+mod repository;
+mod scope;
+mod screen;
+mod settings;
+mod sources;
+pub mod text;
+mod trust;
+
+pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, Secret, credentials};
+pub use error::SettingsError;
+pub use json::value as parse_json;
+pub use layers::{FlagSettings, Loaded, load};
+pub use mcp_store::{StoredServer, add_server, remove_server, reset_project_choices, stored_servers};
+pub use oauth::{OAuth, OAuthLock, store_oauth};
+pub use permission_store::{restrictions, store_permission_update};
+pub use places::Places;
+pub use scope::Scope;
+pub use settings::{Permissions, Settings, line_of};
+pub use sources::{SourceKind, Sourced, Sources};
+pub use trust::{Trust, inherit_trust, is_trusted, trust, trust_state};
+
+#[cfg(test)]
+mod testbed;
