@@ -67,7 +67,7 @@ impl Goals {
         let env = like.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
         let spec = process::Spec {
             program: like.get_program().to_owned(),
-            args: like.get_args().map(std::borrow::ToOwned::to_owned).collect(),
+            args: like.get_args().map(ToOwned::to_owned).collect(),
             cwd: self.repo(),
             env,
             stdin: process::Stdin::Null,
