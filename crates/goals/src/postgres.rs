@@ -154,12 +154,14 @@ impl Database for Postgres {
         self.name.clone()
     }
 
-    fn begin(&self, access: Access) -> Later<'_, ()> {
+    fn begin(&self, access: Access, torn: bool) -> Later<'_, ()> {
         Box::pin(async move {
             self.transaction.replace(None);
             let session = self.session().await?;
             let begin = if access == Access::Write { "begin" } else { "begin read only" };
-            self.within(session.client.batch_execute(begin)).await?;
+            // In one message: a worker reads often, and every answer that is waited for costs as much as the next.
+            let begin = if torn { format!("rollback; {begin}") } else { begin.to_owned() };
+            self.within(session.client.batch_execute(&begin)).await?;
             self.transaction.replace(Some(session));
             Ok(())
         })
@@ -191,10 +193,6 @@ impl Database for Postgres {
 
     fn commit(&self) -> Later<'_, ()> {
         self.batch("commit")
-    }
-
-    fn roll_back(&self) -> Later<'_, ()> {
-        self.batch("rollback")
     }
 }
 
