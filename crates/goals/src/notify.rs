@@ -128,7 +128,7 @@ mod tests {
         let heard = std::thread::spawn(move || {
             let (mut stream, _) = socket.accept().unwrap();
             let (mut text, mut chunk) = (String::new(), [0; 4096]);
-            while !text.ends_with("}") {
+            while !text.ends_with('}') {
                 let read = stream.read(&mut chunk).unwrap();
                 assert!(read > 0, "{text}");
                 text.push_str(&String::from_utf8_lossy(&chunk[..read]));

@@ -104,7 +104,7 @@ impl Plain {
             EventKind::Answered { text, .. } => format!("  answer: {text}"),
             EventKind::Todo { items } => return self.todo(items).into_iter().collect(),
             EventKind::CheckStarted { .. } => {
-                self.printing = Default::default();
+                self.printing = (String::new(), false);
                 return Vec::new();
             }
             EventKind::CheckOutput { text, .. } => self.printed(text),
