@@ -157,15 +157,15 @@ pub struct RunStarted {
     pub model: String,
     pub limits: crate::Limits,
     pub checks: Vec<String>,
+    /// The commit that was checked out, where this is a git repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
     /// Where an earlier run goes on: what it had done and spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
     /// What holds the agent, in words; nothing where nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// The commit that the work began at, where there is a repository.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<String>,
     /// What the sandbox does not hold in this run, in words; nothing where it holds everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfined: Option<String>,

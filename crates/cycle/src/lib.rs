@@ -8,6 +8,7 @@ pub mod amounts;
 pub mod clean;
 mod decide;
 mod event;
+mod fallback;
 mod heard;
 mod judge;
 mod limits;
@@ -32,6 +33,7 @@ pub use event::{
     SCHEMA, Speech, TodoItem, TodoState, ToolCall, ToolResult, Transport, UsageSoFar, Verbatim, Verdict, VerdictKind,
     Work,
 };
+pub use fallback::FallbackModel;
 pub use heard::{Answer, Heard};
 pub use judge::{AgentEnd, Report};
 pub use limits::{Allowance, Limits, Spent};

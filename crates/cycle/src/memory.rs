@@ -65,7 +65,7 @@ impl Memory {
                 self.run.clone_from(&start.run);
                 self.verdict = None;
                 if self.base.is_none() {
-                    self.base.clone_from(&start.base);
+                    self.base.clone_from(&start.head);
                 }
             }
             EventKind::IterationStarted(_) => self.delivered = self.notes.len(),

@@ -2,6 +2,7 @@
 //! misspelt limit does not silently become none.
 
 use crate::mistakes::{line_of, mistake_in_file, mistake_in_flags, unknown_key, unreadable};
+use crate::review_wish::a_reviewer;
 use crate::span::span;
 use cycle::{Allowance, Limits, OnFailure, Plan, SessionMode};
 use serde::{Deserialize, Deserializer};
@@ -34,6 +35,14 @@ pub struct Settings {
     pub day_tokens: Option<u64>,
     pub model: String,
     pub fallback_model: Option<String>,
+    /// Ways to a model while the first is limited: `provider:model`, in their order.
+    #[serde(deserialize_with = "one_or_more")]
+    pub fallback: Vec<String>,
+    /// A wait for a limit that is longer than this is not waited where a fallback is free.
+    #[serde(deserialize_with = "a_span")]
+    pub fallback_after: Duration,
+    /// Who condenses old iterations.
+    pub summary_model: String,
     pub reasoning: Reasoning,
     /// `auto`, `builtin`, `claude`, or a path.
     pub backend: String,
@@ -196,6 +205,9 @@ impl Default for Settings {
             day_tokens: None,
             model: plan.model,
             fallback_model: None,
+            fallback: Vec::new(),
+            fallback_after: Duration::from_millis(plan.fallback_after_ms),
+            summary_model: "haiku".into(),
             reasoning: Reasoning::Med,
             backend: "auto".into(),
             pty_mode: false,
@@ -348,6 +360,8 @@ impl Settings {
             },
             model: self.model.clone(),
             other_model: self.fallback_model.clone(),
+            fallback: Vec::new(),
+            fallback_after_ms: ms(self.fallback_after),
             cooldown_ms: ms(self.cooldown),
             failure_pause_ms: ms(self.failure_pause),
             on_failure: match self.on_failure {
@@ -403,21 +417,6 @@ fn a_size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     };
     let size = text[..split].parse::<u64>().ok().filter(|_| unit > 0).and_then(|count| count.checked_mul(unit));
     size.ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no size; write it like 500MB or 2GB")))
-}
-
-/// `true`, `false`, or who. A flag's value is always a text.
-fn a_reviewer<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected true, false, or BACKEND:MODEL")]
-    enum Wish {
-        Switch(bool),
-        Name(String),
-    }
-    Ok(match Wish::deserialize(from)? {
-        Wish::Switch(wanted) => wanted.then(String::new),
-        Wish::Name(name) if name == "false" => None,
-        Wish::Name(name) => Some(name.strip_prefix("true").filter(|rest| rest.is_empty()).unwrap_or(&name).to_owned()),
-    })
 }
 
 fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {

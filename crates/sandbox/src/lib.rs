@@ -42,6 +42,8 @@ mod placeholder;
 mod proxy;
 mod repository;
 mod rules;
+#[cfg(target_os = "linux")]
+mod run_sockets;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 #[cfg(target_os = "linux")]

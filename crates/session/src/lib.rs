@@ -12,6 +12,7 @@ mod fork;
 mod history;
 mod index;
 mod lines;
+mod listing;
 mod load;
 mod peek;
 mod sidecar;
@@ -23,6 +24,7 @@ mod reader_tests;
 
 pub use entry::Stamp;
 pub use fork::copy_for_fork;
+pub use listing::{Listed, Page};
 pub use load::{Loaded, TOOL_DEFERRED, load, load_until};
 pub use sidecar::write_agent_meta;
 pub use store::{Store, is_session_id, slug};

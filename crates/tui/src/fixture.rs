@@ -25,10 +25,10 @@ pub fn run_started() -> EventKind {
         model: "claude-opus-4-5".into(),
         limits,
         checks: vec!["cargo test".into()],
+        head: None,
         resumed: None,
         sandbox: None,
         unconfined: None,
-        base: None,
         flags: serde_json::Map::new(),
     }))
 }

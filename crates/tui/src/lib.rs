@@ -18,6 +18,7 @@ mod hostile_tests;
 mod keys;
 mod lines;
 mod markdown;
+mod picture;
 mod reader;
 #[cfg(test)]
 mod recorded_tests;
@@ -35,6 +36,7 @@ mod wrap;
 pub use board::{Board, BoardAction, Card, show_board};
 use cycle::clean;
 pub use keys::Command;
+pub use picture::picture;
 pub use screen::{Options, play, run};
 pub use state::State;
 pub use terminal::restore;

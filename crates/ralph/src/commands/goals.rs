@@ -61,6 +61,11 @@ fn place(environment: &Environment) -> Result<Place, Refusal> {
     Ok(Place::new(environment.get("RALPH_STORE"), &state))
 }
 
+/// The same for those who can do without.
+pub fn store_place(environment: &Environment) -> Option<Place> {
+    place(environment).ok()
+}
+
 fn with_store(environment: &Environment, verb: impl AsyncFnOnce(Store) -> Result<(), Refusal>) -> ExitCode {
     let place = match place(environment) {
         Ok(place) => place,

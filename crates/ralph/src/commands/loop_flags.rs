@@ -19,7 +19,7 @@ enum Kind {
 use Kind::{Amount, List, Maybe, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 54] = [
+const FLAGS: [(&str, &str, Kind, &str); 57] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -45,9 +45,17 @@ const FLAGS: [(&str, &str, Kind, &str); 54] = [
     ("review", "review", Maybe, "another agent looks at it before done counts (--review [BACKEND:MODEL])"),
     ("review-model", "review_model", Text, "the reviewer's model"),
     ("review-rounds", "review_rounds", Whole, "reviews with findings before a person is asked (3)"),
-    ("backend", "backend", Text, "auto, builtin, claude, or a path"),
+    (
+        "backend",
+        "backend",
+        Text,
+        "auto, builtin, claude, a path, or an ACP agent: codex, gemini, opencode, goose, claude-acp, acp:COMMAND",
+    ),
     ("model", "model", Text, "the model (sonnet)"),
     ("fallback-model", "fallback_model", Text, "tried when the loop gets nowhere"),
+    ("fallback", "fallback", List, "provider:model, taken while a usage limit lasts; repeatable"),
+    ("fallback-after", "fallback_after", Text, "the longest wait for a limit where a fallback is free (15m)"),
+    ("summary-model", "summary_model", Text, "who condenses old iterations (haiku)"),
     ("reasoning", "reasoning", Text, "none, low, med, high"),
     ("permissions", "permissions", Text, "bypass, acceptEdits, default, plan"),
     ("sandbox", "sandbox", Text, "what commands may write: workspace, read-only, off"),
@@ -82,7 +90,8 @@ const FLAGS: [(&str, &str, Kind, &str); 54] = [
 ];
 
 /// Flags about this run alone.
-const OWN: [(&str, &str); 6] = [
+const OWN: [(&str, &str); 7] = [
+    ("detach", "start a run that goes on by itself; see it with 'ralph attach', end it with 'ralph stop'"),
     ("rehearse", "run against a script or a recording (--rehearse FILE), without a token"),
     ("fault", "what goes wrong in a rehearsal: limit, crash, malformed, slow; --fault crash@2, slow@3=30s"),
     ("continue", "go on with the last run where it is not done"),
@@ -103,6 +112,8 @@ pub enum Recording {
 pub struct Wanted {
     pub settings: toml::Table,
     pub go_on: bool,
+    /// The run outlives whoever starts it.
+    pub detach: bool,
     pub replay: Option<Recording>,
     /// A script for the model.
     pub rehearse: Option<PathBuf>,
@@ -188,6 +199,7 @@ impl Wanted {
     ) -> Result<bool, String> {
         match name {
             "continue" => self.go_on = switch(name, inline)?,
+            "detach" => self.detach = switch(name, inline)?,
             "help" | "h" => self.help = switch(name, inline)?,
             "rehearse" => self.rehearse = Some(own_value(name, inline, words)?.into()),
             "fault" => self.faults.push(Fault::parse(&own_value(name, inline, words)?)?),
@@ -249,7 +261,7 @@ pub fn help() -> String {
     for (flag, help) in OWN.iter().filter(|(flag, _)| flag.len() > 1) {
         text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}")));
     }
-    text.push_str("\nEvery option but --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
+    text.push_str("\nEvery option but --detach, --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
     text + &wire::exit_table()
 }
 

@@ -208,10 +208,10 @@ impl Maker<'_> {
                 model: text("model"),
                 limits: cycle::Limits::default(),
                 checks: Vec::new(),
+                head: None,
                 resumed: None,
                 sandbox: None,
                 unconfined: None,
-                base: None,
                 flags: serde_json::Map::new(),
             };
             self.recording.events.push(EventKind::RunStarted(Box::new(run)).at(raw.at));
