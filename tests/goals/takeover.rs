@@ -136,3 +136,26 @@ fn a_full_disk_loses_nothing() {
     goals.git(&["fsck", "--connectivity-only"]);
     assert_eq!(goals.leftovers(), [] as [String; 0]);
 }
+
+/// Both number their goals from 1. What one keeps in the repository is nothing of the other's.
+#[test]
+fn two_stores_that_share_a_repository_do_not_meet() {
+    let mut goals = Goals::with_agent(THREE);
+    let (one, other) = (goals.world.home().join("one.db"), goals.world.home().join("other.db"));
+    goals.store = Some(one.display().to_string());
+    goals.add("three steps", &["--land", "push"]);
+    let mut worker = goals.worker(&["--lease", "1s"]);
+    second_is_at_work(&goals);
+    worker.kill();
+    // The other store's goal 1 is done, and its refs are taken away.
+    goals.store = Some(other.display().to_string());
+    goals.add("one step", &["--land", "push"]);
+    goals.drain(&["--lease", "1s"]);
+    assert_eq!(goals.state_of(1), "done", "{:#}", goals.show(1));
+    goals.store = Some(one.display().to_string());
+    goals.drain(&["--lease", "1s"]);
+    let goal = goals.show(1);
+    assert_eq!((&goal["state"], goal["attempts"].as_i64()), (&"done".into(), Some(0)), "{goal:#}");
+    assert!(goals.file_at("main", "first.txt").is_some(), "the first iteration's work is lost");
+    assert_eq!(goals.leftovers(), [] as [String; 0]);
+}

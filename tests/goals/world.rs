@@ -61,6 +61,22 @@ impl Goals {
         command
     }
 
+    /// To its end, with what it and everything that it started took.
+    pub fn timed(&self, words: &[&str]) -> process::Timed {
+        let like = self.command(words);
+        let env = like.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+        let spec = process::Spec {
+            program: like.get_program().to_owned(),
+            args: like.get_args().map(ToOwned::to_owned).collect(),
+            cwd: self.repo(),
+            env,
+            stdin: process::Stdin::Null,
+            output: process::Output::Pipes,
+            arg0: None,
+        };
+        process::timed(&spec, "").unwrap()
+    }
+
     pub fn run(&self, words: &[&str]) -> Output {
         self.command(words).output().unwrap()
     }

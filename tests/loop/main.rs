@@ -13,6 +13,7 @@ mod long;
 mod misbehaving;
 mod overnight;
 mod recording;
+mod reviewed;
 mod schema;
 mod seed000;
 mod seed001;

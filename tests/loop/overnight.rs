@@ -191,6 +191,17 @@ fn a_foreign_agent_with_an_open_call_is_not_silent_and_silence_names_its_option(
 }
 
 #[test]
+fn the_built_in_agent_with_an_open_call_is_not_silent() {
+    let call =
+        json!({"content": [{"type": "tool_use", "name": "Bash", "input": {"command": "sleep 4; echo x > slow.txt"}}]});
+    let world = with_model(json!([call, say(PROMISE)]));
+    let run = ralph(&world, &["1", "--json", "--backend", "builtin", "--idle", "2s"]);
+    let (outcome, events) = told(run);
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{}", outcome.stderr);
+    assert!(world.wd().join("slow.txt").is_file(), "the call came to its end");
+}
+
+#[test]
 fn commits_are_the_persons_and_their_subject_is_no_promise() {
     let world = folder();
     let git = |words: &[&str]| {

@@ -1,6 +1,7 @@
 //! What to do next: the whole loop as one function from what happened to what is to be done.
 
 use crate::judge::summary_of;
+use crate::review::Opinion;
 use crate::state::{Cut, Phase, Working};
 use crate::{
     Answer, CheckFinished, EventKind, IterationStarted, Progress, Report, SessionMode, Spent, Start, State, Tokens,
@@ -10,7 +11,10 @@ use crate::{
 mod claim;
 mod ending;
 mod iteration;
+mod review;
 mod waits;
+
+pub(crate) use review::QUESTION as REVIEW_QUESTION;
 
 /// Corrections on one pipe before an iteration counts as failed.
 const CORRECTIONS_MAX: u32 = 3;
@@ -32,6 +36,12 @@ pub enum Input {
     /// We were killed while an agent was at work; this is as far as it was heard. Comes in place of a start.
     Recovered(Box<Report>),
     ChecksEnded(Vec<CheckFinished>),
+    /// `Err`: the reviewer gave no clear answer, in words.
+    Reviewed {
+        opinion: Result<Opinion, String>,
+        usd: f64,
+        tokens: Tokens,
+    },
     /// `None`: it failed; the summary before it and all entries stay.
     Summarised {
         through: u32,
@@ -64,6 +74,11 @@ pub enum Effect {
     RunChecks {
         iteration: u32,
     },
+    /// Ask another agent, which may cost so much.
+    Review {
+        iteration: u32,
+        usd: Option<f64>,
+    },
     Summarise {
         through: u32,
         earlier: Option<String>,
@@ -94,6 +109,7 @@ pub fn decide(state: &mut State, input: Input, now: u64) -> Vec<Effect> {
         Input::AgentEnded(report) => iteration::ended(state, *report, &mut effects),
         Input::Recovered(report) => iteration::recovered(state, *report, &mut effects),
         Input::ChecksEnded(checks) => iteration::checked(state, &checks, &mut effects),
+        Input::Reviewed { opinion, usd, tokens } => review::reviewed(state, opinion, usd, tokens, &mut effects),
         Input::Summarised { through, summary, usd, tokens } => {
             summarised(state, through, summary, usd, tokens, &mut effects);
         }
@@ -287,7 +303,8 @@ fn tick(state: &mut State, effects: &mut Vec<Effect>) {
         Phase::Working(_) => hold_limits(state, effects),
         Phase::Waiting(until) if state.now >= *until => next(state, effects),
         Phase::Waiting(until) => effects.push(Effect::Wake(*until)),
-        Phase::Summarising(_) | Phase::Checking(_) | Phase::Asking => match state.limit_reached() {
+        Phase::Summarising(_) | Phase::Checking(_) | Phase::Reviewing(_) | Phase::Asking => match state.limit_reached()
+        {
             Some(reason) => iteration::out_of_time(state, &reason, effects),
             None => wake_at_the_end(state, effects),
         },
@@ -331,7 +348,7 @@ fn stop(state: &mut State, effects: &mut Vec<Effect>) {
         return stop_now(state, VerdictKind::Interrupted, effects);
     }
     // Where no iteration is under way there is none to finish.
-    if !matches!(state.phase, Phase::Working(_) | Phase::Checking(_)) {
+    if !matches!(state.phase, Phase::Working(_) | Phase::Checking(_) | Phase::Reviewing(_)) {
         ending::end(state, VerdictKind::Interrupted, "stopped between iterations, as asked", effects);
     }
 }

@@ -17,6 +17,8 @@ mod fallback;
 mod limits;
 #[path = "decide_outage_tests.rs"]
 mod outage;
+#[path = "decide_review_tests.rs"]
+mod review;
 
 struct Bench {
     state: State,

@@ -68,7 +68,27 @@ pub enum EventKind {
         iteration: u32,
         command: String,
     },
+    /// What the running check prints, as it comes (`--live`). Shown, not recorded: the end of it is in
+    /// [`EventKind::CheckFinished`].
+    CheckOutput {
+        iteration: u32,
+        text: String,
+    },
     CheckFinished(CheckFinished),
+    /// Another agent looks at work that is said to be done.
+    ReviewStarted {
+        iteration: u32,
+    },
+    Reviewed {
+        iteration: u32,
+        approved: bool,
+        /// It named findings; otherwise, not approved, it gave no clear answer.
+        found: bool,
+        /// What it found, one a line; or why there is no answer.
+        text: String,
+        cost_usd: f64,
+        tokens: Tokens,
+    },
     /// Nothing is done until then: a usage limit, an overload, a pause between iterations.
     Waiting {
         iteration: u32,

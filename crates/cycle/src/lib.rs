@@ -20,6 +20,7 @@ mod promise;
 mod questions;
 mod receipt;
 mod reset;
+pub mod review;
 mod speak;
 mod state;
 mod stuck;

@@ -45,6 +45,12 @@ pub struct Memory {
     pub notes: Vec<String>,
     pub question: Option<Question>,
     pub verdict: Option<Verdict>,
+    /// The commit that the run began at.
+    pub base: Option<String>,
+    /// Reviews that found something, since a person last answered one.
+    pub review_rounds: u32,
+    /// A person lets the work pass without review.
+    pub review_waived: bool,
     /// How the agent turned out to want to be spoken with.
     pub transport: Option<Transport>,
     delivered: usize,
@@ -58,6 +64,9 @@ impl Memory {
             EventKind::RunStarted(start) => {
                 self.run.clone_from(&start.run);
                 self.verdict = None;
+                if self.base.is_none() {
+                    self.base.clone_from(&start.head);
+                }
             }
             EventKind::IterationStarted(_) => self.delivered = self.notes.len(),
             EventKind::IterationEnded { iteration, receipt } => self.iteration_ended(*iteration, receipt),
@@ -75,7 +84,15 @@ impl Memory {
             EventKind::Work(work) => self.work = Some(work.clone()),
             EventKind::Transport { transport, .. } => self.transport = Some(*transport),
             EventKind::Question(question) => self.question = Some(question.clone()),
-            EventKind::Answered { text, .. } => {
+            EventKind::Reviewed { found, cost_usd, tokens, .. } => {
+                self.spend(*cost_usd, *tokens);
+                self.review_rounds += u32::from(*found);
+            }
+            EventKind::Answered { id, text } => {
+                if id.starts_with(crate::decide::REVIEW_QUESTION) {
+                    self.review_rounds = 0;
+                    self.review_waived = text.trim().eq_ignore_ascii_case(crate::review::APPROVE);
+                }
                 let asked = self.question.take().map(|question| question.text).unwrap_or_default();
                 self.note(&format!("You asked: {asked}\nThe answer: {text}"));
             }

@@ -39,6 +39,8 @@ pub struct Plan {
     /// Somebody is there to answer: a question waits instead of ending the run.
     pub attended: bool,
     pub commit: bool,
+    /// How often a reviewer may send work back before a person is asked; zero is no review.
+    pub review_rounds: u32,
     /// What days are counted by: local midnight, as milliseconds east of UTC.
     pub day_offset_ms: i64,
 }
@@ -81,6 +83,7 @@ impl Default for Plan {
             watch_for_stuck: true,
             attended: false,
             commit: false,
+            review_rounds: 0,
             day_offset_ms: 0,
         }
     }

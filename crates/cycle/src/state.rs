@@ -48,11 +48,23 @@ pub(crate) enum Phase {
     Summarising(Spent),
     Working(Working),
     Checking(Box<Report>),
+    /// The checks agree; another agent looks at the work.
+    Reviewing(Box<Reviewing>),
     /// Until then, before the next iteration.
     Waiting(u64),
     Paused,
     Asking,
     Over,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Reviewing {
+    pub report: Report,
+    pub evidence: Vec<String>,
+    /// Of the verdict, where the reviewer approves.
+    pub reason: String,
+    /// Reviewers that gave no clear answer.
+    pub tries: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

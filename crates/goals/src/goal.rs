@@ -223,7 +223,7 @@ pub struct Goal {
     pub lease_until: Option<Moment>,
     pub cancel: bool,
     pub iteration: i64,
-    /// The last commit of the work, at `refs/ralph/<id>/<head_fence>`.
+    /// The last commit of the work, at `refs/ralph/<store>/<id>/<head_fence>`.
     pub head: Option<String>,
     pub head_fence: Fence,
     /// The run that the next worker goes on with. None: it starts a new one.
@@ -250,11 +250,6 @@ impl Goal {
     /// The branch that a person finds the work on.
     pub fn branch(&self) -> String {
         format!("ralph/goal-{}", self.id)
-    }
-
-    /// Where a claim with this number keeps its commits.
-    pub fn checkpoint_ref(id: GoalId, fence: Fence) -> String {
-        format!("refs/ralph/{id}/{fence}")
     }
 
     /// Budgets that count for it beside its own.

@@ -198,7 +198,7 @@ async fn fast_forward(
         return Ok(Moved::Unclean(format!("{tree} has '{}' checked out with uncommitted changes", goal.base)));
     }
     // The objects first; the ref holds them until the branch does.
-    let holder = format!("refs/ralph/{}/landing-{}", goal.id, goal.fence);
+    let holder = repo.landing_ref(goal.id, goal.fence);
     let (from, refspec) = (ready.checkout.folder.join(".git"), format!("+{}:{holder}", ready.commit));
     let fetch = words![
         "fetch",

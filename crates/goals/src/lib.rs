@@ -26,7 +26,7 @@ pub use repository::{Repository, is_branch_name, is_local};
 pub use store::{
     Attachment, Beat, Budget, Checkpoint, Comment, Edit, Filter, Intent, LogLine, Place, Store, WorkerName,
 };
-pub use work::{ReviewCommand, WorkEnd, WorkOptions, review_schema, work};
+pub use work::{ReviewCommand, WorkEnd, WorkOptions, work};
 
 #[cfg(test)]
 mod conformance;

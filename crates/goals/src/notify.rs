@@ -120,6 +120,52 @@ mod tests {
         assert_eq!(Target::parse("notify-send hi"), Target::Command("notify-send hi".into()));
     }
 
+    /// Answers one request, and returns what it was.
+    fn listener(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
+        use std::io::{Read as _, Write as _};
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/hook?token=secret", socket.local_addr().unwrap());
+        let heard = std::thread::spawn(move || {
+            let (mut stream, _) = socket.accept().unwrap();
+            let (mut text, mut chunk) = (String::new(), [0; 4096]);
+            while !text.ends_with('}') {
+                let read = stream.read(&mut chunk).unwrap();
+                assert!(read > 0, "{text}");
+                text.push_str(&String::from_utf8_lossy(&chunk[..read]));
+            }
+            write!(stream, "HTTP/1.1 {answer}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+            text
+        });
+        (address, heard)
+    }
+
+    #[test]
+    fn a_web_address_gets_the_event_and_its_refusal_is_told_without_it() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let event = json!({"event": "done", "title": "\r\nx-evil: 1\r\n\r\n"});
+        let send =
+            |address: &str| runtime.block_on(Target::parse(address).send(&event, &Vec::new(), Path::new("/"), &|_| {}));
+        let (address, heard) = listener("204 No Content");
+        send(&address).unwrap();
+        let heard = heard.join().unwrap().to_lowercase();
+        let (head, body) = heard.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.starts_with("post /hook?token=secret http/1.1") && head.contains("content-type: application/json")
+        );
+        assert!(!head.contains("x-evil"), "what an agent wrote is data: {head}");
+        assert_eq!(serde_json::from_str::<Value>(body).unwrap(), event);
+        for (answer, why) in
+            [("500 No", "status 500"), ("302 Elsewhere\r\nlocation: http://127.0.0.1:1/", "status 302")]
+        {
+            let (address, heard) = listener(answer);
+            assert_eq!(send(&address), Err(why.to_owned()), "redirects are not followed");
+            heard.join().unwrap();
+        }
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let error = send(&format!("http://{nobody}/hook?token=secret")).unwrap_err();
+        assert!(!error.contains("secret"), "{error}");
+    }
+
     #[test]
     fn a_command_gets_the_event_as_its_input() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,9 +1,13 @@
 //! PostgreSQL, for many machines. One connection, made anew when it is gone; every wait has an end.
 
+mod address;
 mod tls;
+#[cfg(test)]
+mod tls_tests;
 
 use crate::error::GoalError;
 use crate::sql::{Access, Database, Dialect, Later, Row, Value};
+use address::Address;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -35,6 +39,7 @@ const DIALECT: Dialect = Dialect {
 pub struct Postgres {
     config: Config,
     name: String,
+    tls: tls::Connector,
     session: RefCell<Option<Rc<Session>>>,
     /// The session that a transaction was begun on. Nothing of it ever goes to another one.
     transaction: RefCell<Option<Rc<Session>>>,
@@ -50,12 +55,16 @@ impl Postgres {
     pub fn new(address: &str) -> Result<Self, GoalError> {
         let unreadable = |_| GoalError::Store {
             store: "in RALPH_STORE".into(),
-            why: "the address cannot be read; it looks like postgres://user:password@host:5432/database".into(),
+            why:
+                "the address cannot be read; it looks like postgres://user:password@host:5432/database?sslmode=require"
+                    .into(),
         };
-        let mut config = Config::from_str(address).map_err(unreadable)?;
+        let Address { text, root_file } = Address::read(address);
+        let mut config = Config::from_str(&text).map_err(unreadable)?;
         config.connect_timeout(CONNECT).application_name("ralph");
         let name = name(&config);
-        Ok(Self { config, name, session: RefCell::new(None), transaction: RefCell::new(None) })
+        let tls = tls::Connector::new(root_file);
+        Ok(Self { config, name, tls, session: RefCell::new(None), transaction: RefCell::new(None) })
     }
 
     /// For statements of the open transaction.
@@ -70,7 +79,7 @@ impl Postgres {
         if let Some(session) = known.filter(|session| !session.client.is_closed()) {
             return Ok(session);
         }
-        let connecting = self.config.connect(tls::Connector);
+        let connecting = self.config.connect(self.tls.clone());
         let connected = tokio::time::timeout(CONNECT, connecting).await.map_err(|_| self.silent(CONNECT))?;
         let (client, connection) = connected.map_err(|error| self.fail(&error))?;
         // Ends with the client; what goes wrong in it is told to the client's callers.
@@ -145,12 +154,14 @@ impl Database for Postgres {
         self.name.clone()
     }
 
-    fn begin(&self, access: Access) -> Later<'_, ()> {
+    fn begin(&self, access: Access, torn: bool) -> Later<'_, ()> {
         Box::pin(async move {
             self.transaction.replace(None);
             let session = self.session().await?;
             let begin = if access == Access::Write { "begin" } else { "begin read only" };
-            self.within(session.client.batch_execute(begin)).await?;
+            // In one message: a worker reads often, and every answer that is waited for costs as much as the next.
+            let begin = if torn { format!("rollback; {begin}") } else { begin.to_owned() };
+            self.within(session.client.batch_execute(&begin)).await?;
             self.transaction.replace(Some(session));
             Ok(())
         })
@@ -182,10 +193,6 @@ impl Database for Postgres {
 
     fn commit(&self) -> Later<'_, ()> {
         self.batch("commit")
-    }
-
-    fn roll_back(&self) -> Later<'_, ()> {
-        self.batch("rollback")
     }
 }
 

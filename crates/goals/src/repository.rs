@@ -4,7 +4,7 @@
 //! All git goes through `process::Git`. Deliberately absent: landing (`landing`), and who may use which clone.
 
 use crate::error::GoalError;
-use crate::goal::{Fence, Goal, GoalId};
+use crate::goal::{Fence, GoalId};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ pub struct Repository {
     /// A path on this machine, or an address.
     pub source: String,
     pub(crate) mirror: PathBuf,
+    /// Of the store: two of them may share a repository, and number their goals alike.
+    pub(crate) store: String,
 }
 
 /// A working copy of ours.
@@ -44,10 +46,25 @@ macro_rules! words {
 pub(crate) use words;
 
 impl Repository {
-    /// `state` holds the mirrors.
-    pub fn new(git: &process::Git, source: &str, state: &Path) -> Self {
+    /// `state` holds the mirrors; `store` is the id of the store whose goals these are.
+    pub fn new(git: &process::Git, source: &str, state: &Path, store: &str) -> Self {
         let mirror = Self::mirror_folder(source, state);
-        Self { git: git.clone().signing_as(AUTHOR), source: source.to_owned(), mirror }
+        Self { git: git.clone().signing_as(AUTHOR), source: source.to_owned(), mirror, store: store.to_owned() }
+    }
+
+    /// Refs of a goal begin with this.
+    fn refs_of(&self, id: GoalId) -> String {
+        format!("refs/ralph/{}/{id}/", self.store)
+    }
+
+    /// Where a claim with this number keeps its commits.
+    fn checkpoint_ref(&self, id: GoalId, fence: Fence) -> String {
+        format!("{}{fence}", self.refs_of(id))
+    }
+
+    /// What a landing holds its objects by, until the branch does.
+    pub(crate) fn landing_ref(&self, id: GoalId, fence: Fence) -> String {
+        format!("{}landing-{fence}", self.refs_of(id))
     }
 
     pub fn mirror_folder(source: &str, state: &Path) -> PathBuf {
@@ -188,7 +205,7 @@ impl Repository {
     /// Keeps the commits of a clone where the next worker finds them, and says what the last one is.
     pub async fn save(&self, clone: &Checkout, id: GoalId, fence: Fence) -> Result<Saved, GoalError> {
         let head = clone.head().await?;
-        let name = Goal::checkpoint_ref(id, fence);
+        let name = self.checkpoint_ref(id, fence);
         let refspec = format!("+{head}:{name}");
         let from = clone.folder.join(".git");
         let quiet = words!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--"];
@@ -235,14 +252,17 @@ impl Repository {
         base: &str,
         bundle: Option<&[u8]>,
     ) -> Result<String, GoalError> {
-        let name = Goal::checkpoint_ref(id, fence);
+        let name = self.checkpoint_ref(id, fence);
         let Some(bytes) = bundle else {
-            return match self.refresh(base, std::slice::from_ref(&name)).await {
-                Err(GoalError::Repository { repo, why }) if why.contains("couldn't find remote ref refs/ralph/") => {
-                    Err(GoalError::WorkGone { goal: id, repo, name })
-                }
-                fetched => fetched,
-            };
+            // The second name is that of programs which did not tell stores apart.
+            let mut asked = self.refresh(base, std::slice::from_ref(&name)).await;
+            if is_missing(&asked) {
+                asked = self.refresh(base, &[format!("refs/ralph/{id}/{fence}")]).await;
+            }
+            if is_missing(&asked) {
+                return Err(GoalError::WorkGone { goal: id, repo: self.source.clone(), name });
+            }
+            return asked;
         };
         let tip = self.refresh(base, &[]).await?;
         if !bytes.is_empty() {
@@ -262,7 +282,7 @@ impl Repository {
 
     /// Takes our refs of a goal away, here and in the source.
     pub async fn forget(&self, id: GoalId) {
-        let prefix = format!("refs/ralph/{id}/");
+        let prefix = self.refs_of(id);
         let folder = self.mirror.join(&prefix);
         let _ = std::fs::remove_dir_all(folder);
         if self.is_local() {
@@ -278,6 +298,10 @@ impl Repository {
             }
         }
     }
+}
+
+fn is_missing(fetched: &Result<String, GoalError>) -> bool {
+    matches!(fetched, Err(GoalError::Repository { why, .. }) if why.contains("couldn't find remote ref refs/ralph/"))
 }
 
 /// Where a goal's commits are.

@@ -121,10 +121,10 @@ create table worker (
 );
 ";
 
-/// Where several processes meet a new store at once, one of them makes the tables.
-pub async fn migrate(connection: &Connection) -> Result<(), GoalError> {
-    if is_current(connection).await {
-        return Ok(());
+/// Where several processes meet a new store at once, one of them makes the tables. Says the store's number.
+pub async fn migrate(connection: &Connection) -> Result<i64, GoalError> {
+    if let Some(id) = current(connection).await {
+        return Ok(id);
     }
     let tx = connection.write().await?;
     tx.batch("{alone}").await?;
@@ -142,12 +142,25 @@ pub async fn migrate(connection: &Connection) -> Result<(), GoalError> {
                    on conflict (key) do update set value = excluded.value";
         tx.execute(sql, &[VERSION.into()]).await?;
     }
-    tx.commit().await
+    let sql = "insert into meta (key, value) values ('store', $1) on conflict (key) do nothing";
+    tx.execute(sql, &[random().into()]).await?;
+    let id = tx.first("select value from meta where key = 'store'", &[]).await?;
+    let id = id.ok_or_else(|| GoalError::Corrupt("the store has no number".into()))?.int(0)?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// A number that no other store gets: keys of a hasher come from the system's random numbers.
+fn random() -> i64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    let number = std::hash::RandomState::new().build_hasher().finish();
+    i64::try_from(number >> 1).unwrap_or(1)
 }
 
 /// The usual case takes no lock. An error means that there are no tables yet.
-async fn is_current(connection: &Connection) -> bool {
-    let Ok(tx) = connection.read().await else { return false };
-    let found = tx.first("select value from meta where key = 'schema'", &[]).await;
-    matches!(found, Ok(Some(row)) if row.int(0).is_ok_and(|found| found == VERSION))
+async fn current(connection: &Connection) -> Option<i64> {
+    let tx = connection.read().await.ok()?;
+    let sql = "select s.value, n.value from meta s join meta n on n.key = 'store' where s.key = 'schema'";
+    let row = tx.first(sql, &[]).await.ok()??;
+    row.int(0).is_ok_and(|found| found == VERSION).then(|| row.int(1).ok())?
 }

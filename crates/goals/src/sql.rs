@@ -119,15 +119,15 @@ pub trait Database {
     fn dialect(&self) -> &'static Dialect;
     /// How people know it; without a password.
     fn name(&self) -> String;
-    /// Connects anew where the connection is gone, and begins a transaction.
-    fn begin(&self, access: Access) -> Later<'_, ()>;
+    /// Connects anew where the connection is gone, and begins a transaction. Where the last one was dropped (`torn`), that
+    /// is rolled back first; on a connection that is gone there is nothing to roll back.
+    fn begin(&self, access: Access, torn: bool) -> Later<'_, ()>;
     fn query<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, Vec<Row>>;
     /// How many rows were changed.
     fn execute<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, u64>;
     /// Several statements without parameters.
     fn batch<'a>(&'a self, sql: &'a str) -> Later<'a, ()>;
     fn commit(&self) -> Later<'_, ()>;
-    fn roll_back(&self) -> Later<'_, ()>;
 }
 
 /// A database, for one transaction at a time.
@@ -158,11 +158,10 @@ impl Connection {
 
     async fn begin(&self, access: Access) -> Result<Tx<'_>, GoalError> {
         let turn = self.turn.lock().await;
-        if self.is_torn.replace(false) {
-            // On a connection that is gone there is nothing to roll back.
-            let _ = self.database.roll_back().await;
-        }
-        self.database.begin(access).await?;
+        // Also where this call is given up half-way.
+        let torn = self.is_torn.replace(true);
+        self.database.begin(access, torn).await?;
+        self.is_torn.set(false);
         Ok(Tx { connection: self, is_open: true, _turn: turn })
     }
 }

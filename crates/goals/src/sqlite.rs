@@ -107,7 +107,10 @@ impl Database for Sqlite {
         self.file.display().to_string()
     }
 
-    fn begin(&self, access: Access) -> Later<'_, ()> {
+    fn begin(&self, access: Access, torn: bool) -> Later<'_, ()> {
+        if torn {
+            let _ = self.connection.execute_batch("rollback");
+        }
         self.batch(if access == Access::Write { "begin immediate" } else { "begin deferred" })
     }
 
@@ -128,9 +131,5 @@ impl Database for Sqlite {
 
     fn commit(&self) -> Later<'_, ()> {
         self.batch("commit")
-    }
-
-    fn roll_back(&self) -> Later<'_, ()> {
-        self.batch("rollback")
     }
 }

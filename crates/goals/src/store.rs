@@ -46,6 +46,7 @@ impl Place {
 
 pub struct Store {
     connection: Connection,
+    id: String,
 }
 
 impl Store {
@@ -55,8 +56,13 @@ impl Store {
             Place::File(file) => Connection::new(Box::new(Sqlite::open(file)?)),
             Place::Postgres(address) => Connection::new(Box::new(crate::postgres::Postgres::new(address)?)),
         };
-        schema::migrate(&connection).await?;
-        Ok(Self { connection })
+        let id = schema::migrate(&connection).await?;
+        Ok(Self { connection, id: format!("s{id:x}") })
+    }
+
+    /// No other store has it: part of the names of refs.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     pub fn name(&self) -> String {

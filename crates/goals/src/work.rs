@@ -13,8 +13,6 @@ mod pull_request;
 mod review;
 mod sweep;
 
-pub use review::schema as review_schema;
-
 use crate::error::GoalError;
 use crate::goal::{Goal, GoalState, Reviewer};
 use crate::machine::Happening;
@@ -42,8 +40,8 @@ const TROUBLE_PAUSE_MS: i64 = 30_000;
 
 /// Says what commands may do in a folder; made by whoever knows the settings.
 pub type RulesFor = Box<dyn Fn(&Path) -> Result<Option<Rules>, String>>;
-/// Lets agents work in a clone on their own, as they may in the repository that it was made of.
-pub type TrustClone = Box<dyn Fn(&Path) -> Result<(), String>>;
+/// Lets agents work in a clone (second) on their own, as they may in the repository that it was made of.
+pub type TrustClone = Box<dyn Fn(&str, &Path) -> Result<(), String>>;
 /// How a reviewer is started in a folder.
 pub type ReviewerFor = Box<dyn Fn(&Reviewer, &Path) -> Result<ReviewCommand, String>>;
 
@@ -318,6 +316,6 @@ impl Worker {
     }
 
     pub fn repository(&self, source: &str) -> crate::repository::Repository {
-        crate::repository::Repository::new(&self.git, source, &self.options.state)
+        crate::repository::Repository::new(&self.git, source, &self.options.state, self.store.id())
     }
 }

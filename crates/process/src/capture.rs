@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// How long after the helper's end its pipes may stay open. What the helper itself wrote is there
@@ -39,15 +40,31 @@ pub struct Captured {
 
 /// Runs to the end or to the deadline. Dropping the future kills the helper and all it started.
 pub async fn capture(spec: Spec, limits: Limits) -> Result<Captured, SpawnError> {
-    follow(spec, limits, None).await
+    follow(spec, limits, None, None).await
 }
 
 /// The same in a sandbox.
 pub async fn capture_inside(spec: Spec, limits: Limits, sandbox: &dyn Confine) -> Result<Captured, SpawnError> {
-    follow(spec, limits, Some(sandbox)).await
+    follow(spec, limits, Some(sandbox), None).await
 }
 
-async fn follow(mut spec: Spec, limits: Limits, sandbox: Option<&dyn Confine>) -> Result<Captured, SpawnError> {
+/// The same, telling what it writes to both streams while it runs. Who listens too slowly misses pieces; the end of the
+/// helper waits for nobody.
+pub async fn capture_telling(
+    spec: Spec,
+    limits: Limits,
+    sandbox: Option<&dyn Confine>,
+    tell: &mpsc::Sender<Vec<u8>>,
+) -> Result<Captured, SpawnError> {
+    follow(spec, limits, sandbox, Some(tell)).await
+}
+
+async fn follow(
+    mut spec: Spec,
+    limits: Limits,
+    sandbox: Option<&dyn Confine>,
+    tell: Option<&mpsc::Sender<Vec<u8>>>,
+) -> Result<Captured, SpawnError> {
     spec.output = Output::Pipes;
     let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
     let mut child = match sandbox {
@@ -59,7 +76,7 @@ async fn follow(mut spec: Spec, limits: Limits, sandbox: Option<&dyn Confine>) -
 
     let (mut stdout, mut stderr) = (Kept::new(limits.max_output), Kept::new(limits.max_output));
     let (exit, timed_out) = {
-        let mut reading = std::pin::pin!(async { tokio::join!(stdout.fill(out), stderr.fill(err)) });
+        let mut reading = std::pin::pin!(async { tokio::join!(stdout.fill(out, tell), stderr.fill(err, tell)) });
         let running = async {
             tokio::select! {
                 exit = child.wait() => (exit, true),
@@ -97,12 +114,15 @@ impl Kept {
         Self { bytes: Vec::new(), limit, cut: false }
     }
 
-    async fn fill(&mut self, mut pipe: Receiver) {
+    async fn fill(&mut self, mut pipe: Receiver, tell: Option<&mpsc::Sender<Vec<u8>>>) {
         let mut chunk = vec![0; READ];
         while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
             let keep = read.min(self.limit - self.bytes.len());
             self.bytes.extend_from_slice(&chunk[..keep]);
             self.cut |= keep < read;
+            if let Some(tell) = tell {
+                let _ = tell.try_send(chunk[..read].to_vec());
+            }
         }
     }
 }

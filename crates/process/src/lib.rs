@@ -30,7 +30,7 @@ mod timed;
 pub mod tree;
 mod watcher;
 
-pub use capture::{Captured, Limits, capture, capture_inside};
+pub use capture::{Captured, Limits, capture, capture_inside, capture_telling};
 pub use child::Child;
 pub use confine::{Confine, Entry, EntrySteps};
 pub use detached::{Detached, start_detached};

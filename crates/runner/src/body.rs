@@ -23,9 +23,11 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
+mod checking;
 mod day;
 mod launch;
 mod ledger;
+mod review;
 mod work;
 
 use work::{Doing, Happened};
@@ -206,10 +208,12 @@ impl<'a> Body<'a> {
         let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
         let attended = job.attended || job.settings.waits_for_answers();
         let wait_max_ms = job.rehearsal.as_ref().map(|_| rehearsal::WAIT.as_millis() as u64);
+        let review_rounds = job.reviewer.as_ref().map_or(0, |_| job.settings.review_rounds);
         let stand_by =
             |way: &crate::Fallback| cycle::FallbackModel { name: way.name.clone(), model: way.model.clone() };
         let fallback = job.fallback.iter().map(stand_by).collect();
-        let plan = Plan { wait_max_ms, fallback, ..job.settings.plan(!checks.is_empty(), attended, offset) };
+        let plan =
+            Plan { wait_max_ms, review_rounds, fallback, ..job.settings.plan(!checks.is_empty(), attended, offset) };
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let mut state = State::new(plan, memory, Spent::default(), tree, now());
         let today = job.account.as_ref().map(|file| day::read(file, state.day()));
@@ -340,6 +344,7 @@ impl<'a> Body<'a> {
                 }
             }
             Effect::RunChecks { iteration } => return self.check(iteration, Vec::new()),
+            Effect::Review { usd, .. } => return self.review(usd).await,
             Effect::Summarise { through, earlier, entries } => {
                 return self.summarise(through, &summary::prompt(earlier.as_deref(), &entries));
             }

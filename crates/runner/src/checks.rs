@@ -10,6 +10,7 @@ use sandbox::{Rules, Sandbox};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
 
 /// Read of a check's output.
 const OUTPUT_MAX: usize = 4 * 1024 * 1024;
@@ -105,7 +106,7 @@ fn print(file: &Path) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// In the sandbox where there is one: a check executes what the agent wrote.
+/// In the sandbox where there is one: a check executes what the agent wrote. `tell` gets what it prints, as it comes.
 pub(crate) async fn run(
     check: Check,
     iteration: u32,
@@ -113,6 +114,7 @@ pub(crate) async fn run(
     mut env: Env,
     deadline: Duration,
     rules: Option<Rules>,
+    tell: Option<mpsc::Sender<Vec<u8>>>,
 ) -> CheckFinished {
     let started = Instant::now();
     let finished = |passed, exit_code, output: String| CheckFinished {
@@ -142,7 +144,9 @@ pub(crate) async fn run(
         env.extend(sandbox.proxy_env());
     }
     let script = ["-c", &check.script];
-    match capture_in(sandbox.as_ref(), "/bin/sh".as_ref(), &script, &folder, env, deadline, OUTPUT_MAX).await {
+    match capture_in(sandbox.as_ref(), "/bin/sh".as_ref(), &script, &folder, env, deadline, OUTPUT_MAX, tell.as_ref())
+        .await
+    {
         Ok(done) => {
             let mut output = String::from_utf8_lossy(&done.stdout).into_owned();
             output.push_str(&String::from_utf8_lossy(&done.stderr));
@@ -166,7 +170,7 @@ mod tests {
 
     fn go(folder: &Path, check: &Check, deadline: Duration) -> CheckFinished {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(run(check.clone(), 1, folder.to_owned(), env(), deadline, None))
+        runtime.block_on(run(check.clone(), 1, folder.to_owned(), env(), deadline, None, None))
     }
 
     #[test]

@@ -17,9 +17,10 @@ pub(crate) async fn capture(
     deadline: Duration,
     max_output: usize,
 ) -> Result<Captured, SpawnError> {
-    capture_in(None, program, args, cwd, env, deadline, max_output).await
+    capture_in(None, program, args, cwd, env, deadline, max_output, None).await
 }
 
+#[expect(clippy::too_many_arguments, reason = "the words of one call; two callers")]
 pub(crate) async fn capture_in(
     sandbox: Option<&Sandbox>,
     program: &OsStr,
@@ -28,6 +29,7 @@ pub(crate) async fn capture_in(
     env: Env,
     deadline: Duration,
     max_output: usize,
+    tell: Option<&tokio::sync::mpsc::Sender<Vec<u8>>>,
 ) -> Result<Captured, SpawnError> {
     let spec = Spec {
         program: program.to_owned(),
@@ -39,6 +41,10 @@ pub(crate) async fn capture_in(
         arg0: None,
     };
     let limits = Limits { deadline, max_output, grace: GRACE };
+    if let Some(tell) = tell {
+        let sandbox = sandbox.map(|sandbox| sandbox as &dyn process::Confine);
+        return process::capture_telling(spec, limits, sandbox, tell).await;
+    }
     match sandbox {
         Some(sandbox) => process::capture_inside(spec, limits, sandbox).await,
         None => process::capture(spec, limits).await,

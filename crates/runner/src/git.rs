@@ -2,7 +2,7 @@
 //! an agent may have written, and none of it may run anything. Where the loop has a sandbox, git runs in one, too. No
 //! call looks into repositories inside this one, whose filters nobody can name beforehand.
 
-use crate::git_files::{Kept, lines, print};
+use crate::git_files::{Kept, as_new, lines, print};
 use cycle::{Changes, FileChange};
 use process::{Env, Stdin};
 use sandbox::{Network, Rules, Sandbox};
@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// A status of a huge tree takes seconds; more than this is a broken disk.
 const DEADLINE: Duration = Duration::from_mins(1);
+/// Of a diff; new files beyond it are left out.
+const DIFF_MAX: usize = 1024 * 1024;
 const COMMITS_MAX: &str = "--max-count=20";
 
 /// A repository to ask. `None` where there is none, or no git.
@@ -171,6 +173,22 @@ impl Git {
     pub(crate) async fn file_at(&self, commit: &str, path: &Path) -> Option<String> {
         let name = format!("{commit}:{}{}", self.prefix, path.display());
         self.disarmed().await?.run(&["cat-file", "blob", &name]).await
+    }
+
+    /// Everything that is different now from this commit, committed or not; for people and reviewers.
+    pub(crate) async fn diff_since(&self, commit: Option<&str>) -> Option<String> {
+        let git = self.disarmed().await?;
+        let diff = ["diff", "--relative", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"];
+        let what = [commit.unwrap_or(EMPTY_TREE), "--", ".", ":(exclude).ralph"];
+        let mut text = git.run(&[&diff[..], &what].concat()).await?;
+        let new = ["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude).ralph"];
+        for path in git.run(&new).await?.split('\0').filter(|path| !path.is_empty()) {
+            if text.len() > DIFF_MAX {
+                break;
+            }
+            text.push_str(&as_new(&self.folder, path));
+        }
+        Some(text)
     }
 
     /// Commits everything but our own files. Hooks do not run.

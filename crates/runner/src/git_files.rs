@@ -90,3 +90,11 @@ pub(crate) fn lines(path: &Path) -> u64 {
     let bytes = small.and_then(|_| std::fs::read(path).ok()).unwrap_or_default();
     bytes.split(|byte| *byte == b'\n').count().saturating_sub(1) as u64
 }
+/// A file that git does not know yet, as a diff shows it.
+pub(crate) fn as_new(folder: &Path, path: &str) -> String {
+    let head = format!("diff --git a/{path} b/{path}\nnew file\n--- /dev/null\n+++ b/{path}\n");
+    match text(&folder.join(path), KEPT_FILE) {
+        Some(text) => text.lines().fold(head, |all, line| format!("{all}+{line}\n")),
+        None => format!("{head}(not shown: no text, or too long)\n"),
+    }
+}

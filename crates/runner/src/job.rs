@@ -28,6 +28,16 @@ impl std::fmt::Debug for Auth {
     }
 }
 
+/// An agent that only looks, ready to be started: it reads its prompt from stdin and prints one result.
+#[derive(Debug, Clone)]
+pub struct Reviewer {
+    pub program: std::path::PathBuf,
+    pub args: Vec<String>,
+    pub env: Env,
+    /// The box around an agent that does not make its own.
+    pub sandbox: Option<std::sync::Arc<sandbox::Sandbox>>,
+}
+
 /// A way to a model that stands by: what the agent is asked for, and what its environment says instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fallback {
@@ -50,6 +60,8 @@ pub struct Job {
     pub rules: Option<Rules>,
     /// The box around an agent that is not ours; our own shuts in its commands itself.
     pub held: Option<Held>,
+    /// Who looks at work that is said to be done, where somebody is to.
+    pub reviewer: Option<Reviewer>,
     /// To be said when the run begins.
     pub warnings: Vec<String>,
     /// Days begin and clocks count here.

@@ -32,6 +32,8 @@ pub(crate) struct Plain {
     /// The text that comes in pieces (`--live`), and how many of its lines were told.
     growing: String,
     told: usize,
+    /// The last line of the running check that is not whole yet, and whether lines of it were told.
+    printing: (String, bool),
     /// A wait, and how much of it was left when it was last spoken of.
     wait: Option<(u64, u64)>,
 }
@@ -101,7 +103,15 @@ impl Plain {
             EventKind::Question(question) => question_lines(question),
             EventKind::Answered { text, .. } => format!("  answer: {text}"),
             EventKind::Todo { items } => return self.todo(items).into_iter().collect(),
-            EventKind::CheckFinished(check) => check_lines(check),
+            EventKind::CheckStarted { .. } => {
+                self.printing = (String::new(), false);
+                return Vec::new();
+            }
+            EventKind::CheckOutput { text, .. } => self.printed(text),
+            EventKind::CheckFinished(check) => self.check_lines(check),
+            EventKind::ReviewStarted { .. } => "  another agent reviews the work".into(),
+            EventKind::Reviewed { approved: true, .. } => "  ✓ review: approved".into(),
+            EventKind::Reviewed { text, .. } => format!("  ✗ review\n{}", indented(text)),
             EventKind::ApiRetry(retry) => retry_line(retry),
             EventKind::Work(work) => {
                 let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
@@ -147,6 +157,35 @@ impl Plain {
         let told = std::mem::take(&mut self.told);
         let rest = text.trim().lines().skip(told).map(|line| format!("  {line}"));
         rest.collect::<Vec<_>>().join("\n")
+    }
+
+    /// What a check prints (`--live`), in whole lines.
+    fn printed(&mut self, text: &str) -> String {
+        self.printing.0.push_str(text);
+        let Some(end) = self.printing.0.rfind('\n') else {
+            let surplus = self.printing.0.len().saturating_sub(GROWING_MAX);
+            let surplus = self.printing.0.ceil_char_boundary(surplus);
+            self.printing.0.drain(..surplus);
+            return String::new();
+        };
+        self.printing.1 = true;
+        let rest = self.printing.0.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.printing.0, rest);
+        whole.lines().map(|line| format!("    │ {line}")).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Where its lines were told as they came, only what is left of them, and the one that says what failed.
+    fn check_lines(&mut self, check: &CheckFinished) -> String {
+        let (rest, told) = std::mem::take(&mut self.printing);
+        let rest = Some(rest).filter(|rest| told && !rest.is_empty()).map(|rest| format!("    │ {rest}\n"));
+        let mark = if check.passed { "✓" } else { "✗" };
+        let line = format!("  {mark} check: {} ({})", check.command, duration(check.duration_ms));
+        let output = match (check.passed, told) {
+            (true, _) => String::new(),
+            (false, true) => format!("\n  {}", failure(&check.output)),
+            (false, false) => format!("\n{}", indented(check.output.trim())),
+        };
+        format!("{}{line}{output}", rest.unwrap_or_default())
     }
 
     /// Logs of other loops begin with an agent that says where it is.
@@ -220,15 +259,6 @@ fn question_lines(question: &Question) -> String {
     let mut text = format!("  ? {}", question.text);
     for (at, option) in question.options.iter().enumerate() {
         text.push_str(&format!("\n    {} {option}", at + 1));
-    }
-    text
-}
-
-fn check_lines(check: &CheckFinished) -> String {
-    let mark = if check.passed { "✓" } else { "✗" };
-    let mut text = format!("  {mark} check: {} ({})", check.command, duration(check.duration_ms));
-    if !check.passed {
-        text.push_str(&format!("\n{}", indented(check.output.trim())));
     }
     text
 }

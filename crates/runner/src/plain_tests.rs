@@ -175,3 +175,24 @@ fn every_end_says_how_to_go_on() {
         assert!(last.contains("ralph show") || last.contains("ralph resume"), "{kind:?}: {last}");
     }
 }
+
+#[test]
+fn what_a_check_prints_is_told_as_it_comes_and_not_again() {
+    let mut plain = Plain::default();
+    let prints = |text: &str| EventKind::CheckOutput { iteration: 1, text: text.into() }.at(0);
+    let ends = |passed| {
+        let output = "one\ntwo\nerror: three".into();
+        let check =
+            CheckFinished { iteration: 1, command: "make".into(), passed, exit_code: 1, output, duration_ms: 5 };
+        EventKind::CheckFinished(check).at(0)
+    };
+    let begins = EventKind::CheckStarted { iteration: 1, command: "make".into() }.at(0);
+    plain.lines(&begins);
+    assert_eq!(plain.lines(&prints("one\ntw")), ["    │ one"]);
+    assert_eq!(plain.lines(&prints("o\nerror: three")), ["    │ two"]);
+    let end = plain.lines(&ends(false));
+    assert_eq!((end[0].as_str(), end.len(), end[2].as_str()), ("    │ error: three", 3, "  error: three"), "{end:?}");
+    // Where nobody watched, the whole end of a failed one.
+    plain.lines(&begins);
+    assert_eq!(plain.lines(&ends(false)).len(), 4);
+}

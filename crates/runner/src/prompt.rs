@@ -119,7 +119,7 @@ pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> St
     parts.join("\n\n")
 }
 
-fn work_text(work: &cycle::Work) -> String {
+pub(crate) fn work_text(work: &cycle::Work) -> String {
     let id = work.id.as_ref().map_or(String::new(), |id| format!("{id}: "));
     let parts = [format!("{id}{}", work.title), work.text.clone(), work.close.clone().unwrap_or_default()];
     parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n\n")

@@ -2,6 +2,7 @@
 //! misspelt limit does not silently become none.
 
 use crate::mistakes::{line_of, mistake_in_file, mistake_in_flags, unknown_key, unreadable};
+use crate::review_wish::a_reviewer;
 use crate::span::span;
 use cycle::{Allowance, Limits, OnFailure, Plan, SessionMode};
 use serde::{Deserialize, Deserializer};
@@ -60,6 +61,13 @@ pub struct Settings {
     /// A commit whose versions of the checks' scripts count.
     pub check_from: Option<String>,
     pub commit: bool,
+    /// Another agent looks at work that is said to be done: by default (an empty name) or by name, `BACKEND:MODEL`.
+    #[serde(deserialize_with = "a_reviewer")]
+    pub review: Option<String>,
+    /// Of the reviewer, where `review` names none.
+    pub review_model: Option<String>,
+    /// How often it may send work back before a person is asked.
+    pub review_rounds: u32,
     #[serde(deserialize_with = "a_span")]
     pub idle: Duration,
     /// Whether results must have the form `{"summary": …}`; unset, where a goal is given.
@@ -212,6 +220,9 @@ impl Default for Settings {
             check_time: Duration::from_mins(10),
             check_from: None,
             commit: false,
+            review: None,
+            review_model: None,
+            review_rounds: 3,
             idle: Duration::from_mins(5),
             structured: None,
             live: false,
@@ -281,6 +292,9 @@ impl Settings {
             if cost.is_some_and(|cost| !cost.is_finite() || cost < 0.0) {
                 return Err(format!("{name} must be an amount in USD"));
             }
+        }
+        if self.review.is_some() && self.review_rounds == 0 {
+            return Err("review_rounds must be at least 1".into());
         }
         if self.promise.trim().is_empty() {
             return Err("promise must not be empty".into());
@@ -361,6 +375,8 @@ impl Settings {
             watch_for_stuck: self.stuck,
             attended,
             commit: self.commit,
+            // Where there is a reviewer, whoever starts the run says so.
+            review_rounds: 0,
             day_offset_ms,
         }
     }

@@ -67,6 +67,8 @@ pub struct Speech {
 pub struct Check {
     pub command: String,
     pub started: u64,
+    /// The end of what it has printed so far.
+    pub printing: String,
     pub done: Option<CheckDone>,
 }
 
@@ -84,7 +86,9 @@ impl Body {
             Self::Iteration { model, strategy, .. } => model.len() + strategy.as_ref().map_or(0, String::len),
             Self::Speech(speech) => speech.text.len(),
             Self::Tool(tool) => tool.bytes(),
-            Self::Check(check) => check.command.len() + check.done.as_ref().map_or(0, |done| done.output.len()),
+            Self::Check(check) => {
+                check.command.len() + check.printing.len() + check.done.as_ref().map_or(0, |done| done.output.len())
+            }
             Self::Note(text) | Self::Warning(text) | Self::Person(text) => text.len(),
             Self::Question { question, .. } => question.text.len(),
             Self::Receipt(receipt) => receipt.summary.len(),

@@ -276,3 +276,17 @@ fn issue_10_2_8_header_and_side_name_the_same_cost() {
     let shown = screen(&mut state, 120, 30);
     assert_eq!(shown.matches("$0.75").count(), 2, "{shown}");
 }
+
+#[test]
+fn issue_10_2_4_a_running_check_shows_its_last_lines_and_is_folded_at_its_end() {
+    let begins = EventKind::CheckStarted { iteration: 1, command: "cargo test".into() };
+    let prints = |text: String| EventKind::CheckOutput { iteration: 1, text };
+    let lines = |from: u32| (from..from + 10).map(|number| format!("line {number}\n")).collect::<String>();
+    let mut state = fold_kinds([run_started(), started(1), begins, prints(lines(1)), prints(lines(11))]);
+    let shown = screen(&mut state, 80, 24);
+    assert!(shown.contains("line 20") && shown.contains("line 16"), "the last lines, live: {shown}");
+    assert!(!shown.contains("line 15"), "only the last ones: {shown}");
+    state.apply(&crate::fixture::check_failed(1).at(9_000));
+    let shown = screen(&mut state, 80, 24);
+    assert!(!shown.contains("line 20") && shown.contains("test parser ... FAILED"), "{shown}");
+}

@@ -215,6 +215,11 @@ impl<'a> Look<'a> {
         let glyph = Span::styled(glyph, style);
         let mut rows =
             vec![self.head(&Head { indent: 2, glyph, name: "check", subject: &check.command, after: &after, took })];
+        if check.done.is_none() {
+            // The last lines, while it runs.
+            let shown = if open { usize::MAX } else { CHECK_ROWS };
+            rows.extend(self.output(check.printing.trim_end(), shown, true));
+        }
         if let Some(done) = &check.done {
             let shown = if open {
                 usize::MAX

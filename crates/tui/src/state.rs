@@ -151,7 +151,21 @@ impl State {
             EventKind::Answered { id, text } => self.answered(id, text),
             EventKind::Todo { items } => self.todo = items.iter().take(TODO_MAX).map(tidy_item).collect(),
             EventKind::CheckStarted { iteration, command } => self.check_started(*iteration, command, event.at),
+            EventKind::CheckOutput { text, .. } => self.check_prints(text),
             EventKind::CheckFinished(check) => self.check_finished(check, event.at),
+            EventKind::ReviewStarted { iteration } => {
+                self.phase = Phase::Checking;
+                self.feed.push(*iteration, Body::Note("another agent reviews the work".to_owned()));
+            }
+            EventKind::Reviewed { iteration, approved, text, cost_usd, tokens, .. } => {
+                self.spent = self.spent.plus(*cost_usd, *tokens);
+                let body = if *approved {
+                    Body::Note("the reviewer approves".to_owned())
+                } else {
+                    Body::Warning(note(&format!("the reviewer does not approve:\n{text}")))
+                };
+                self.feed.push(*iteration, body);
+            }
             EventKind::Waiting { until, reason, .. } => {
                 self.phase = Phase::Waiting { until: *until, reason: line(reason) };
             }
@@ -346,7 +360,23 @@ impl State {
 
     fn check_started(&mut self, iteration: u32, command: &str, at: u64) {
         self.phase = Phase::Checking;
-        self.feed.push(iteration, Body::Check(Check { command: line(command), started: at, done: None }));
+        self.feed.push(
+            iteration,
+            Body::Check(Check { command: line(command), started: at, printing: String::new(), done: None }),
+        );
+    }
+
+    /// Of what it prints, the end stays until the check is over.
+    fn check_prints(&mut self, text: &str) {
+        self.feed.change_recent(
+            |entry| matches!(&entry.body, Body::Check(run) if run.done.is_none()),
+            |entry| {
+                if let Body::Check(run) = &mut entry.body {
+                    let all = format!("{}{}", run.printing, clean::block(clean::tail(text, NOTE_MAX)));
+                    clean::tail(&all, NOTE_MAX).clone_into(&mut run.printing);
+                }
+            },
+        );
     }
 
     fn check_finished(&mut self, check: &CheckFinished, at: u64) {
@@ -361,12 +391,13 @@ impl State {
             |entry| matches!(&entry.body, Body::Check(run) if run.done.is_none() && run.command == command),
             |entry| {
                 if let Body::Check(run) = &mut entry.body {
+                    run.printing.clear();
                     run.done = Some(done.clone());
                 }
             },
         );
         if !found {
-            let check_body = Check { command, started: at, done: Some(done) };
+            let check_body = Check { command, started: at, printing: String::new(), done: Some(done) };
             self.feed.push(check.iteration, Body::Check(check_body));
         }
     }

@@ -1,11 +1,10 @@
 //! An agent says that all is done, and there is no check that could tell. Is it believed?
 
 use super::Effect;
-use super::ending::end;
-use super::iteration::{block_on, finish, go_on};
+use super::iteration::{block_on, go_on};
 use crate::memory::is_change;
 use crate::state::State;
-use crate::{Outcome, Question, QuestionAbout, Receipt, RefusedClaim, Report, VerdictKind};
+use crate::{Question, QuestionAbout, Receipt, RefusedClaim, Report};
 
 /// Open items that a message names; more are counted.
 const ITEMS_SHOWN: usize = 10;
@@ -44,8 +43,8 @@ fn objection(state: &State, report: &Report) -> Option<RefusedClaim> {
 
 fn believed(state: &mut State, report: &Report, effects: &mut Vec<Effect>) {
     let evidence = vec!["claimed by the agent; no checks".to_owned()];
-    finish(state, report, Outcome::Done, None, evidence, None, effects);
-    end(state, VerdictKind::Done, "the agent says that all is done, and no check was run", effects);
+    let reason = "the agent says that all is done, and no check was run".to_owned();
+    super::review::settle(state, report.clone(), evidence, reason, effects);
 }
 
 /// What the next prompt says.

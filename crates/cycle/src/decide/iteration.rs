@@ -1,7 +1,7 @@
 //! An iteration is over: what was it, and what follows?
 
 use super::ending::{end, end_with, wait};
-use super::{Effect, claim, emit, is_formless, next, waits, wake_at_the_end};
+use super::{Effect, claim, emit, is_formless, next, review, waits, wake_at_the_end};
 use crate::receipt::PASSED;
 use crate::state::{Cut, Phase, State, Working};
 use crate::stuck::{Sign, Standing};
@@ -139,6 +139,10 @@ pub(super) fn out_of_time(state: &mut State, reason: &str, effects: &mut Vec<Eff
             finish(state, &report, Outcome::Cut, Some(reason.to_owned()), Vec::new(), None, effects);
             end(state, VerdictKind::Limit, reason, effects);
         }
+        Phase::Reviewing(reviewing) => {
+            finish(state, &reviewing.report, Outcome::Cut, Some(reason.to_owned()), reviewing.evidence, None, effects);
+            end(state, VerdictKind::Limit, reason, effects);
+        }
         // What is missing is the answer, not the time.
         Phase::Asking => {
             let question = state.memory.question.clone();
@@ -158,9 +162,8 @@ pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut
     let broken: Vec<&CheckFinished> = checks.iter().filter(|check| !check.passed).collect();
     // Empty is never "all passed".
     if broken.is_empty() && !checks.is_empty() {
-        finish(state, &report, Outcome::Done, None, evidence, None, effects);
         let reason = format!("the agent says so, and {} of {} checks agree", checks.len(), checks.len());
-        return end(state, VerdictKind::Done, &reason, effects);
+        return review::settle(state, *report, evidence, reason, effects);
     }
     let words: Vec<String> = broken
         .iter()

@@ -1,19 +1,34 @@
-//! TLS for the connection: the machine's roots, read only where a server offers TLS, and always verified.
+//! TLS for the connection: always verified, against the file that the address names (`sslrootcert`), else the machine's
+//! roots. Both are read only where a server offers TLS.
 
 use std::future::Future;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-#[derive(Clone, Copy)]
-pub struct Connector;
+#[derive(Clone)]
+pub struct Connector {
+    root_file: Option<PathBuf>,
+}
 
-pub struct ToHost(String);
+impl Connector {
+    pub fn new(root_file: Option<PathBuf>) -> Self {
+        Self { root_file }
+    }
+}
+
+pub struct ToHost {
+    host: String,
+    root_file: Option<PathBuf>,
+}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Connector {
     type Stream = Secured<S>;
@@ -21,7 +36,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for C
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, host: &str) -> io::Result<ToHost> {
-        Ok(ToHost(host.to_owned()))
+        Ok(ToHost { host: host.to_owned(), root_file: self.root_file.clone() })
     }
 }
 
@@ -32,16 +47,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToHos
 
     fn connect(self, stream: S) -> Self::Future {
         Box::pin(async move {
-            let host = ServerName::try_from(self.0).map_err(io::Error::other)?;
-            let connector = TlsConnector::from(Arc::new(client()?));
+            let host = ServerName::try_from(self.host).map_err(io::Error::other)?;
+            let connector = TlsConnector::from(Arc::new(client(self.root_file.as_deref())?));
             Ok(Secured(connector.connect(host, stream).await?))
         })
     }
 }
 
-fn client() -> io::Result<ClientConfig> {
+/// Whom we believe. A file without a certificate is an error: nobody must be let in by an empty list.
+fn roots(file: Option<&Path>) -> io::Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let Some(file) = file else {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return Ok(roots);
+    };
+    let unusable = |why: String| io::Error::other(format!("sslrootcert {} cannot be used: {why}", file.display()));
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| unusable(error.to_string()))? {
+        let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
+        roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+    }
+    if roots.is_empty() { Err(unusable("there is no certificate in it".into())) } else { Ok(roots) }
+}
+
+fn client(root_file: Option<&Path>) -> io::Result<ClientConfig> {
+    let roots = roots(root_file)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     Ok(config.map_err(io::Error::other)?.with_root_certificates(roots).with_no_client_auth())

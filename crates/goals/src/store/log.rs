@@ -3,7 +3,7 @@
 use super::{Store, claimed};
 use crate::error::GoalError;
 use crate::goal::{Fence, GoalId, Moment};
-use crate::sql::Row;
+use crate::sql::{Row, Value};
 use serde::Serialize;
 
 /// Of one event. A longer one is left out, with a line that says so.
@@ -25,6 +25,25 @@ fn line(row: &Row) -> Result<LogLine, GoalError> {
     Ok(LogLine { id: row.int(0)?, fence: row.int(1)?, at: row.int(2)?, body: row.text(3)? })
 }
 
+/// Lines that go in one statement. A few sizes, so that the server keeps a few statements.
+const TOGETHER: [usize; 3] = [32, 8, 1];
+
+fn insertion(rows: usize) -> String {
+    let row = |at: usize| format!("($1, $2, ${}, {{now}}, ${})", at * 2 + 3, at * 2 + 4);
+    let rows: Vec<String> = (0..rows).map(row).collect();
+    format!("insert into event (goal, fence, number, at, body) values {} on conflict do nothing", rows.join(", "))
+}
+
+fn values(id: GoalId, fence: Fence, first: i64, bodies: &[String]) -> Vec<Value> {
+    let mut values: Vec<Value> = vec![id.into(), fence.into()];
+    for (number, body) in (first..).zip(bodies) {
+        let cut = format!("{{\"type\":\"warning\",\"text\":\"an event of {} bytes was left out\"}}", body.len());
+        let body = if body.len() > BODY_MAX { &cut } else { body };
+        values.extend([number.into(), body.as_str().into()]);
+    }
+    values
+}
+
 impl Store {
     /// Adds lines, numbered by their worker from `first` on; those that are there already are not added again.
     pub async fn append(&self, id: GoalId, fence: Fence, first: i64, bodies: &[String]) -> Result<(), GoalError> {
@@ -33,13 +52,13 @@ impl Store {
         }
         let tx = self.connection.write().await?;
         claimed(&tx, id, fence).await?;
-        for (number, body) in (first..).zip(bodies) {
-            let cut = (body.len() > BODY_MAX).then(|| {
-                format!("{{\"type\":\"warning\",\"text\":\"an event of {} bytes was left out\"}}", body.len())
-            });
-            let body = cut.as_deref().unwrap_or(body);
-            let sql = "insert into event (goal, fence, number, at, body) values ($1, $2, $3, {now}, $4) on conflict do nothing";
-            tx.execute(sql, &[id.into(), fence.into(), number.into(), body.into()]).await?;
+        let (mut number, mut left) = (first, bodies);
+        while !left.is_empty() {
+            let rows = TOGETHER.into_iter().find(|rows| *rows <= left.len()).unwrap_or(1);
+            let (some, rest) = left.split_at(rows);
+            tx.execute(&insertion(rows), &values(id, fence, number, some)).await?;
+            number += i64::try_from(rows).unwrap_or(i64::MAX);
+            left = rest;
         }
         tx.commit().await
     }

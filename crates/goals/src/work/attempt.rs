@@ -66,7 +66,7 @@ impl Job {
         };
         let clone = repo.check_out(folder, &start, &goal.branch()).await?;
         if goal.spec.trusted {
-            (self.worker.options.trust_clone)(folder).map_err(GoalError::Start)?;
+            (self.worker.options.trust_clone)(&goal.repo, folder).map_err(GoalError::Start)?;
         }
         // The branch as it is now, for an agent that brings its work onto it.
         let base = folder.join(".git/refs/heads").join(&goal.base);

@@ -81,6 +81,7 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         auth: Auth::Ambient,
         rules: None,
         held: None,
+        reviewer: None,
         warnings: Vec::new(),
         env,
         zone: jiff::tz::TimeZone::system(),

@@ -15,6 +15,7 @@ use goals::{Goal, GoalError, GoalId, Place, Store};
 use serde_json::json;
 use wire::ExitCode;
 
+pub use arguments::reviewer;
 pub use board::run as board;
 pub use worker::run as work;
 

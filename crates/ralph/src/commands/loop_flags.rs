@@ -12,12 +12,14 @@ enum Kind {
     Amount,
     Switch,
     List,
+    /// A text, or nothing: then it is just wanted.
+    Maybe,
 }
 
-use Kind::{Amount, List, Switch, Text, Whole};
+use Kind::{Amount, List, Maybe, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 54] = [
+const FLAGS: [(&str, &str, Kind, &str); 57] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -40,6 +42,9 @@ const FLAGS: [(&str, &str, Kind, &str); 54] = [
     ("check-from", "check_from", Text, "a commit whose versions of the checks' scripts count"),
     ("check-time", "check_time", Text, "how long a check may take (10m)"),
     ("commit", "commit", Switch, "a git commit per iteration"),
+    ("review", "review", Maybe, "another agent looks at it before done counts (--review [BACKEND:MODEL])"),
+    ("review-model", "review_model", Text, "the reviewer's model"),
+    ("review-rounds", "review_rounds", Whole, "reviews with findings before a person is asked (3)"),
     (
         "backend",
         "backend",
@@ -148,6 +153,10 @@ pub fn parse(words: &[String]) -> Result<Wanted, String> {
         let value = match (inline, kind) {
             (Some(value), _) => value,
             (None, Switch) => "true".to_owned(),
+            (None, Maybe) => {
+                let is_value = |word: &&String| !word.starts_with('-') && word.parse::<u32>().is_err();
+                words.next_if(is_value).cloned().unwrap_or_else(|| "true".to_owned())
+            }
             (None, _) => words.next().cloned().ok_or_else(|| format!("error: option '--{name}' needs a value."))?,
         };
         wanted.set(name, key, *kind, value)?;
@@ -207,7 +216,7 @@ impl Wanted {
     fn set(&mut self, name: &str, key: &str, kind: Kind, value: String) -> Result<(), String> {
         let wrong = |what: &str| format!("error: option '--{name}' needs {what}, not '{value}'.");
         let value = match kind {
-            Text => toml::Value::String(value),
+            Text | Maybe => toml::Value::String(value),
             Whole => toml::Value::Integer(value.parse::<u32>().map_err(|_| wrong("a whole number"))?.into()),
             Amount => toml::Value::Float(value.parse().map_err(|_| wrong("an amount in USD"))?),
             Switch => toml::Value::Boolean(value.parse().map_err(|_| wrong("true or false"))?),
@@ -242,7 +251,11 @@ pub fn help() -> String {
     let mut text =
         String::from("Usage: ralph [N] [options]\n\nRuns an agent in iterations until it is done, and checked.\n\n");
     for (flag, _, kind, help) in FLAGS {
-        let value = if kind == Switch { "" } else { " <value>" };
+        let value = match kind {
+            Switch => "",
+            Maybe => " [value]",
+            _ => " <value>",
+        };
         text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}{value}")));
     }
     for (flag, help) in OWN.iter().filter(|(flag, _)| flag.len() > 1) {
@@ -266,6 +279,9 @@ mod tests {
         assert_eq!(parsed("--max-iterations=3").unwrap(), parsed("3").unwrap());
         assert_eq!(parsed("--check make --check=lint").unwrap().settings["check"].as_array().unwrap().len(), 2);
         assert_eq!(parsed("--commit").unwrap(), parsed("--commit=true").unwrap());
+        assert_eq!(parsed("--review builtin:opus").unwrap(), parsed("--review=builtin:opus").unwrap());
+        assert_eq!(parsed("--review 20").unwrap(), parsed("20 --review").unwrap(), "a number is one of iterations");
+        assert_eq!(parsed("--review --commit").unwrap(), parsed("--review=true --commit").unwrap());
         assert_eq!(parsed("--continue=false").unwrap(), Wanted::default());
         assert!(parsed("--json").unwrap().is_on("json") && !parsed("--json=false").unwrap().is_on("json"));
     }

@@ -110,6 +110,9 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> E
     if let Err(Refusal(line)) = hold(&mut job, environment) {
         return refuse(&line);
     }
+    if let Err(line) = super::loop_review::add(&mut job, environment) {
+        return refuse(&line);
+    }
     let watch = job.settings.watch;
     let calls = loop_notify::sink(&job.settings.notify, &job.env, job.folder.root());
     let more = director.into_iter().chain(calls).collect();
@@ -174,6 +177,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         env: environment.vars.clone(),
         rules,
         held: None,
+        reviewer: None,
         warnings,
         zone: TimeZone::system(),
         account: Some(meaning::places(environment).config_dir.join("ralph").join("day.json")),

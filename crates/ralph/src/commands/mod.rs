@@ -25,6 +25,7 @@ mod loop_rehearse;
 mod loop_replay;
 mod loop_report;
 mod loop_resume;
+mod loop_review;
 mod loop_run;
 mod loop_runs;
 mod loop_screen;

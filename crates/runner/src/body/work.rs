@@ -1,17 +1,11 @@
 //! What the body is busy with: an agent, the summariser, a check. One thing at a time.
 
+use super::checking::{Checking, PIECES_MAX};
 use super::{
     AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Price, Report,
     Running, Said, Spent, Start, Verbatim, checks, now, rehearsal, replay, resets,
 };
 use std::collections::HashSet;
-
-/// The check that runs, and those that ran before it.
-pub(super) struct Checking {
-    iteration: u32,
-    done: Vec<CheckFinished>,
-    running: Pin<Box<dyn Future<Output = CheckFinished>>>,
-}
 
 pub(super) struct Work {
     pub running: Running,
@@ -83,12 +77,16 @@ pub(super) enum Doing {
     Agent(Box<Work>),
     Summary(Box<Work>, u32),
     Check(Checking),
+    Review(Pin<Box<dyn Future<Output = Input>>>),
 }
 
 pub(super) enum Happened {
     Command(Option<Command>),
     Said(Said),
     Checked(CheckFinished),
+    /// A piece of what the check prints.
+    Printed(String),
+    Reviewed(Input),
     Tick,
 }
 
@@ -98,7 +96,8 @@ impl Doing {
         match self {
             Self::Nothing => std::future::pending().await,
             Self::Agent(work) | Self::Summary(work, _) => Happened::Said(work.running.next().await),
-            Self::Check(checking) => Happened::Checked(checking.running.as_mut().await),
+            Self::Check(checking) => checking.next().await,
+            Self::Review(reviewing) => Happened::Reviewed(reviewing.as_mut().await),
         }
     }
 }
@@ -119,6 +118,15 @@ impl Body<'_> {
                 vec![Input::Tick]
             }
             Happened::Checked(finished) => self.checked(finished).into_iter().collect(),
+            Happened::Printed(text) => {
+                let iteration = if let Doing::Check(checking) = &self.doing { checking.iteration } else { 0 };
+                self.derived(vec![EventKind::CheckOutput { iteration, text }]);
+                Vec::new()
+            }
+            Happened::Reviewed(input) => {
+                self.doing = Doing::Nothing;
+                vec![input]
+            }
             Happened::Said(said) => match std::mem::replace(&mut self.doing, Doing::Nothing) {
                 Doing::Agent(work) => self.said(work, said).await,
                 Doing::Summary(work, through) => self.summary_said(work, through, &said),
@@ -132,7 +140,7 @@ impl Body<'_> {
 
     /// The first Ctrl-C changes nothing at once, so it is said what it does.
     fn say_what_stop_does(&mut self) {
-        let at_work = matches!(self.doing, Doing::Agent(_) | Doing::Check(_));
+        let at_work = matches!(self.doing, Doing::Agent(_) | Doing::Check(_) | Doing::Review(_));
         if at_work && !std::mem::replace(&mut self.stop_was_asked, true) {
             let text = "the run ends after this iteration; Ctrl-C again ends it now".to_owned();
             self.tell(EventKind::Warning { iteration: None, text });
@@ -180,10 +188,7 @@ impl Body<'_> {
         let (turns, tokens) = (work.listener.heard().turns, work.listener.heard().tokens);
         let events = work.listener.hear(&replay::spoken(&verbatim));
         let in_call = work.track_calls(&events);
-        // Our own agent ends its calls by itself; how long another's take, only the other knows.
-        if !self.job.backend.is_ours() {
-            work.running.set_in_call(in_call);
-        }
+        work.running.set_in_call(in_call);
         self.derived(events);
         let heard = work.listener.heard();
         let mut inputs = Vec::new();
@@ -267,8 +272,9 @@ impl Body<'_> {
         self.tell(EventKind::CheckStarted { iteration, command: check.command.clone() });
         let (folder, limit): (_, Duration) = (self.job.folder.root().to_owned(), self.job.settings.check_time);
         let rules = self.job.rules.clone();
-        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit, rules));
-        self.doing = Doing::Check(Checking { iteration, done, running });
+        let (tell, output) = self.job.settings.live.then(|| tokio::sync::mpsc::channel(PIECES_MAX)).unzip();
+        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit, rules, tell));
+        self.doing = Doing::Check(Checking::new(iteration, done, running, output));
         None
     }
 

@@ -179,7 +179,8 @@ async fn bring(goal: &Goal, commits: &[&str], git: &process::Git, environment: &
         if git.run(&mirror, &words, GIT).await.is_err() {
             let own = format!("refs/heads/{}", goal.branch());
             let more = if goal.landed.is_some() && goal.spec.land != goals::Land::Push { vec![own] } else { vec![] };
-            goals::Repository::new(git, &goal.repo, &state).refresh(&goal.base, &more).await?;
+            // Refs of the store are neither read nor made here.
+            goals::Repository::new(git, &goal.repo, &state, "").refresh(&goal.base, &more).await?;
             return Ok(());
         }
     }

@@ -7,9 +7,9 @@ use crate::environment::{Environment, hangup_is_ignored};
 use crate::{meaning, say};
 use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
 use runner::{SandboxWish, Settings};
-use sandbox::{Level, Rules};
+use sandbox::Rules;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -115,7 +115,7 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
         exe: environment.exe.clone(),
         env: environment.vars.clone(),
         rules: Box::new(move |folder| rules(folder, &for_rules)),
-        trust_clone: Box::new(move |clone| trust_clone(clone, &for_trust)),
+        trust_clone: Box::new(move |repo, clone| trust_clone(repo, clone, &for_trust)),
         reviewer: Box::new(move |reviewer, folder| reviewer_command(reviewer, folder, &for_review)),
         say: {
             let json = wanted.json;
@@ -157,41 +157,22 @@ fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, Stri
 }
 
 /// The one place where a clone inherits the trust of its repository; goals of repositories that nobody vouched for never
-/// come here. One record for the folder of all clones of a repository, where that counts for them; else one for each.
-fn trust_clone(clone: &Path, environment: &Environment) -> Result<(), String> {
-    let there = meaning::places(&environment.in_folder(clone));
-    let of_all = clone.ancestors().nth(2).map(|folder| meaning::places(&environment.in_folder(folder)));
-    for places in of_all.iter().chain([&there]) {
-        if settings::is_trusted(&there) {
-            return Ok(());
-        }
-        settings::trust(places).map_err(|error| error.to_string())?;
+/// come here. A folder of this machine must be trusted still; an address was vouched for with the goal (`--trust`).
+fn trust_clone(repo: &str, clone: &Path, environment: &Environment) -> Result<(), String> {
+    if !goals::is_local(repo) {
+        let there = meaning::places(&environment.in_folder(clone));
+        return settings::trust(&there).map(drop).map_err(|error| error.to_string());
     }
-    Ok(())
+    let source = meaning::places(&environment.in_folder(Path::new(repo)));
+    match settings::inherit_trust(&source, clone) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!("{repo} is not trusted any more; run 'ralph trust' there, then 'ralph goal retry'")),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
-/// The reviewer reads, and answers by schema. Our own agent shuts itself in; another one is held as a whole.
 fn reviewer_command(reviewer: &Reviewer, folder: &Path, environment: &Environment) -> Result<ReviewCommand, String> {
-    let there = environment.in_folder(folder);
-    let wish = reviewer.backend.as_deref().unwrap_or("auto");
-    let path = environment.raw("PATH").unwrap_or_default();
-    let backend = runner::choose(wish, &environment.exe, folder, path.as_ref()).map_err(|error| error.to_string())?;
-    let mut args: Vec<String> = Vec::new();
-    let ours = backend.is_ours();
-    let program = if ours { environment.exe.clone() } else { PathBuf::from(&backend.program) };
-    if ours {
-        args.extend(["agent".into(), "--sandbox".into(), "read-only".into()]);
-    }
-    args.extend(["-p", "--output-format", "json", "--tools", "Read,Glob,Grep,StructuredOutput"].map(str::to_owned));
-    args.extend(["--json-schema".to_owned(), goals::review_schema().to_string()]);
-    args.extend(reviewer.model.iter().flat_map(|model| ["--model".to_owned(), model.clone()]));
-    let mut env: process::Env = environment.vars.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
-    let mut sandbox = None;
-    if !ours {
-        let foreign = meaning::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };
-        let held = meaning::held(&foreign, &there, &mut Vec::new()).map_err(|refusal| refusal.text)?;
-        env.extend(held.sets.clone());
-        sandbox = Some(held.look);
-    }
+    let command = crate::commands::loop_review::command(reviewer, folder, environment, &environment.vars)?;
+    let runner::Reviewer { program, args, env, sandbox } = command;
     Ok(ReviewCommand { program, args, env, sandbox })
 }
