@@ -25,6 +25,7 @@ mod styles;
 mod unpack;
 
 pub use agents::{AgentDef, agents, agents_from_json};
+pub use archive::ArchiveError;
 pub use error::ProjectError;
 pub use expand::{Segment, expand, split_arguments};
 pub use installed::{

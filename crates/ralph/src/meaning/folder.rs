@@ -65,7 +65,7 @@ fn fetched(typed: &Typed, places: &Places, client: &ClientConfig) -> (Vec<Plugin
             .map_err(|_| "the runtime cannot be started".to_owned())
             .and_then(|runtime| runtime.block_on(agent::fetch(address, client, project::ARCHIVE_MAX)));
         let called = address.rsplit('/').next().unwrap_or_default().trim_end_matches(".zip").to_owned();
-        match archive.and_then(|archive| project::unpack_plugin(places, &archive)) {
+        match archive.and_then(|archive| project::unpack_plugin(places, &archive).map_err(|error| error.to_string())) {
             Ok(path) => dirs.push(PluginDir { path, with_mcp: true, called: Some(called) }),
             Err(message) => {
                 let path = PathBuf::from(address);
