@@ -17,6 +17,7 @@ mod mock_turns;
 mod rooms;
 #[path = "commands/server.rs"]
 mod server;
+mod structure;
 #[path = "commands/trust.rs"]
 mod trust;
 

@@ -6,23 +6,23 @@
 
 pub mod amounts;
 pub mod clean;
-mod decide;
-mod event;
-mod heard;
-mod judge;
-mod limits;
-mod listen;
-mod memory;
-mod outage;
-mod plan;
 mod promise;
-mod questions;
 mod receipt;
-mod reset;
-mod speak;
-mod state;
+mod limits;
+mod event;
+mod plan;
 mod stuck;
 mod text;
+mod memory;
+mod outage;
+mod questions;
+mod reset;
+mod heard;
+mod judge;
+mod speak;
+mod listen;
+mod state;
+mod decide;
 mod todo;
 
 pub use decide::{Effect, Input, decide};

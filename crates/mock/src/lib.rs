@@ -7,21 +7,24 @@
 //! beyond a turn's own `expect`.
 
 mod asked;
-mod expect;
-mod heard;
-mod http;
-mod playbook;
-mod record;
 mod redact;
-mod relay;
+mod record;
+mod reply;
+mod http;
 mod script;
-mod server;
+mod recording;
+mod expect;
 mod sse;
+mod heard;
 mod tape;
+mod playbook;
+mod relay;
+mod server;
 
 pub use record::Recorded;
+pub use recording::Exchange;
 pub use redact::Redactor;
 pub use relay::Relay;
 pub use script::{Script, ScriptError, Turn};
 pub use server::{Mock, Server, serve};
-pub use tape::{Exchange, Tape, private_file};
+pub use tape::{Tape, private_file};

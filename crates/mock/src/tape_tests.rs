@@ -1,5 +1,7 @@
 use super::*;
+use crate::ScriptError;
 use crate::Script;
+use crate::recording::read;
 
 fn request(key: &str, body: &Value) -> Request {
     Request {

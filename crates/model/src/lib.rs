@@ -5,25 +5,25 @@
 //! again ([`retry`]). The one effect is HTTP, in [`Client`]. Deliberately absent: the environment, the
 //! home folder, refreshing credentials, the conversation itself, and anything that prints.
 
-mod ask;
-mod assemble;
-mod catalog;
-mod client;
 mod config;
-mod credential;
 mod failure;
 mod frame;
+mod request;
+mod sse;
+mod assemble;
+mod recorded;
+pub mod retry;
 mod http;
+mod thinking;
+mod catalog;
 mod login;
 mod provider;
-mod recorded;
-mod request;
-pub mod retry;
-mod sse;
 mod stream;
+mod credential;
+mod ask;
+mod client;
 #[cfg(test)]
 mod test_server;
-mod thinking;
 
 pub use ask::{Ask, Event, Reply};
 pub use catalog::{

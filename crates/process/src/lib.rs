@@ -10,22 +10,22 @@
 //! Deliberately absent: which command to run and whether it may run (`tools`, `policy`), shells and
 //! their quoting, and any reading of our own environment.
 
-mod capture;
-mod child;
+mod spec;
 mod confine;
+pub mod scrub;
 mod environ;
-mod git;
+pub mod table;
 mod killed;
+mod timed;
+mod capture;
+mod git;
+pub mod tree;
+mod suspend;
+mod watcher;
 mod launch;
+mod child;
 mod piped;
 mod pty;
-pub mod scrub;
-mod spec;
-mod suspend;
-pub mod table;
-mod timed;
-pub mod tree;
-mod watcher;
 
 pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;

@@ -4,37 +4,37 @@
 //! where to print come in as values. Deliberately absent: any knowledge of the built-in agent beyond its
 //! command line, and screens (they are sinks).
 
-mod agent;
-mod answers;
-mod backend;
-mod body;
-mod checks;
 mod command;
 mod direnv;
 mod files;
 mod folder;
-mod git;
 mod git_files;
+mod git;
 mod held;
-mod init;
 mod issues;
-mod job;
 mod lock;
 mod mistakes;
-mod plain;
-mod prompt;
-mod record;
 mod rehearsal;
 mod replay;
 mod resets;
-mod retention;
-mod runs;
-mod settings;
 mod span;
+mod settings;
+mod init;
+mod prompt;
 mod summary;
 mod thinking;
 mod transport;
 mod watch;
+mod backend;
+mod agent;
+mod job;
+mod checks;
+mod plain;
+mod record;
+mod runs;
+mod answers;
+mod retention;
+mod body;
 
 pub use answers::{answer_live, live_run};
 pub use backend::{Backend, BackendError, choose};

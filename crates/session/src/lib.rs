@@ -6,14 +6,14 @@
 //! an index of sessions, rewriting a file in place, and any knowledge of what the messages mean.
 
 mod append;
-mod chain;
 mod entry;
-mod fork;
 mod history;
-mod index;
-mod lines;
-mod load;
 mod peek;
+mod lines;
+mod fork;
+mod index;
+mod chain;
+mod load;
 mod sidecar;
 mod store;
 mod transcript;

@@ -1,8 +1,8 @@
 //! An agent says that all is done, and there is no check that could tell. Is it believed?
 
-use super::Effect;
+use super::effect::Effect;
 use super::ending::end;
-use super::iteration::{block_on, finish, go_on};
+use super::receipt::{Verdicts, block_on, finish, go_on};
 use crate::memory::is_change;
 use crate::state::State;
 use crate::{Outcome, Question, QuestionAbout, Receipt, RefusedClaim, Report, VerdictKind};
@@ -21,13 +21,7 @@ pub(super) fn made(state: &mut State, report: &Report, effects: &mut Vec<Effect>
         }
         Some(refused) => {
             let note = note(&refused);
-            go_on(
-                state,
-                report,
-                Some(note),
-                super::iteration::Verdicts { refused: Some(refused), ..Default::default() },
-                effects,
-            );
+            go_on(state, report, Some(note), Verdicts { refused: Some(refused), ..Default::default() }, effects);
         }
     }
 }

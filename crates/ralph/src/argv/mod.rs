@@ -1,5 +1,5 @@
 //! What was typed. Flags and positionals of the agent face, exactly as the clients of `claude` spell
-//! them; what they mean is decided in [`crate::meaning`].
+//! them; what they mean is decided in [`crate::resolve`].
 //!
 //! A parser of our own, because clients depend on the reference's rules in every corner: lists that
 //! swallow what follows, optional values, empty values, stray empty positionals, one-line errors.

@@ -1,9 +1,10 @@
 //! The agent face: `claude …`.
 
-use super::{auth, doctor, help, mcp, plugin, runtime};
+use super::{auth, doctor, help, mcp, plugin};
 use crate::argv::{self, Typed};
 use crate::environment::Environment;
-use crate::meaning::{self, CONTRACT_VERSION, Refusal};
+use crate::resolve::{self, CONTRACT_VERSION, Refusal};
+use crate::runtime::runtime;
 use crate::say;
 use agent::{InputFormat, OutputFormat};
 use wire::ExitCode;
@@ -34,25 +35,25 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     if let Some(exit) = subcommand(&typed, &environment) {
         return exit;
     }
-    let meaning = match meaning::options(&typed, &mut environment) {
-        Ok(meaning) => meaning,
+    let resolved = match resolve::options(&typed, &mut environment) {
+        Ok(resolved) => resolved,
         Err(refusal) => return refused(&typed, refusal),
     };
-    if is_interactive(&typed, &meaning.options, &environment) {
+    if is_interactive(&typed, &resolved.options, &environment) {
         return refuse("Error: this agent has no interactive mode. Give a prompt with -p, or pipe one in.");
     }
-    for warning in &meaning.warnings {
+    for warning in &resolved.warnings {
         say::err(warning);
     }
     process::adopt_orphans();
     process::watch_over();
-    let sandbox = meaning.options.tools.shell.sandbox.clone();
+    let sandbox = resolved.options.tools.shell.sandbox.clone();
     process::harden();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let exit = runtime.block_on(agent::run(meaning.options));
+    let exit = runtime.block_on(agent::run(resolved.options));
     // A thread may still sit in a read of stdin; nothing waits for it.
     runtime.shutdown_background();
     if let Some(sandbox) = sandbox {
@@ -85,7 +86,7 @@ fn refuse(line: &str) -> ExitCode {
 }
 
 fn refused(typed: &Typed, refusal: Refusal) -> ExitCode {
-    let (input, output) = meaning::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
+    let (input, output) = resolve::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
     match runtime() {
         Ok(runtime) if refusal.as_result => runtime.block_on(agent::failed_start(input, output, refusal.text)),
         _ => refuse(&refusal.text),

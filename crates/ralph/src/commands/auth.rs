@@ -2,7 +2,7 @@
 
 use crate::argv::Typed;
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::{resolve, say};
 use serde_json::json;
 use wire::ExitCode;
 
@@ -31,7 +31,7 @@ fn status(environment: &Environment, typed: Option<&Typed>, as_text: bool) -> Ex
         say::out(&by_provider(choice.name(), switch, as_text));
         return ExitCode::Success;
     }
-    let resolution = match meaning::credentials_only(typed, environment) {
+    let resolution = match resolve::credentials_only(typed, environment) {
         Ok(resolution) => resolution,
         Err(refusal) => {
             say::err(&refusal.text);

@@ -5,7 +5,7 @@
 
 use crate::argv::{self, Typed};
 use crate::environment::Environment;
-use crate::meaning::{self, Judging};
+use crate::resolve::{self, Judging};
 use crate::say;
 use policy::{Call, Decision, PathFact, Verdict};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn fail(line: &str) -> ExitCode {
 }
 
 fn report(typed: &Typed, environment: &Environment) -> Result<String, String> {
-    let judging = meaning::judging(typed, environment).map_err(|refusal| refusal.text)?;
+    let judging = resolve::judging(typed, environment).map_err(|refusal| refusal.text)?;
     for warning in &judging.warnings {
         say::err(warning);
     }

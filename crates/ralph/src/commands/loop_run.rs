@@ -2,10 +2,11 @@
 
 use super::{
     loop_ask, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
-    loop_signals, runtime,
+    loop_signals,
 };
 use crate::environment::{Environment, stdin_kind};
-use crate::{meaning, say};
+use crate::runtime::runtime;
+use crate::{resolve, say};
 use agent::StdinKind;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
@@ -135,7 +136,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         held: None,
         warnings,
         zone: TimeZone::system(),
-        account: Some(meaning::places(environment).config_dir.join("ralph").join("day.json")),
+        account: Some(resolve::places(environment).config_dir.join("ralph").join("day.json")),
         work: None,
         resume,
         attended: false,
@@ -161,10 +162,10 @@ fn confined(
     warnings: &mut Vec<String>,
 ) -> Result<Option<Rules>, Refusal> {
     if settings.sandbox == SandboxWish::Off {
-        let policy = meaning::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
+        let policy = resolve::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
         return policy.map_or(Ok(None), |why| Err(Refusal(format!("error: {why}"))));
     }
-    meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
+    resolve::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
 }
 
 /// The box around an agent that is not ours.
@@ -177,15 +178,15 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
     if job.backend.is_ours() {
         return Ok(());
     }
-    let foreign = meaning::Foreign { name: &job.backend.name, level, env: &job.env, keeps: &job.settings.keep_env };
-    let held = meaning::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
+    let foreign = resolve::Foreign { name: &job.backend.name, level, env: &job.env, keeps: &job.settings.keep_env };
+    let held = resolve::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
     job.held = Some(held);
     Ok(())
 }
 
 /// An agent works here unattended, so somebody has to have require_trust for the folder.
 fn require_trust(environment: &Environment) -> Result<(), Refusal> {
-    let places = meaning::places(environment);
+    let places = resolve::places(environment);
     let trust = settings::trust_state(&places);
     if let settings::Trust::Path(_) = trust {
         // From before, or of a repository without a commit: from now on its first commit counts as well. Where that
@@ -227,7 +228,7 @@ fn auth(settings: &Settings, backend: &str, environment: &Environment) -> Auth {
     if backend == "builtin" {
         return Auth::Ambient;
     }
-    let chosen = meaning::credentials_only(None, environment).ok().and_then(|resolution| resolution.chosen);
+    let chosen = resolve::credentials_only(None, environment).ok().and_then(|resolution| resolution.chosen);
     match chosen.map(|chosen| chosen.found) {
         Some(Found::ApiKey(key) | Found::ApiKeyFile(key)) => Auth::Key(key.expose().to_owned()),
         _ => Auth::Ambient,

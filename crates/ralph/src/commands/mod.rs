@@ -94,11 +94,3 @@ fn asks_for_help(command: &str, rest: &[String]) -> bool {
     let simple = ALONE.contains(&command) || matches!(command, "runs" | "show" | "answer");
     simple && matches!(rest.first().map(String::as_str), Some("-h" | "--help"))
 }
-
-/// The runtime of everything that waits: one thread, so that a process costs little.
-pub fn runtime() -> Result<tokio::runtime::Runtime, ExitCode> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        say::err(&format!("error: the runtime cannot be started: {error}"));
-        ExitCode::Failure
-    })
-}

@@ -1,8 +1,9 @@
 //! `ralph board`: the goals on a screen, and behind each its run.
 
-use super::{Refusal, place, refuse};
-use crate::commands::{loop_screen, runtime};
+use super::common::{Refusal, place, refuse};
+use crate::commands::loop_screen;
 use crate::environment::{Environment, stdin_kind};
+use crate::runtime::runtime;
 use crate::say;
 use agent::StdinKind;
 use cycle::LoopEvent;

@@ -1,10 +1,10 @@
 //! `ralph work`: wires a worker to this machine.
 
 use super::arguments::{self, WorkArguments};
-use super::{Refusal, place, refuse};
-use crate::commands::runtime;
+use super::common::{Refusal, place, refuse};
 use crate::environment::{Environment, hangup_is_ignored};
-use crate::{meaning, say};
+use crate::runtime::runtime;
+use crate::{resolve, say};
 use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
 use runner::{SandboxWish, Settings};
 use sandbox::{Level, Rules};
@@ -127,7 +127,7 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
             let json = wanted.json;
             Box::new(move |goal| {
                 if json {
-                    say::out(&format!("{}\n", super::as_json(goal)));
+                    say::out(&format!("{}\n", super::common::as_json(goal)));
                 }
             })
         },
@@ -150,17 +150,17 @@ fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, Stri
     let settings =
         Settings::load(&runner::Folder::new(folder).config(), toml::Table::new()).map_err(|error| error.to_string())?;
     if settings.sandbox == SandboxWish::Off {
-        let policy = meaning::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
+        let policy = resolve::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
         return policy.map_or(Ok(None), |why| Err(why.to_owned()));
     }
-    meaning::confined_checks(&there, &mut Vec::new()).map_err(|refusal| refusal.text)
+    resolve::confined_checks(&there, &mut Vec::new()).map_err(|refusal| refusal.text)
 }
 
 /// The one place where a clone inherits the trust of its repository; goals of repositories that nobody vouched for never
 /// come here. One record for the folder of all clones of a repository, where that counts for them; else one for each.
 fn trust_clone(clone: &Path, environment: &Environment) -> Result<(), String> {
-    let there = meaning::places(&environment.in_folder(clone));
-    let of_all = clone.ancestors().nth(2).map(|folder| meaning::places(&environment.in_folder(folder)));
+    let there = resolve::places(&environment.in_folder(clone));
+    let of_all = clone.ancestors().nth(2).map(|folder| resolve::places(&environment.in_folder(folder)));
     for places in of_all.iter().chain([&there]) {
         if settings::is_trusted(&there) {
             return Ok(());
@@ -188,8 +188,8 @@ fn reviewer_command(reviewer: &Reviewer, folder: &Path, environment: &Environmen
     let mut env: process::Env = environment.vars.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
     let mut sandbox = None;
     if !ours {
-        let foreign = meaning::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };
-        let held = meaning::held(&foreign, &there, &mut Vec::new()).map_err(|refusal| refusal.text)?;
+        let foreign = resolve::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };
+        let held = resolve::held(&foreign, &there, &mut Vec::new()).map_err(|refusal| refusal.text)?;
         env.extend(held.sets.clone());
         sandbox = Some(held.look);
     }

@@ -1,6 +1,7 @@
 //! What was typed, together with environment and settings, becomes [`agent::Options`]. Every error
 //! here is one line on stderr and exit 1, before any model call.
 
+mod refusal;
 mod access;
 mod asking;
 mod confined;
@@ -13,6 +14,8 @@ mod tooling;
 pub use access::client as api;
 pub use confined::Foreign;
 pub use permissions::Judging;
+pub use refusal::Refusal;
+use refusal::one_of;
 
 use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
@@ -29,32 +32,13 @@ use std::rc::Rc;
 /// The contract we speak: the version clients compare against.
 pub const CONTRACT_VERSION: &str = "2.1.325";
 
-/// A reason not to start. The text is the whole line.
-#[derive(Debug, thiserror::Error)]
-#[error("{text}")]
-pub struct Refusal {
-    pub text: String,
-    /// Clients that read events wait for a result; bad usage gives them none, a failed resume does.
-    pub as_result: bool,
-}
-
-impl Refusal {
-    fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), as_result: false }
-    }
-
-    fn with_result(text: impl Into<String>) -> Self {
-        Self { text: text.into(), as_result: true }
-    }
-}
-
 /// Options, and what should be said on stderr before the run.
-pub struct Meaning {
+pub struct Resolved {
     pub options: Options,
     pub warnings: Vec<String>,
 }
 
-pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, Refusal> {
+pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Resolved, Refusal> {
     refuse_foreign(typed)?;
     let mut warnings = Vec::new();
     let (input, output) = formats(typed)?;
@@ -143,7 +127,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         bare,
         builtin_agents: builtin_agents(environment),
     };
-    Ok(Meaning { options, warnings })
+    Ok(Resolved { options, warnings })
 }
 
 /// Flags of another product are refused.
@@ -239,10 +223,6 @@ fn debug_file(typed: &Typed, places: &Places, session: &agent::Session) -> Optio
     let folder = places.config_dir.join("debug");
     std::fs::create_dir_all(&folder).ok()?;
     Some(folder.join(format!("{}.txt", session.id)))
-}
-
-fn one_of(flag: &str, value: &str, known: &str) -> Refusal {
-    Refusal::new(format!("error: option '--{flag}' is '{value}'; allowed are {known}"))
 }
 
 /// Only what `auth status` and `doctor` need.

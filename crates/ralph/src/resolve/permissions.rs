@@ -1,6 +1,6 @@
 //! Mode, rules and folders: what may be done.
 
-use super::{Refusal, one_of};
+use super::refusal::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Permissions, Prompter};

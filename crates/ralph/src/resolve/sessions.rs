@@ -1,6 +1,6 @@
 //! Which conversation: a new one, an old one, or a copy.
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Session, SessionPlan};

@@ -1,6 +1,6 @@
 //! MCP servers: which are configured, by whom.
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::OutsideSetup;

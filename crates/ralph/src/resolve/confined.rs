@@ -6,7 +6,7 @@ mod whole;
 
 pub use whole::{Foreign, held};
 
-use super::{Refusal, one_of};
+use super::refusal::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
 use sandbox::{Hosts, Level, Network, Request, Rules, Sandbox};

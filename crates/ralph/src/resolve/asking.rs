@@ -1,6 +1,6 @@
 //! Which model, thinking how, up to what.
 
-use super::{Refusal, one_of};
+use super::refusal::{Refusal, one_of};
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Access, Asking, AutoCompact, Caching};

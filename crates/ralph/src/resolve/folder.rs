@@ -1,6 +1,6 @@
 //! What the folder, the user and the plugins bring: agents, skills, and what hangs on them.
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
@@ -61,7 +61,7 @@ fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
 fn fetched(typed: &Typed, places: &Places, client: &ClientConfig) -> (Vec<PluginDir>, Vec<PluginProblem>) {
     let (mut dirs, mut problems) = (Vec::new(), Vec::new());
     for address in typed.values("plugin-url").iter().filter(|address| !address.is_empty()) {
-        let archive = crate::commands::runtime()
+        let archive = crate::runtime::runtime()
             .map_err(|_| "the runtime cannot be started".to_owned())
             .and_then(|runtime| runtime.block_on(agent::fetch(address, client, project::ARCHIVE_MAX)));
         let called = address.rsplit('/').next().unwrap_or_default().trim_end_matches(".zip").to_owned();

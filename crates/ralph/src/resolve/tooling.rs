@@ -1,7 +1,8 @@
 //! Tools and limits.
 
+use super::asking;
 use super::confined::Confined;
-use super::{Refusal, asking};
+use super::refusal::Refusal;
 use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
 use agent::{Limits, Linger, Session, ToolChoice, ToolSetup};
