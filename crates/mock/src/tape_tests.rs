@@ -1,6 +1,6 @@
 use super::*;
-use crate::ScriptError;
 use crate::Script;
+use crate::ScriptError;
 use crate::recording::read;
 
 fn request(key: &str, body: &Value) -> Request {

@@ -1,7 +1,6 @@
 //! The binary: who was called, with what, and how it ends. Called as `claude`, or as `ralph agent`,
 //! it is the agent; called as `ralph` it is everything else. No logic worth a unit test lives here.
 
-mod argv;
 mod environment;
 mod cloud_world;
 mod say;

@@ -1,12 +1,13 @@
 //! The agent face: `claude …`.
 
-use super::{auth, doctor, help, mcp, plugin};
-use crate::argv::{self, Typed};
+use super::{auth, doctor, mcp, plugin};
 use crate::environment::Environment;
 use crate::resolve::{self, CONTRACT_VERSION, Refusal};
 use crate::runtime::runtime;
 use crate::say;
 use agent::{InputFormat, OutputFormat};
+use arguments::Typed;
+use arguments::help;
 use wire::ExitCode;
 
 /// Subcommands of the reference that clients call, and those we know but do not have.
@@ -14,7 +15,7 @@ const SUBCOMMANDS: [&str; 6] = ["auth", "doctor", "help", "update", "mcp", "plug
 
 pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     let command = command_words(&mut words);
-    let typed = match argv::parse(words) {
+    let typed = match arguments::parse(words) {
         Ok(typed) => typed,
         Err(error) => return refuse(&error.to_string()),
     };
@@ -73,7 +74,7 @@ fn command_words(words: &mut Vec<String>) -> Option<Vec<String>> {
         COMMANDS.iter().any(|(names, next)| names.contains(&pair[0].as_str()) && next.contains(&pair[1].as_str()))
     };
     let at = words.windows(2).position(is_command)?;
-    let before = argv::parse(words[..at].iter().cloned()).ok()?;
+    let before = arguments::parse(words[..at].iter().cloned()).ok()?;
     if before.has("print") || !before.positionals.is_empty() || words[..at].iter().any(|word| word == "--") {
         return None;
     }
@@ -121,7 +122,7 @@ fn subcommand(typed: &Typed, environment: &Environment) -> Option<ExitCode> {
             refuse(&format!("Error: '{first}' is not part of this agent yet."))
         }
         word if rest.is_empty() && !word.contains(char::is_whitespace) => {
-            let near = argv::nearest(word, SUBCOMMANDS.into_iter()).filter(|_| word.len() > 2)?;
+            let near = arguments::nearest(word, SUBCOMMANDS.into_iter()).filter(|_| word.len() > 2)?;
             refuse(&format!("error: unknown command '{word}' (did you mean '{near}'?). A prompt goes after -p."))
         }
         _ => return None,

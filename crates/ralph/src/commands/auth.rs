@@ -1,8 +1,8 @@
 //! `auth status`: which credential is used, and why the others are not. Never prints a secret.
 
-use crate::argv::Typed;
 use crate::environment::Environment;
 use crate::{resolve, say};
+use arguments::Typed;
 use serde_json::json;
 use wire::ExitCode;
 

@@ -3,10 +3,10 @@
 //! The same rules, mode and folders as a run with the same flags. Deliberately absent: asking hooks or
 //! people, because neither should be bothered for a question.
 
-use crate::argv::{self, Typed};
 use crate::environment::Environment;
 use crate::resolve::{self, Judging};
 use crate::say;
+use arguments::Typed;
 use policy::{Call, Decision, PathFact, Verdict};
 use serde_json::{Value, json};
 use tools::Disk;
@@ -15,7 +15,7 @@ use wire::ExitCode;
 const USAGE: &str = "usage: ralph explain [agent's flags] [--] 'Bash(git push)' 'Read(~/.ssh/id_rsa)' …";
 
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    let typed = match argv::parse(words.iter().cloned()) {
+    let typed = match arguments::parse(words.iter().cloned()) {
         Ok(typed) => typed,
         Err(error) => return fail(&error.to_string()),
     };

@@ -7,10 +7,10 @@ mod common;
 mod show;
 mod worker;
 
+use self::arguments::GoalCommand;
 use crate::environment::Environment;
 use crate::runtime::runtime;
 use crate::say;
-use arguments::{GoalCommand, HELP};
 use common::{Refusal, as_json, place, refuse, said};
 use goals::machine::Happening;
 use goals::{GoalId, Store};
@@ -21,7 +21,7 @@ pub use worker::run as work;
 
 pub fn goal(words: &[String], environment: &Environment) -> ExitCode {
     if matches!(words.first().map(String::as_str), Some("-h" | "--help" | "help")) {
-        say::out(HELP);
+        say::out(::arguments::GOAL_HELP);
         return ExitCode::Success;
     }
     let (command, json) = match arguments::goal(words) {

@@ -1,13 +1,14 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
+use super::loop_rehearse::Fault;
 use super::{
-    loop_ask, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
-    loop_signals,
+    loop_ask, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, loop_signals,
 };
 use crate::environment::{Environment, stdin_kind};
 use crate::runtime::runtime;
 use crate::{resolve, say};
 use agent::StdinKind;
+use arguments::loop_flags;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
 use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
@@ -70,6 +71,11 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         Ok(wanted) => wanted,
         Err(line) => return refuse(&line),
     };
+    let faults: Result<Vec<Fault>, String> = wanted.faults.iter().map(|fault| Fault::parse(fault)).collect();
+    let faults = match faults {
+        Ok(faults) => faults,
+        Err(line) => return refuse(&line),
+    };
     if wanted.help {
         say::out(&loop_flags::help());
         return ExitCode::Success;
@@ -79,20 +85,20 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         return loop_replay::run(file, show, environment);
     }
     match job(&wanted, environment, resume) {
-        Ok(job) => go(job, &wanted, environment),
+        Ok(job) => go(job, &wanted, &faults, environment),
         // Nothing is wrong: a person was shown what to do next.
         Err(Refusal(line)) if line.is_empty() => ExitCode::Success,
         Err(Refusal(line)) => refuse(&line),
     }
 }
 
-fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> ExitCode {
+fn go(mut job: Job, wanted: &loop_flags::Wanted, faults: &[Fault], environment: &Environment) -> ExitCode {
     let show = Show::choose(job.settings.json, job.settings.no_tui, environment);
     job.attended = show == Show::Screen;
     // Words appear on a screen as they come.
     job.settings.live |= show == Show::Screen;
     let rehearsal = wanted.rehearse.as_deref();
-    let rehearsal = rehearsal.map(|file| loop_rehearse::prepare(file, &wanted.faults, &mut job, environment));
+    let rehearsal = rehearsal.map(|file| loop_rehearse::prepare(file, faults, &mut job, environment));
     let director = match rehearsal.transpose() {
         Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
@@ -148,7 +154,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
 
 fn settings_refusal(error: &SettingsError) -> Refusal {
     let near = match error {
-        SettingsError::UnknownKey { key, known, .. } => crate::argv::nearest(key, known.iter().map(String::as_str)),
+        SettingsError::UnknownKey { key, known, .. } => arguments::nearest(key, known.iter().map(String::as_str)),
         _ => None,
     };
     let hint = near.map_or(String::new(), |near| format!(". Did you mean '{near}'?"));

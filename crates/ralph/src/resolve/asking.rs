@@ -1,9 +1,9 @@
 //! Which model, thinking how, up to what.
 
 use super::refusal::{Refusal, one_of};
-use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Access, Asking, AutoCompact, Caching};
+use arguments::Typed;
 use model::{ModelEnv, Thinking, ThinkingAsk};
 use project::AgentDef;
 use settings::Settings;

@@ -7,8 +7,8 @@ mod whole;
 pub use whole::{Foreign, held};
 
 use super::refusal::{Refusal, one_of};
-use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
+use arguments::Typed;
 use sandbox::{Hosts, Level, Network, Request, Rules, Sandbox};
 use serde_json::{Value, json};
 use settings::{Places, Settings};

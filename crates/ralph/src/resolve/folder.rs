@@ -1,9 +1,9 @@
 //! What the folder, the user and the plugins bring: agents, skills, and what hangs on them.
 
 use super::refusal::Refusal;
-use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::InputFormat;
+use arguments::Typed;
 use model::ClientConfig;
 use project::{AgentDef, MemoryOptions, PluginDir, PluginProblem, Plugins, Skill};
 use settings::{Places, Settings, Sources};

@@ -17,11 +17,11 @@ pub use permissions::Judging;
 pub use refusal::Refusal;
 use refusal::one_of;
 
-use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use agent::{
     BuiltinAgents, InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind,
 };
+use arguments::{Flag, Standing, Typed};
 use runner::Held;
 use sandbox::Rules;
 use settings::{FlagSettings, Places, Settings, Sources};
@@ -247,7 +247,7 @@ pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refu
 pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<Rules>, Refusal> {
     let places = places(environment);
     let settings = loop_settings(&places)?;
-    let typed = crate::argv::parse(["--sandbox".to_owned(), "workspace".to_owned()])
+    let typed = arguments::parse(["--sandbox".to_owned(), "workspace".to_owned()])
         .map_err(|error| Refusal::new(error.to_string()))?;
     let confined = confined::resolve(&typed, &settings, &places, &[], environment, warnings)?;
     Ok(confined.map(|confined| confined.rules))

@@ -1,9 +1,9 @@
 //! MCP servers: which are configured, by whom.
 
 use super::refusal::Refusal;
-use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::OutsideSetup;
+use arguments::Typed;
 use mcp::{Inherits, Problem, ServerConfig};
 use project::Plugins;
 use serde_json::{Map, Value, json};

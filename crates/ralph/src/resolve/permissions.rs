@@ -1,9 +1,9 @@
 //! Mode, rules and folders: what may be done.
 
 use super::refusal::{Refusal, one_of};
-use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Permissions, Prompter};
+use arguments::Typed;
 use policy::{Policy, Rule, RuleError, RuleSet, Source};
 use settings::{Settings, SourceKind, Sourced};
 use std::path::PathBuf;

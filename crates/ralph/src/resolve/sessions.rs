@@ -1,9 +1,9 @@
 //! Which conversation: a new one, an old one, or a copy.
 
 use super::refusal::Refusal;
-use crate::argv::Typed;
 use crate::environment::Environment;
 use agent::{Session, SessionPlan};
+use arguments::Typed;
 use session::Store;
 use settings::Places;
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 use super::asking;
 use super::confined::Confined;
 use super::refusal::Refusal;
-use crate::argv::Typed;
 use crate::environment::{Environment, temp_dir};
 use agent::{Limits, Linger, Session, ToolChoice, ToolSetup};
+use arguments::Typed;
 use session::Store;
 use settings::Places;
 use std::ffi::OsString;

@@ -4,7 +4,6 @@ use super::common::{Refusal, place, refuse};
 use crate::commands::loop_screen;
 use crate::environment::{Environment, stdin_kind};
 use crate::runtime::runtime;
-use crate::say;
 use agent::StdinKind;
 use cycle::LoopEvent;
 use goals::{Filter, Goal, GoalError, GoalId, GoalState, Place, Store};
@@ -22,11 +21,6 @@ const FOLLOW: Duration = Duration::from_millis(500);
 
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     if let Some(word) = words.first() {
-        let help = matches!(word.as_str(), "-h" | "--help");
-        if help {
-            say::out("ralph board: the goals on a screen, by state. Enter opens a goal's run, q leaves.\n");
-            return ExitCode::Success;
-        }
         return refuse(&Refusal(format!("error: 'ralph board' takes no arguments, and '{word}' is one.")));
     }
     let somebody = environment.stdout_is_terminal && stdin_kind(false) == StdinKind::Terminal;

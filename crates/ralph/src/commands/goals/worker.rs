@@ -18,22 +18,7 @@ use wire::ExitCode;
 /// For what agents left running, at the very end.
 const GRACE: Duration = Duration::from_secs(2);
 
-const HELP: &str = "ralph work: works on goals ('ralph goal add') until it is stopped
-
-  --slots N       goals at the same time (1)
-  --drain         end when nothing is left to do
-  --lease SPAN    how long a goal stays with a worker that is not heard of any more (60s)
-  --notify WHERE  a command (the event as JSON on stdin), a web address, or 'terminal'; repeatable
-  --json          one line of JSON for each goal that leaves a slot
-
-Ctrl-C, or SIGTERM, ends it in order: what was done is kept, and another worker goes on with it.
-";
-
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    if matches!(words.first().map(String::as_str), Some("-h" | "--help")) {
-        say::out(HELP);
-        return ExitCode::Success;
-    }
     let wanted = match arguments::work(words) {
         Ok(wanted) => wanted,
         Err(line) => return refuse(&Refusal(line)),

@@ -1,7 +1,7 @@
 //! Words to [`Typed`]: which flags, with which values, and what is left over.
 
-use super::flags::{Arity, Flag};
-use super::nearest::nearest;
+use crate::flags::{Arity, Flag};
+use crate::nearest::nearest;
 use std::collections::HashMap;
 
 /// What was typed, before anything is made of it.

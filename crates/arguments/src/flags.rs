@@ -180,3 +180,20 @@ impl Flag {
         FLAGS.iter().flat_map(|flag| std::iter::once(flag.name).chain(flag.aliases.iter().copied()))
     }
 }
+
+/// The agent's options as they are typed, with what they do.
+pub(crate) fn agent_option_lines() -> Vec<(String, &'static str)> {
+    let works = FLAGS.iter().filter(|flag| flag.standing == Standing::Works);
+    let line = |flag: &Flag| {
+        let short = flag.short.map_or(String::new(), |letter| format!("-{letter}, "));
+        let value = match flag.arity {
+            No => "",
+            One | Repeat => " <value>",
+            Optional | Named(_) => " [value]",
+            OptionalInline => "[=value]",
+            Many => " <values…>",
+        };
+        (format!("{short}--{}{value}", flag.name), flag.help)
+    };
+    works.map(line).collect()
+}
