@@ -7,6 +7,7 @@
 //! Deliberately absent: what a flag does. The binary's `resolve` decides that, with environment and settings.
 
 mod nearest;
+mod typed;
 mod flags;
 mod parse;
 pub mod loop_flags;
@@ -19,5 +20,6 @@ pub mod manual;
 pub use flags::{Arity, FLAGS, Flag, Standing};
 pub use goal_help::GOAL_HELP;
 pub use nearest::nearest;
-pub use parse::{Typed, UsageError, parse};
+pub use parse::{UsageError, parse};
 pub use table::{COMMANDS, Command, Options};
+pub use typed::{Arguments, OptionalValue};

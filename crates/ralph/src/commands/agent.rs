@@ -6,7 +6,7 @@ use crate::resolve::{self, CONTRACT_VERSION, Refusal};
 use crate::runtime::runtime;
 use crate::say;
 use agent::{InputFormat, OutputFormat};
-use arguments::Typed;
+use arguments::Arguments;
 use arguments::help;
 use wire::ExitCode;
 
@@ -19,11 +19,11 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         Ok(typed) => typed,
         Err(error) => return refuse(&error.to_string()),
     };
-    if typed.has("version") {
+    if typed.version {
         say::out(&format!("{CONTRACT_VERSION} (Claude Code)\n"));
         return ExitCode::Success;
     }
-    if typed.has("help") {
+    if typed.help {
         say::out(&help::agent());
         return ExitCode::Success;
     }
@@ -75,7 +75,7 @@ fn command_words(words: &mut Vec<String>) -> Option<Vec<String>> {
     };
     let at = words.windows(2).position(is_command)?;
     let before = arguments::parse(words[..at].iter().cloned()).ok()?;
-    if before.has("print") || !before.positionals.is_empty() || words[..at].iter().any(|word| word == "--") {
+    if before.print || !before.positionals.is_empty() || words[..at].iter().any(|word| word == "--") {
         return None;
     }
     Some(words.split_off(at))
@@ -86,7 +86,7 @@ fn refuse(line: &str) -> ExitCode {
     ExitCode::Failure
 }
 
-fn refused(typed: &Typed, refusal: Refusal) -> ExitCode {
+fn refused(typed: &Arguments, refusal: Refusal) -> ExitCode {
     let (input, output) = resolve::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
     match runtime() {
         Ok(runtime) if refusal.as_result => runtime.block_on(agent::failed_start(input, output, refusal.text)),
@@ -95,19 +95,19 @@ fn refused(typed: &Typed, refusal: Refusal) -> ExitCode {
 }
 
 /// Nobody gave a prompt and a person sits at both ends.
-fn is_interactive(typed: &Typed, options: &agent::Options, environment: &Environment) -> bool {
+fn is_interactive(typed: &Arguments, options: &agent::Options, environment: &Environment) -> bool {
     options.stdin == agent::StdinKind::Terminal
         && environment.stdout_is_terminal
         && options.prompt.is_none()
-        && !typed.has("print")
+        && !typed.print
         && options.input == InputFormat::Text
         && options.preparation != Some(agent::Preparation::InitOnly)
 }
 
 /// A first word that is a command, unless `-p` says that it is a prompt.
-fn subcommand(typed: &Typed, environment: &Environment) -> Option<ExitCode> {
+fn subcommand(typed: &Arguments, environment: &Environment) -> Option<ExitCode> {
     let (first, rest) = typed.positionals.split_first()?;
-    if typed.has("print") || typed.has("input-format") {
+    if typed.print || typed.input_format.is_some() {
         return None;
     }
     Some(match first.as_str() {

@@ -2,11 +2,11 @@
 
 use crate::environment::Environment;
 use crate::{resolve, say};
-use arguments::Typed;
+use arguments::Arguments;
 use serde_json::json;
 use wire::ExitCode;
 
-pub fn run(words: &[String], environment: &Environment, typed: Option<&Typed>) -> ExitCode {
+pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments>) -> ExitCode {
     let (command, flags): (Vec<&str>, Vec<&str>) =
         words.iter().map(String::as_str).partition(|word| !word.starts_with('-'));
     match command.as_slice() {
@@ -24,7 +24,7 @@ pub fn run(words: &[String], environment: &Environment, typed: Option<&Typed>) -
     }
 }
 
-fn status(environment: &Environment, typed: Option<&Typed>, as_text: bool) -> ExitCode {
+fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -> ExitCode {
     let lookup = |name: &str| environment.get(name).map(str::to_owned);
     let choice = model::Choice::from_switches(&model::Variables::new(&lookup));
     if let Some(switch) = choice.switch() {

@@ -6,7 +6,7 @@ use crate::environment::Environment;
 use crate::resolve::{self, CONTRACT_VERSION};
 use crate::runtime::runtime;
 use crate::say;
-use arguments::Typed;
+use arguments::Arguments;
 use wire::ExitCode;
 
 /// `doctor [--json]`, and `doctor try NAME ABOUT`: one attempt, for the doctor itself to start.
@@ -120,7 +120,7 @@ fn settings(report: &mut Report, places: &settings::Places) {
 fn credentials(report: &mut Report, environment: &Environment) {
     // Broken settings are told already; what they say of credentials is not known, and the rest is.
     let without_settings = || arguments::parse(["--setting-sources".to_owned(), String::new()]).unwrap_or_default();
-    let found = resolve::credentials_only(None::<&Typed>, environment)
+    let found = resolve::credentials_only(None::<&Arguments>, environment)
         .or_else(|_| resolve::credentials_only(Some(&without_settings()), environment));
     match found {
         Ok(resolution) => match resolution.chosen {

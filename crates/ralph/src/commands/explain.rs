@@ -6,7 +6,7 @@
 use crate::environment::Environment;
 use crate::resolve::{self, Judging};
 use crate::say;
-use arguments::Typed;
+use arguments::Arguments;
 use policy::{Call, Decision, PathFact, Verdict};
 use serde_json::{Value, json};
 use tools::Disk;
@@ -19,7 +19,7 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         Ok(typed) => typed,
         Err(error) => return fail(&error.to_string()),
     };
-    if typed.has("help") {
+    if typed.help {
         say::out(&format!("{USAGE}\n"));
         return ExitCode::Success;
     }
@@ -40,7 +40,7 @@ fn fail(line: &str) -> ExitCode {
     ExitCode::Failure
 }
 
-fn report(typed: &Typed, environment: &Environment) -> Result<String, String> {
+fn report(typed: &Arguments, environment: &Environment) -> Result<String, String> {
     let judging = resolve::judging(typed, environment).map_err(|refusal| refusal.text)?;
     for warning in &judging.warnings {
         say::err(warning);
