@@ -1,7 +1,7 @@
 //! Commands and rules: every one gets a verdict, and more denial never means more permission.
 
 use policy::{
-    Call, Listing, PermissionMode, Policy, Resolve, RuleSet, Source, Verdict, decide, parse_rule, split_list,
+    Call, Listing, PermissionMode, Policy, Resolve, RuleSet, Source, Targets, Verdict, decide, parse_rule, split_list,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn policy(mode: PermissionMode, allow: &[&str], deny: &[&str]) -> Policy {
 
 fn verdict(policy: &Policy, command: &str) -> Verdict {
     let input = json!({"command": command});
-    decide(policy, &Call { tool: "Bash", input: &input, paths: &[] }, &Plain).verdict
+    decide(policy, &Call::new("Bash", &input, &Targets::default()), &Plain).verdict
 }
 
 fn rank(verdict: Verdict) -> u8 {

@@ -76,5 +76,7 @@ scenarios! {
         js("servers setServers"), js("servers requests");
     s41_abort: js("talking abort");
     s42_a_hundred_prompts: js("talking queuedPrompts");
+    s45_acp_clients: js("native sdkClient"), js("native acpxExec"), js("native acpxDenied"), js("native acpxSessions");
+    s46_an_acp_agent_in_the_loop: js("native adapterInTheLoop"), js("native adapterWithoutKey");
     s44_older_clients: py("old claude_code_sdk"), py("old first_agent_sdk"), js("old v0177"), js("old v0291");
 }

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod common;
+#[path = "credentials/formats.rs"]
+mod formats;
 #[path = "credentials/helper.rs"]
 mod helper;
 #[path = "credentials/login.rs"]
@@ -13,6 +15,8 @@ mod order;
 mod providers;
 #[path = "credentials/secrecy.rs"]
 mod secrecy;
+#[path = "credentials/sigv4.rs"]
+mod sigv4;
 #[path = "credentials/status.rs"]
 mod status;
 

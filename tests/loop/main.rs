@@ -7,6 +7,7 @@ mod backends_stopping;
 mod checked;
 mod commands;
 mod common;
+mod fallback;
 mod limits;
 mod long;
 mod misbehaving;

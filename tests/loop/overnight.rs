@@ -262,3 +262,17 @@ fn strange_prompts_and_the_first_ctrl_c_are_spoken_of() {
     let said: Vec<&str> = of(&events, "warning").iter().filter_map(|event| event["text"].as_str()).collect();
     assert!(said.contains(&"the run ends after this iteration; Ctrl-C again ends it now"), "{said:?}");
 }
+
+/// Such a child would go on changing files beside the next iteration.
+#[test]
+fn what_an_iteration_left_running_is_gone_before_the_next() {
+    let world = folder();
+    let script = format!(
+        "hear; work; if [ $n = 1 ]; then setsid sh -c 'echo $$ > left; exec sleep 600' > /dev/null 2>&1 < /dev/null & \
+         while ! [ -s left ]; do sleep 0.01; done; result 'more'; \
+         else kill -0 $(cat left) && touch alive; result '{PROMISE}'; fi"
+    );
+    let (outcome, events) = told(looped(&world, &script, &["2", "--sandbox", "off"]));
+    assert_eq!(outcome.code, Some(0), "{events:?} {}", outcome.stderr);
+    assert!(world.wd().join("left").exists() && !world.wd().join("alive").exists());
+}

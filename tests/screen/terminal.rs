@@ -62,7 +62,7 @@ fn a_screen_that_panics() {
         pressed.recv().ok()?;
         panic!("a bug of the screen's own");
     });
-    let options = tui::Options { clock: || 0, suspend: || (), hold: true };
+    let options = tui::Options { clock: || 0, suspend: || (), hold: true, attached: false };
     let tell = move |_| sender.send(()).unwrap();
     tui::run(events, tell, options).unwrap();
 }

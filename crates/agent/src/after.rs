@@ -52,5 +52,5 @@ fn replaced(outcome: &Outcome, output: Value) -> Outcome {
         Value::Array(blocks) => Content::Blocks(blocks.clone()),
         other => Content::Text(other.to_string()),
     };
-    Outcome { content, structured: output, flag: outcome.flag }
+    Outcome::new(content, output, outcome.flag)
 }

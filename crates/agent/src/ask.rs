@@ -116,7 +116,8 @@ async fn ask_model(
                 if lane.role.is_main() {
                     shared.live.context_tokens.set(lane.conversation.context_tokens);
                 }
-                shared.ledger.book(&reply.id, &model::info(model), &reply.usage);
+                let info = model::info_for(model, &shared.options.access.client);
+                shared.ledger.book(&reply.id, &info, &reply.usage);
                 return Ok(Answer { reply: *reply, calls: answer.calls });
             }
             model::Event::Failed(failure) => {
@@ -171,7 +172,8 @@ impl Gathered {
 
 /// Fills in what the tool's schema leaves to a default, as clients see it from the reference.
 fn normalise(block: &mut Value) {
-    if let Ok(input) = tools::check_input(block["name"].as_str().unwrap_or_default(), &block["input"]) {
+    let name = block["name"].as_str().unwrap_or_default();
+    if let Some(Ok(input)) = tools::find(name).map(|tool| tool.validate(name, &block["input"])) {
         block["input"] = input;
     }
 }
@@ -243,7 +245,7 @@ pub fn aside_request(shared: &Shared) -> Request {
 /// A question beside the conversation: a page to read, a summary to write. No tools, small or same model.
 pub async fn aside(shared: &Shared, model: &str, system: &str, messages: Vec<Value>) -> Result<Reply, NoReply> {
     let client = access::client(shared).await.map_err(NoReply::Failed)?;
-    let info = model::info(model);
+    let info = model::info_for(model, &shared.options.access.client);
     let request = Request {
         model: model.to_owned(),
         max_tokens: info.max_output.min(own::ASIDE_MAX_TOKENS),

@@ -12,6 +12,7 @@ use crate::shared::{Lane, Shared};
 use crate::toolset::canonical;
 use crate::turn::{End, Turn};
 use futures_util::future::join_all;
+use policy::Targets;
 use serde_json::{Map, Value, json};
 use session::UserExtra;
 use std::rc::Rc;
@@ -197,7 +198,7 @@ fn end_after(shared: &Shared, turn: &Turn, interrupted: bool) -> Option<End> {
 }
 
 fn runs_beside_others(lane: &Lane, call: &ToolCall) -> bool {
-    lane.toolset.find(&call.name).is_some_and(|tool| tool.read_only)
+    lane.toolset.find(&call.name).is_some_and(|tool| tool.may_run_beside_others)
 }
 
 /// Runs of read-only calls, at most `most` long; every other call alone.
@@ -249,12 +250,15 @@ async fn reached(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     if outside::is_outside(name) {
         return outside::run(shared, lane, call).await;
     }
-    if outside::SPECS.iter().any(|spec| spec.name == name) {
-        return outside::resources::run(shared, call).await;
+    if let Some(tool) = outside::resources::tool(shared, name) {
+        return outside::resources::run(shared, lane, call, &*tool).await;
     }
     if own::is_own(name) {
         return own::run(shared, lane, call).await;
     }
+    let Some(tool) = tools::find(name) else {
+        return Outcome::misuse(format!("No such tool available: {name}")).into();
+    };
     let (input, targets) = match checked(lane, name, &call.input) {
         Ok(checked) => checked,
         Err(problem) => return problem.into(),
@@ -266,15 +270,11 @@ async fn reached(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
     for target in permitted.targets.iter().filter(|target| target.write) {
         shared.checkpoints.before_write(&target.real);
     }
-    let invocation = Invocation {
-        tool_use_id: &call.id,
-        name,
-        input: &permitted.input,
-        targets: &permitted.targets,
-        run: permitted.run.as_deref(),
-    };
+    let targets = Targets::paths(permitted.targets.clone());
+    let invocation =
+        Invocation { tool_use_id: &call.id, input: &permitted.input, targets: &targets, run: permitted.run.as_deref() };
     let before = lane.tools.workspace.cwd();
-    let outcome = tools::run(invocation, &lane.tools).await;
+    let outcome = tools::run(tool, invocation, &lane.tools).await;
     let now = lane.tools.workspace.cwd();
     if now != before {
         crate::moments::cwd_changed(shared, lane, &before, &now).await;
@@ -285,12 +285,10 @@ async fn reached(shared: &Rc<Shared>, lane: &Lane, call: &ToolCall) -> Done {
 /// An input that the tool understands, and the paths it touches. Tools of the conversation and from
 /// outside look at their input themselves and touch none.
 pub fn checked(lane: &Lane, name: &str, input: &Value) -> Result<(Value, Vec<Target>), Outcome> {
-    if tools::spec(name).is_none() {
-        return Ok((input.clone(), Vec::new()));
-    }
-    let input = tools::check_input(name, input).map_err(Outcome::misuse)?;
-    let targets = tools::targets(name, &input, &lane.tools.workspace).map_err(Outcome::error)?;
-    Ok((input, targets))
+    let Some(tool) = tools::find(name) else { return Ok((input.clone(), Vec::new())) };
+    let input = tool.validate(name, input)?;
+    let targets = tool.targets(&input, &lane.tools.workspace).map_err(|error| Outcome::error(error.to_string()))?;
+    Ok((input, targets.paths))
 }
 
 /// Tells the client now and then that a long call is still running.

@@ -38,7 +38,9 @@ impl Ledger {
         entry.cost_usd += model::cost_usd(usage, info);
         entry.context_window = info.context_window;
         entry.max_output_tokens = info.max_output;
-        entry.cost_basis.clone_from(&info.cost_basis);
+        entry.provider = Some(info.provider).filter(|name| !name.is_empty()).map(str::to_owned);
+        entry.canonical_model = Some(info.canonical_model());
+        entry.cost_basis = Some(info.basis_name().to_owned());
     }
 
     /// After `/clear` the books start anew.

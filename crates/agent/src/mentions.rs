@@ -69,11 +69,9 @@ async fn attach(shared: &Shared, lane: &Lane, path: &str) -> Option<Vec<Value>> 
         return Some(vec![note(&listing(path, &targets[0].real, &shared.kit.denied))]);
     }
     let input = json!({"file_path": targets[0].given, "limit": LINES});
-    let outcome = tools::run(
-        Invocation { tool_use_id: "", name: "Read", input: &input, targets: &targets, run: None },
-        &lane.tools,
-    )
-    .await;
+    let judged = policy::Targets::paths(targets.to_vec());
+    let call = Invocation { tool_use_id: "", input: &input, targets: &judged, run: None };
+    let outcome = tools::run(tools::find("Read")?, call, &lane.tools).await;
     let mut blocks =
         vec![note(&format!("Contents of @{path}{}:", if outcome.is_error() { " (could not be read)" } else { "" }))];
     match outcome.content {

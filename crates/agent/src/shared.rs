@@ -51,16 +51,16 @@ pub struct Kit {
 }
 
 impl Kit {
-    pub fn context(&self, options: &Options) -> tools::Ctx {
+    pub fn context(&self, options: &Options) -> tools::ToolContext {
         self.context_in(options, options.cwd.clone(), Arc::clone(&self.denied))
     }
 
     /// For whoever works in another folder, where other paths may be denied.
-    pub fn context_in(&self, options: &Options, cwd: PathBuf, denied: tools::Denied) -> tools::Ctx {
+    pub fn context_in(&self, options: &Options, cwd: PathBuf, denied: tools::Denied) -> tools::ToolContext {
         let roots = options.extra_roots.clone();
         let workspace = tools::Workspace::new(cwd, roots, options.places.home.clone());
         let workspace = workspace.seen_from(options.tools.shell.sandbox.clone());
-        tools::Ctx {
+        tools::ToolContext {
             workspace: Arc::new(workspace),
             reads: tools::ReadLog::default(),
             todos: tools::Todos::default(),
@@ -121,7 +121,7 @@ pub struct Lane {
     pub conversation: Conversation,
     pub transcript: Transcript,
     pub toolset: Toolset,
-    pub tools: tools::Ctx,
+    pub tools: tools::ToolContext,
     pub system: Vec<Value>,
     pub role: Role,
     pub max_turns: Option<u32>,

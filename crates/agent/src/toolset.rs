@@ -4,6 +4,7 @@ use crate::outside;
 use crate::own;
 use crate::shared::Shared;
 use crate::{Options, Prompter, Setup, ToolChoice};
+use policy::{Offered, ToolEntry};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tools::ToolSpec;
@@ -13,7 +14,7 @@ use wire::PermissionMode;
 #[derive(Debug, Clone)]
 pub struct Tool {
     pub name: String,
-    pub read_only: bool,
+    pub may_run_beside_others: bool,
     definition: Value,
 }
 
@@ -23,39 +24,33 @@ pub struct Toolset {
     definitions: Arc<[Value]>,
 }
 
-/// Older and shorter names that models, rules and clients still use.
-pub fn canonical(name: &str) -> &str {
-    match name {
-        "Task" => "Agent",
-        "BashOutput" | "AgentOutputTool" => "TaskOutput",
-        "KillShell" | "KillBash" => "TaskStop",
-        other => other,
-    }
-}
+pub use policy::names::canonical;
 
 impl Toolset {
     /// The main conversation's tools.
     pub fn main(shared: &Shared, setup: &Setup) -> Self {
         let (options, mode) = (&shared.options, shared.live.mode.get());
         let has_servers = outside::any(shared);
-        let wanted = |name: &str| match &options.tools.choice {
-            _ if options.bare => matches!(name, "Bash" | "Read" | "Edit"),
+        let wanted = |entry: &ToolEntry| match &options.tools.choice {
+            _ if options.bare => entry.in_bare_mode,
             ToolChoice::Default => true,
-            ToolChoice::Only(names) => names.iter().any(|wanted| canonical(wanted) == name),
+            ToolChoice::Only(names) => names.iter().any(|wanted| canonical(wanted) == entry.name),
         };
-        let available = |name: &str| match name {
-            "TodoWrite" => options.tools.todo_write,
-            name if own::is_task_tool(name) => {
-                options.tools.task_list || matches!(options.tools.choice, ToolChoice::Only(_))
-            }
-            "ExitPlanMode" => mode == PermissionMode::Plan,
-            own::ASK_USER => options.permissions.prompter == Prompter::Client,
-            "Skill" => !setup.skills.is_empty() || matches!(options.tools.choice, ToolChoice::Only(_)),
-            _ => !outside::SPECS.iter().any(|spec| spec.name == name) || has_servers,
+        let named = matches!(options.tools.choice, ToolChoice::Only(_));
+        let available = |entry: &ToolEntry| match entry.offered {
+            Offered::Always => true,
+            Offered::OptIn => named,
+            Offered::WithTodoList => options.tools.todo_write,
+            Offered::WithTaskList => options.tools.task_list || named,
+            Offered::InPlanMode => mode == PermissionMode::Plan,
+            Offered::WithPrompter => options.permissions.prompter == Prompter::Client,
+            Offered::WithSkills => !setup.skills.is_empty() || named,
+            Offered::WithServers => has_servers,
+            Offered::WithOutputSchema => setup.schema.is_some(),
         };
-        let specs = tools::specs().iter().chain(own::SPECS).chain(outside::SPECS);
+        let specs = tools::builtin().map(tools::Tool::spec).chain(own::specs()).chain(outside::specs());
         let mut tools: Vec<Tool> = specs
-            .filter(|spec| wanted(spec.name) && available(spec.name))
+            .filter(|spec| wanted(spec.entry) && available(spec.entry))
             .map(|spec| Tool::from_spec(spec, setup))
             .collect();
         tools.extend(outside::tools(shared));
@@ -105,16 +100,17 @@ impl Toolset {
         Arc::clone(&self.definitions)
     }
 
-    /// For `system/init`, which calls the Agent tool by its older name.
+    /// For `system/init`, which calls some tools by an older name.
     pub fn names(&self) -> Vec<String> {
-        self.tools.iter().map(|tool| if tool.name == "Agent" { "Task".into() } else { tool.name.clone() }).collect()
+        let init_name = |name: &str| policy::names::find(name).and_then(|entry| entry.init_name);
+        self.tools.iter().map(|tool| init_name(&tool.name).map_or_else(|| tool.name.clone(), str::to_owned)).collect()
     }
 }
 
 impl Tool {
-    pub fn new(name: &str, read_only: bool, description: &str, schema: &Value) -> Self {
+    pub fn new(name: &str, may_run_beside_others: bool, description: &str, schema: &Value) -> Self {
         let definition = json!({"name": name, "description": description, "input_schema": schema});
-        Self { name: name.into(), read_only, definition }
+        Self { name: name.into(), may_run_beside_others, definition }
     }
 
     /// Characters of its definition in a request.
@@ -123,10 +119,8 @@ impl Tool {
     }
 
     fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
-        // The schemas are constants of ours and parsed in a test; an empty object would still be a tool.
-        let schema = serde_json::from_str(spec.schema).unwrap_or_else(|_| json!({"type": "object"}));
         let description = own::description(spec, setup);
-        Self::new(spec.name, spec.read_only, &description, &schema)
+        Self::new(&spec.name, spec.may_run_beside_others, &description, &spec.schema.to_value())
     }
 }
 
@@ -141,5 +135,5 @@ fn is_clients(name: &str) -> bool {
 }
 
 fn removed(options: &Options, name: &str) -> bool {
-    options.permissions.rules.removes(name) || (name == "Agent" && options.permissions.rules.removes("Task"))
+    options.permissions.rules.removes(name)
 }

@@ -16,7 +16,7 @@ enum Kind {
 use Kind::{Amount, List, Switch, Text, Whole};
 
 /// Flag, key, kind, help.
-const FLAGS: [(&str, &str, Kind, &str); 51] = [
+const FLAGS: [(&str, &str, Kind, &str); 54] = [
     ("max", "max", Whole, "iterations at most; 0 is no such limit (also: ralph N)"),
     ("max-iterations", "max", Whole, "the same"),
     ("duration", "duration", Text, "wall time of the run, like 4h"),
@@ -39,9 +39,17 @@ const FLAGS: [(&str, &str, Kind, &str); 51] = [
     ("check-from", "check_from", Text, "a commit whose versions of the checks' scripts count"),
     ("check-time", "check_time", Text, "how long a check may take (10m)"),
     ("commit", "commit", Switch, "a git commit per iteration"),
-    ("backend", "backend", Text, "auto, builtin, claude, or a path"),
+    (
+        "backend",
+        "backend",
+        Text,
+        "auto, builtin, claude, a path, or an ACP agent: codex, gemini, opencode, goose, claude-acp, acp:COMMAND",
+    ),
     ("model", "model", Text, "the model (sonnet)"),
     ("fallback-model", "fallback_model", Text, "tried when the loop gets nowhere"),
+    ("fallback", "fallback", List, "provider:model, taken while a usage limit lasts; repeatable"),
+    ("fallback-after", "fallback_after", Text, "the longest wait for a limit where a fallback is free (15m)"),
+    ("summary-model", "summary_model", Text, "who condenses old iterations (haiku)"),
     ("reasoning", "reasoning", Text, "none, low, med, high"),
     ("permissions", "permissions", Text, "bypass, acceptEdits, default, plan"),
     ("sandbox", "sandbox", Text, "what commands may write: workspace, read-only, off"),
@@ -76,7 +84,8 @@ const FLAGS: [(&str, &str, Kind, &str); 51] = [
 ];
 
 /// Flags about this run alone.
-const OWN: [(&str, &str); 6] = [
+const OWN: [(&str, &str); 7] = [
+    ("detach", "start a run that goes on by itself; see it with 'ralph attach', end it with 'ralph stop'"),
     ("rehearse", "run against a script or a recording (--rehearse FILE), without a token"),
     ("fault", "what goes wrong in a rehearsal: limit, crash, malformed, slow; --fault crash@2, slow@3=30s"),
     ("continue", "go on with the last run where it is not done"),
@@ -97,6 +106,8 @@ pub enum Recording {
 pub struct Wanted {
     pub settings: toml::Table,
     pub go_on: bool,
+    /// The run outlives whoever starts it.
+    pub detach: bool,
     pub replay: Option<Recording>,
     /// A script for the model.
     pub rehearse: Option<PathBuf>,
@@ -179,6 +190,7 @@ impl Wanted {
     ) -> Result<bool, String> {
         match name {
             "continue" => self.go_on = switch(name, inline)?,
+            "detach" => self.detach = switch(name, inline)?,
             "help" | "h" => self.help = switch(name, inline)?,
             "rehearse" => self.rehearse = Some(own_value(name, inline, words)?.into()),
             "fault" => self.faults.push(own_value(name, inline, words)?),
@@ -243,7 +255,7 @@ pub fn help() -> String {
     for (option, help) in option_lines() {
         text.push_str(&format!("  {option:<28} {help}\n"));
     }
-    text.push_str("\nEvery option but --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
+    text.push_str("\nEvery option but --detach, --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
     text + &wire::exit_table()
 }
 

@@ -12,6 +12,8 @@ const PROMISE: &str = "<promise>COMPLETE</promise>";
 
 #[path = "decide_claim_tests.rs"]
 mod claim;
+#[path = "decide_fallback_tests.rs"]
+mod fallback;
 #[path = "decide_limits_tests.rs"]
 mod limits;
 #[path = "decide_outage_tests.rs"]
@@ -37,6 +39,7 @@ impl Bench {
             model: "m".into(),
             limits: Limits::default(),
             checks: Vec::new(),
+            head: None,
             resumed: None,
             sandbox: None,
             unconfined: None,

@@ -137,6 +137,9 @@ pub struct RunStarted {
     pub model: String,
     pub limits: crate::Limits,
     pub checks: Vec<String>,
+    /// The commit that was checked out, where this is a git repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
     /// Where an earlier run goes on: what it had done and spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,

@@ -6,6 +6,7 @@
 
 pub mod amounts;
 pub mod clean;
+mod fallback;
 mod promise;
 mod receipt;
 mod limits;
@@ -31,6 +32,7 @@ pub use event::{
     SCHEMA, Speech, TodoItem, TodoState, ToolCall, ToolResult, Transport, UsageSoFar, Verbatim, Verdict, VerdictKind,
     Work,
 };
+pub use fallback::FallbackModel;
 pub use heard::{Answer, Heard};
 pub use judge::{AgentEnd, Report};
 pub use limits::{Allowance, Limits, Spent};

@@ -17,6 +17,10 @@ pub struct Plan {
     pub model: String,
     /// Tried when the loop gets nowhere.
     pub other_model: Option<String>,
+    /// Ways to a model that are taken while the run's own is limited, in their order.
+    pub fallback: Vec<crate::FallbackModel>,
+    /// A wait for a limit that is longer than this is not waited where another way is free.
+    pub fallback_after_ms: u64,
     /// Between iterations.
     pub cooldown_ms: u64,
     /// Before an iteration after a failed one; doubles with each.
@@ -65,6 +69,8 @@ impl Default for Plan {
             session: SessionMode::Clean,
             model: "sonnet".into(),
             other_model: None,
+            fallback: Vec::new(),
+            fallback_after_ms: 15 * 60 * 1000,
             cooldown_ms: 0,
             failure_pause_ms: 2_000,
             on_failure: OnFailure::GoOn,

@@ -16,6 +16,8 @@ pub struct State {
     pub(crate) failures: u32,
     /// Waits in a row for a usage limit.
     pub(crate) waits: u32,
+    /// Which ways to a model are limited, and which one is taken.
+    pub(crate) ways: crate::fallback::Ways,
     /// The outage that lasts, where one does.
     pub(crate) outage: Option<OutageSoFar>,
     /// The endpoint has sent an HTTP answer.
@@ -77,6 +79,8 @@ pub struct Start {
     pub iteration: u32,
     pub attempt: u32,
     pub model: String,
+    /// The way to it: 0 is the run's own, 1 the first of `fallback`.
+    pub way: usize,
     /// To go on in.
     pub session: Option<String>,
     /// A prompt section for a loop that got nowhere.
@@ -98,6 +102,7 @@ impl State {
         let mut stuck = Stuck::default();
         stuck.begin(tree);
         let day_mark = memory.spent;
+        let ways = crate::fallback::Ways::new(plan.fallback.len());
         let mut state = Self {
             plan,
             memory,
@@ -107,6 +112,7 @@ impl State {
             corrections: 0,
             failures: 0,
             waits: 0,
+            ways,
             outage: None,
             answered: false,
             stuck,

@@ -5,7 +5,7 @@
 
 use crate::handler::Condition;
 use crate::host::{HookContext, HookHost};
-use policy::{Call, PathFact, PermissionMode, Policy, RuleSet, decide, normalise};
+use policy::{Call, PathTarget, PermissionMode, Policy, RuleSet, Targets, decide, normalise};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -33,14 +33,15 @@ pub(crate) fn holds(condition: &Condition, input: &Value, context: &HookContext<
         home,
     };
     let call_input = &input["tool_input"];
-    let paths: Vec<PathFact> = PATH_FIELDS
+    let paths: Vec<PathTarget> = PATH_FIELDS
         .iter()
         .filter_map(|field| call_input[*field].as_str())
         .map(|path| {
             let given = normalise(&context.cwd.join(path));
-            PathFact { real: host.disk.real(&given), given, write: false }
+            PathTarget { real: host.disk.real(&given), given, write: false }
         })
         .collect();
-    let call = Call { tool: input["tool_name"].as_str().unwrap_or_default(), input: call_input, paths: &paths };
+    let targets = Targets::paths(paths);
+    let call = Call::new(input["tool_name"].as_str().unwrap_or_default(), call_input, &targets);
     matches!(decide(&policy, &call, host.disk).reason_type, "rule" | "unparsable")
 }

@@ -11,9 +11,6 @@ const MOST_BACKTRACKING: usize = 100_000;
 /// Longer patterns are not written by people, and compiling them takes memory.
 const LONGEST_PATTERN: usize = 10_000;
 
-/// Names that tools had before; matchers still say them, alone or within a pattern.
-const FORMER_NAMES: [&str; 5] = ["Task", "BashOutput", "AgentOutputTool", "KillShell", "KillBash"];
-
 /// The name that a tool has now.
 pub(crate) type Canonical = fn(&str) -> &str;
 
@@ -76,8 +73,9 @@ impl Matcher {
 }
 
 fn spellings(subject: &str, canonical: Option<Canonical>) -> impl Iterator<Item = &str> {
-    let former = FORMER_NAMES.into_iter();
-    let former = former.filter(move |former| canonical.is_some_and(|canonical| canonical(former) == subject));
+    // Names that the tool had before; patterns still say them.
+    let entry = policy::names::find(subject).filter(|_| canonical.is_some());
+    let former = entry.into_iter().flat_map(|entry| entry.aliases.iter().copied());
     std::iter::once(subject).chain(former)
 }
 

@@ -4,14 +4,15 @@ use crate::ask::{AskError, Listed, Patience, list};
 use crate::config::{Inherits, ServerConfig, Transport};
 use crate::deps::Deps;
 use crate::elicit;
+use crate::error::ConnectError;
 use crate::handler::Handler;
 use crate::helper;
 use crate::notes::Notes;
 use crate::prompt::Prompt;
-use crate::tool::Tool;
+use crate::tool::McpTool;
 use crate::web::{self, FIRST_BYTE, WebError};
 use crate::{http, sdk, sse, stdio};
-use process::{Exit, Piped, SpawnError};
+use process::Piped;
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::IntoTransport;
@@ -38,54 +39,6 @@ pub(crate) const LAST_MOMENTS: Duration = Duration::from_millis(300);
 /// Between asking a process that failed us to end and killing it.
 pub(crate) const GRACE: Duration = Duration::from_millis(100);
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConnectError {
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
-    #[error(transparent)]
-    Web(#[from] WebError),
-    #[error("it was not ready within {} s", .0.as_secs_f32())]
-    Silent(Duration),
-    #[error("it closed the connection before it was ready{}", note(.0))]
-    Closed(String),
-    #[error("it answered wrongly: {0}")]
-    Answered(String),
-    #[error("it cannot be set up: {0}")]
-    Setup(String),
-    #[error("{cause}{}{}", .exit.map(ended).unwrap_or_default(), said(.words))]
-    Process { cause: Box<ConnectError>, exit: Option<Exit>, words: String },
-}
-
-impl ConnectError {
-    pub(crate) fn needs_auth(&self) -> bool {
-        matches!(self, Self::Web(WebError::Unauthorized))
-    }
-
-    fn may_pass(&self) -> bool {
-        match self {
-            Self::Web(error) => error.may_pass(),
-            Self::Closed(_) => true,
-            _ => false,
-        }
-    }
-}
-
-fn note(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!(": {text}") }
-}
-
-pub(crate) fn ended(exit: Exit) -> String {
-    match (exit.code, exit.signal) {
-        (Some(code), _) => format!(" (exit code {code})"),
-        (None, Some(signal)) => format!(" (signal {signal})"),
-        (None, None) => String::new(),
-    }
-}
-
-pub(crate) fn said(words: &str) -> String {
-    if words.is_empty() { String::new() } else { format!(". Its last words:\n{words}") }
-}
-
 /// A server that is ready, and all that lives as long as it.
 pub(crate) struct Connected {
     pub(crate) running: RunningService<RoleClient, Handler>,
@@ -102,7 +55,7 @@ pub(crate) struct Connected {
 /// What a server has for us.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Offers {
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) tools: Vec<McpTool>,
     pub(crate) prompts: Vec<Prompt>,
 }
 
@@ -239,7 +192,7 @@ pub(crate) async fn offers(config: &ServerConfig, peer: &Peer<RoleClient>) -> Re
     let mut offers = Offers::default();
     if info.capabilities.tools.is_some() {
         let listed = list(peer, Listed::Tools, Patience::default()).await?;
-        let read = |tool: &Value| Tool::read(&config.name, config.always_load, tool);
+        let read = |tool: &Value| McpTool::read(&config.name, config.always_load, tool);
         offers.tools = listed.iter().filter_map(read).collect();
     }
     if info.capabilities.prompts.is_some() {

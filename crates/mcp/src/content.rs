@@ -4,8 +4,9 @@
 //! too long, and puts the path of the file in its place.
 
 use crate::spill::Spill;
-use crate::text::{cut, tokens};
+use crate::text::tokens;
 use serde_json::{Value, json};
+use tools::bounded::cut;
 
 /// What the API takes as an image.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -23,6 +24,14 @@ pub struct Called {
     pub content: Vec<Value>,
     pub is_error: bool,
     pub structured: Option<Value>,
+}
+
+impl Called {
+    /// The text of its blocks.
+    pub fn text(&self) -> String {
+        let text: Vec<&str> = self.content.iter().filter_map(|block| block["text"].as_str()).collect();
+        if text.is_empty() { "the tool failed without saying why".into() } else { text.join("\n") }
+    }
 }
 
 #[derive(Debug, PartialEq)]

@@ -9,40 +9,59 @@
 //! `needs-auth`), and answering a server that wants to use our model. One that wants to question our user is
 //! answered by whoever can ask ([`Elicit`]), and declined where nobody can.
 
-mod ask;
-mod config;
-mod connect;
-mod content;
-mod deps;
-mod elicit;
+// Modules stand in the order of their use, lower ones first. Pure values:
 mod events;
 mod expand;
-mod handler;
-mod helper;
-mod hide;
-mod http;
-mod live;
 mod message;
 mod names;
-mod notes;
-mod prompt;
 mod schema;
-mod sdk;
-mod servers;
+mod text;
+
+mod config;
+mod notes;
 mod spill;
+mod tool;
+
+mod content;
+mod hide;
+mod prompt;
+
+// One server:
+mod ask;
+mod elicit;
+mod sdk;
+mod web;
+
+mod deps;
+mod error;
+mod handler;
+
+mod helper;
+mod http;
 mod sse;
 mod stdio;
+
+mod connect;
+
+// All servers:
 mod table;
-mod text;
-mod tool;
-mod web;
+
+mod live;
+
+mod servers;
+
+mod resources;
+mod server_tool;
 
 pub use config::{Inherits, Problem, ServerConfig, Transport, parse};
 pub use content::Called;
 pub use deps::{Deps, HttpSetup};
 pub use elicit::Elicit;
+pub use error::ServerError;
 pub use prompt::Prompt;
+pub use resources::{LIST_RESOURCES, ListResources, READ_RESOURCE, ReadResource};
 pub use sdk::SdkLink;
+pub use server_tool::{ServerTool, outcome};
 pub use servers::{DYNAMIC, Servers, SetResult};
 pub use table::Status;
-pub use tool::Tool;
+pub use tool::McpTool;

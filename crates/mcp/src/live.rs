@@ -1,8 +1,9 @@
 //! The life of one server's connection: keeping its tools current, noticing its end, ending it well.
 
 use crate::config::{ServerConfig, Transport};
-use crate::connect::{Connected, GRACE, LAST_MOMENTS, connect, ended, last_words, offers, said};
+use crate::connect::{Connected, GRACE, LAST_MOMENTS, connect, last_words, offers};
 use crate::deps::Deps;
+use crate::error::{ended, said};
 use crate::hide;
 use crate::notes::Notes;
 use crate::table::{Connection, Table};

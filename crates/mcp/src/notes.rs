@@ -1,8 +1,8 @@
 //! What a transport noticed and the protocol cannot carry: why a connection broke, and what a server
 //! said that was no message. Read when a failure is explained.
 
-use crate::text::cut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tools::bounded::cut;
 
 /// Of each note; they end in one error message.
 const NOTE_MAX: usize = 500;

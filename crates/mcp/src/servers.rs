@@ -6,11 +6,12 @@ use crate::ask::{AskError, Listed, Patience, ask, list};
 use crate::config::{ServerConfig, Transport};
 use crate::content::{Called, Limits, Shower, read_resource};
 use crate::deps::Deps;
+use crate::error::ServerError;
 use crate::message;
 use crate::prompt::{self, Prompt};
 use crate::table::{Connection, State, Status, Table};
 use crate::text::shown;
-use crate::tool::{DESCRIPTION_MAX, Tool};
+use crate::tool::{DESCRIPTION_MAX, McpTool};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, GetPromptRequest, GetPromptRequestParams, ReadResourceRequest,
     ReadResourceRequestParams,
@@ -47,7 +48,8 @@ pub struct SetResult {
     pub errors: BTreeMap<String, String>,
 }
 
-/// Must be used inside a [`tokio::task::LocalSet`], where its servers live. Dropping it ends them.
+/// Must be used inside a [`tokio::task::LocalSet`], where its servers live. Dropping the last clone ends them.
+#[derive(Clone)]
 pub struct Servers {
     table: Rc<Table>,
 }
@@ -85,7 +87,7 @@ impl Servers {
         self.table.statuses()
     }
 
-    pub fn tools(&self) -> Vec<Tool> {
+    pub fn tools(&self) -> Vec<McpTool> {
         self.table.tools()
     }
 
@@ -101,9 +103,9 @@ impl Servers {
 
     /// Calls a tool. Dropping the future tells the server that nobody waits any more. Whatever the
     /// server does, it ends nothing but this call.
-    pub async fn call(&self, full_name: &str, arguments: Value) -> Result<Called, String> {
+    pub async fn call(&self, full_name: &str, arguments: Value) -> Result<Called, ServerError> {
         let Some(tool) = self.table.tool(full_name) else {
-            return Err(format!("there is no MCP tool {full_name}; its server may have been removed"));
+            return Err(ServerError::NoTool(full_name.to_owned()));
         };
         let mut params = CallToolRequestParams::new(tool.name.clone());
         params.arguments = Some(object(arguments)?);
@@ -121,8 +123,9 @@ impl Servers {
     }
 
     /// The text of a prompt, with the words after its name, as blocks for a message.
-    pub async fn prompt(&self, prompt: &Prompt, words: &[String]) -> Result<Vec<Value>, String> {
-        let params = GetPromptRequestParams::new(prompt.name.clone()).with_arguments(prompt.filled(words)?);
+    pub async fn prompt(&self, prompt: &Prompt, words: &[String]) -> Result<Vec<Value>, ServerError> {
+        let params = GetPromptRequestParams::new(prompt.name.clone())
+            .with_arguments(prompt.filled(words).map_err(ServerError::PromptArguments)?);
         let connection = self.connection(&prompt.server).await?;
         let result = ask(&connection.peer, GetPromptRequest::new(params).into(), self.brief(&prompt.server)).await;
         let result = self.explained(&prompt.server, &connection, result).await?;
@@ -132,7 +135,7 @@ impl Servers {
     }
 
     /// What servers offer to read, each entry with the name of its `server`; all servers without a name.
-    pub async fn resources(&self, server: Option<&str>) -> Result<Vec<Value>, String> {
+    pub async fn resources(&self, server: Option<&str>) -> Result<Vec<Value>, ServerError> {
         let names: Vec<String> = match server {
             Some(name) => vec![name.to_owned()],
             None => self.table.configs().iter().map(|config| config.name.clone()).collect(),
@@ -149,7 +152,7 @@ impl Servers {
         Ok(all)
     }
 
-    async fn resources_of(&self, server: &str) -> Result<Vec<Value>, String> {
+    async fn resources_of(&self, server: &str) -> Result<Vec<Value>, ServerError> {
         let connection = self.connection(server).await?;
         let offered = connection.info.as_ref().is_some_and(|info| info.capabilities.resources.is_some());
         if !offered {
@@ -164,7 +167,7 @@ impl Servers {
     }
 
     /// The contents of a resource: `uri`, `mimeType` and `text`, or `blobSavedTo` for what is no text.
-    pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<Value>, String> {
+    pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<Value>, ServerError> {
         let connection = self.connection(server).await?;
         let request = ReadResourceRequest::new(ReadResourceRequestParams::new(uri)).into();
         let result = ask(&connection.peer, request, self.brief(server)).await;
@@ -196,17 +199,17 @@ impl Servers {
     }
 
     /// The server's connection; one that was lost is brought back, once.
-    async fn connection(&self, server: &str) -> Result<Rc<Connection>, String> {
+    async fn connection(&self, server: &str) -> Result<Rc<Connection>, ServerError> {
         let deadline = Instant::now() + self.table.deps.start_timeout + SLACK;
         let mut tried = false;
         loop {
             let news = self.table.news.notified();
             match self.table.state(server) {
-                None => return Err(format!("there is no MCP server {server:?}")),
-                Some(State::Disabled) => return Err(format!("the MCP server {server:?} is disabled")),
+                None => return Err(ServerError::NoServer(server.to_owned())),
+                Some(State::Disabled) => return Err(ServerError::Disabled(server.to_owned())),
                 Some(State::Connected(connection)) if !connection.peer.is_transport_closed() => return Ok(connection),
                 Some(State::Failed { reason, needs_auth }) if tried || needs_auth => {
-                    return Err(failure(server, &reason));
+                    return Err(ServerError::failed(server, reason));
                 }
                 Some(State::Failed { .. }) => {
                     tried = true;
@@ -216,7 +219,7 @@ impl Servers {
                 Some(State::Pending | State::Connected(_)) => {}
             }
             if timeout_at(deadline, news).await.is_err() {
-                return Err(failure(server, "it did not become ready in time"));
+                return Err(ServerError::failed(server, "it did not become ready in time"));
             }
         }
     }
@@ -227,46 +230,46 @@ impl Servers {
         server: &str,
         connection: &Rc<Connection>,
         answer: Result<T, AskError>,
-    ) -> Result<T, String> {
+    ) -> Result<T, ServerError> {
         let error = match answer {
             Ok(answer) => return Ok(answer),
-            Err(error @ AskError::Refused { .. }) => return Err(error.to_string()),
+            Err(error @ AskError::Refused { .. }) => return Err(ServerError::Refused(error.to_string())),
             Err(error) => error,
         };
         if matches!(error, AskError::Closed) {
             let still = |table: &Table| matches!(table.state(server), Some(State::Connected(now)) if Rc::ptr_eq(&now, connection));
             let _ = timeout(REASON, self.until(|table| !still(table))).await;
             if let Some(State::Failed { reason, .. }) = self.table.state(server) {
-                return Err(failure(server, &reason));
+                return Err(ServerError::failed(server, reason));
             }
         }
-        Err(failure(server, &error.to_string()))
+        Err(ServerError::failed(server, error.to_string()))
     }
 
     /// Connects a server anew and waits for it.
-    pub async fn reconnect(&self, name: &str) -> Result<(), String> {
+    pub async fn reconnect(&self, name: &str) -> Result<(), ServerError> {
         match self.table.state(name) {
-            None => return Err(format!("there is no MCP server {name:?}")),
-            Some(State::Disabled) => return Err(format!("the MCP server {name:?} is disabled; enable it first")),
+            None => return Err(ServerError::NoServer(name.to_owned())),
+            Some(State::Disabled) => return Err(ServerError::Disabled(name.to_owned())),
             Some(_) => self.table.begin(name),
         }
         self.outcome(name).await
     }
 
-    async fn outcome(&self, name: &str) -> Result<(), String> {
+    async fn outcome(&self, name: &str) -> Result<(), ServerError> {
         let settled = |table: &Table| !matches!(table.state(name), Some(State::Pending));
         let _ = timeout(self.table.deps.start_timeout + SLACK, self.until(settled)).await;
         match self.table.state(name) {
             Some(State::Connected(_)) => Ok(()),
-            Some(State::Failed { reason, .. }) => Err(failure(name, &reason)),
-            state => Err(failure(name, state.map_or("it was removed", |state| state.word()))),
+            Some(State::Failed { reason, .. }) => Err(ServerError::failed(name, reason)),
+            state => Err(ServerError::failed(name, state.map_or("it was removed", |state| state.word()))),
         }
     }
 
     /// Disables a server, or enables it again and connects it in the background.
-    pub fn toggle(&self, name: &str, enabled: bool) -> Result<(), String> {
+    pub fn toggle(&self, name: &str, enabled: bool) -> Result<(), ServerError> {
         match (self.table.state(name), enabled) {
-            (None, _) => return Err(format!("there is no MCP server {name:?}")),
+            (None, _) => return Err(ServerError::NoServer(name.to_owned())),
             (Some(State::Disabled), true) => self.table.begin(name),
             (Some(_), true) => {}
             (Some(_), false) => {
@@ -310,7 +313,7 @@ impl Servers {
         self.start(wanted);
         for name in &result.added {
             if let Err(reason) = self.outcome(name).await {
-                result.errors.insert(name.clone(), reason);
+                result.errors.insert(name.clone(), reason.to_string());
             }
         }
         result
@@ -342,14 +345,10 @@ impl Servers {
     }
 }
 
-fn failure(server: &str, reason: &str) -> String {
-    format!("the MCP server {server:?} failed: {reason}")
-}
-
-fn object(arguments: Value) -> Result<Map<String, Value>, String> {
+fn object(arguments: Value) -> Result<Map<String, Value>, ServerError> {
     match arguments {
         Value::Object(arguments) => Ok(arguments),
         Value::Null => Ok(Map::new()),
-        other => Err(format!("a tool's arguments are an object, not {other}")),
+        other => Err(ServerError::Arguments(other)),
     }
 }

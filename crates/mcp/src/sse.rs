@@ -4,7 +4,7 @@
 //! Only to the server's own origin: whoever can write to the stream must not be able to send our headers
 //! elsewhere. Connecting again is the manager's.
 
-use crate::connect::ConnectError;
+use crate::error::ConnectError;
 use crate::events::{Decoder, Event, TooLong};
 use crate::message::{self, MESSAGE_MAX};
 use crate::notes::Notes;

@@ -3,7 +3,7 @@
 //! Lines that are no messages are skipped (many servers greet on stdout), a line without end costs the
 //! connection. Starting and ending the process is `proc`'s; here it is only spoken with.
 
-use crate::connect::ConnectError;
+use crate::error::ConnectError;
 use crate::message::{self, MESSAGE_MAX};
 use crate::notes::Notes;
 use bytes::BytesMut;

@@ -7,7 +7,7 @@ use crate::live::Life;
 use crate::names::Names;
 use crate::prompt::Prompt;
 use crate::spill::Spill;
-use crate::tool::Tool;
+use crate::tool::McpTool;
 use rmcp::model::{ServerJsonRpcMessage, ServerPeerInfo};
 use rmcp::{Peer, RoleClient};
 use serde_json::Value;
@@ -211,16 +211,16 @@ impl Table {
     }
 
     /// All tools under the names the model knows them by.
-    pub(crate) fn tools(&self) -> Vec<Tool> {
-        self.named(|tool, full_name| Some(Tool { full_name, ..tool.clone() }))
+    pub(crate) fn tools(&self) -> Vec<McpTool> {
+        self.named(|tool, full_name| Some(McpTool { full_name, ..tool.clone() }))
     }
 
-    pub(crate) fn tool(&self, full_name: &str) -> Option<Tool> {
-        self.named(|tool, name| (name == full_name).then(|| Tool { full_name: name, ..tool.clone() })).pop()
+    pub(crate) fn tool(&self, full_name: &str) -> Option<McpTool> {
+        self.named(|tool, name| (name == full_name).then(|| McpTool { full_name: name, ..tool.clone() })).pop()
     }
 
     /// Names are given in the order of the servers, so always in full.
-    fn named<T>(&self, mut pick: impl FnMut(&Tool, String) -> Option<T>) -> Vec<T> {
+    fn named<T>(&self, mut pick: impl FnMut(&McpTool, String) -> Option<T>) -> Vec<T> {
         let mut names = Names::default();
         let entries = self.entries.borrow();
         let tools = entries.iter().flat_map(|entry| &entry.offers.tools);
@@ -254,7 +254,7 @@ fn status(entry: &Entry) -> Status {
         config: entry.config.raw.clone(),
         scope: entry.config.scope.clone(),
         source: entry.config.source.clone(),
-        tools: entry.offers.tools.iter().map(Tool::shown).collect(),
+        tools: entry.offers.tools.iter().map(McpTool::shown).collect(),
     }
 }
 

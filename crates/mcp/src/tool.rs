@@ -4,8 +4,8 @@
 //! description, not the tool, and never the others.
 
 use crate::schema::flattened;
-use crate::text::cut;
 use serde_json::{Map, Value, json};
+use tools::bounded::cut;
 
 /// Of a tool's description: it is paid for in every request.
 pub(crate) const DESCRIPTION_MAX: usize = 2 * 1024;
@@ -14,7 +14,7 @@ pub(crate) const DESCRIPTION_MAX: usize = 2 * 1024;
 const RESULT_CHARS_MAX: usize = 500_000;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct McpTool {
     /// The name before the model: `mcp__server__tool`, at most 64 plain characters, nobody else's.
     pub full_name: String,
     pub server: String,
@@ -42,7 +42,7 @@ pub struct Tool {
     pub(crate) hints: Map<String, Value>,
 }
 
-impl Tool {
+impl McpTool {
     /// Reads one entry of `tools/list`; `None` for one without a name, which nobody could call.
     pub(crate) fn read(server: &str, always_load: bool, given: &Value) -> Option<Self> {
         let name = given.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())?;
@@ -87,8 +87,8 @@ impl Tool {
 mod tests {
     use super::*;
 
-    fn read(given: &Value) -> Option<Tool> {
-        Tool::read("srv", false, given)
+    fn read(given: &Value) -> Option<McpTool> {
+        McpTool::read("srv", false, given)
     }
 
     #[test]

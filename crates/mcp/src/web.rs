@@ -1,12 +1,12 @@
 //! What both kinds of remote servers share: the client, its requests, and what their failures mean.
 
-use crate::text::cut;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{ClientBuilder, RequestBuilder, Response, StatusCode};
 use std::error::Error;
 use std::time::Duration;
 use tokio::time::timeout;
+use tools::bounded::cut;
 
 /// Until a server's answer begins.
 pub(crate) const FIRST_BYTE: Duration = Duration::from_mins(1);

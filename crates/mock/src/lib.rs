@@ -1,4 +1,4 @@
-//! A scripted Messages API on loopback: rehearse a run without spending a token, and our own test server.
+//! A scripted model API on loopback, in the formats of all providers: rehearse a run without spending a token, and our own test server.
 //!
 //! A [`Script`] is data (`script`), what a request gets is decided purely (`playbook`, `sse`, `expect`),
 //! and only `http` and `server` touch a socket. A [`Relay`] stands before a real API and writes down what
@@ -11,13 +11,15 @@ mod redact;
 mod record;
 mod reply;
 mod http;
+mod routes;
 mod script;
-mod recording;
 mod expect;
+mod recording;
 mod sse;
+mod formats;
 mod heard;
-mod tape;
 mod playbook;
+mod tape;
 mod relay;
 mod server;
 

@@ -3,8 +3,9 @@
 use crate::asked::Asked;
 use crate::recording::Exchange;
 use crate::reply::{End, Framing, Reply};
-use crate::sse::{Answer, Number, event};
-use crate::{Recorded, Script, Turn, expect};
+use crate::routes::{Format, Route, route};
+use crate::sse::{Answer, Number};
+use crate::{Recorded, Script, Turn, expect, formats};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -51,29 +52,39 @@ impl Playbook {
     }
 
     pub(crate) fn reply(&mut self, request: &Recorded) -> Reply {
-        match (&*request.method, request.route()) {
-            ("POST", "/v1/messages") if request.body.is_object() => self.message(request),
-            ("POST", "/v1/messages") => refused("invalid_request_error", "the body is not a JSON object", "000000"),
-            ("POST", "/v1/messages/count_tokens") => {
-                json_reply(200, &json!({"input_tokens": request.body.to_string().len() / BYTES_PER_TOKEN}))
+        let form = request.body.as_str().unwrap_or_default();
+        match route(&request.method, request.route(), form) {
+            Route::Ask { format, streams, model } if request.body.is_object() => {
+                self.message(request, format, streams, model.as_deref())
             }
-            ("GET", "/v1/models") => json_reply(200, &self.models()),
-            (method, route) => {
-                json_reply(404, &error(404, &format!("the mock API does not know {method} {route}"), "000000"))
+            Route::Ask { .. } => refused("invalid_request_error", "the body is not a JSON object", "000000"),
+            Route::Count(key) => json_reply(200, &json!({key: request.body.to_string().len() / BYTES_PER_TOKEN})),
+            Route::Models => json_reply(200, &self.models()),
+            Route::Json(value) => {
+                let mut reply = json_reply(200, &value);
+                // Google's clients look for it.
+                reply.headers.push(("metadata-flavor".into(), "Google".into()));
+                reply
+            }
+            Route::Text(kind, text) => whole(200, kind, text.as_bytes().to_vec()),
+            Route::Unknown => {
+                let place = format!("the mock API does not know {} {}", request.method, request.route());
+                json_reply(404, &error(404, &place, "000000"))
             }
         }
     }
 
-    fn message(&mut self, request: &Recorded) -> Reply {
+    fn message(&mut self, request: &Recorded, format: Format, streams: Option<bool>, model: Option<&str>) -> Reply {
         let (turn, number) = self.next(request);
         let tag = number.tag();
         if let Some(difference) = turn.expect.as_ref().and_then(|wanted| expect::difference(wanted, &request.body)) {
             let place = format!("the script expected something else of request {tag}: {difference}");
             return refused("invalid_request_error", &place, &tag);
         }
-        let model = request.body.get("model").and_then(Value::as_str).unwrap_or("mock-model");
-        let streams = request.body.get("stream").and_then(Value::as_bool).unwrap_or(false);
-        perform(&Answer { turn: &turn, number, model }, streams)
+        let asked = request.body.get("model").and_then(Value::as_str);
+        let model = model.or(asked).unwrap_or("mock-model");
+        let streams = streams.unwrap_or_else(|| request.body.get("stream").and_then(Value::as_bool).unwrap_or(false));
+        perform(&Answer { turn: &turn, number, model }, streams, format)
     }
 
     fn next(&mut self, request: &Recorded) -> (Turn, Number) {
@@ -116,7 +127,7 @@ impl Playbook {
     }
 }
 
-fn perform(answer: &Answer, streams: bool) -> Reply {
+fn perform(answer: &Answer, streams: bool, format: Format) -> Reply {
     let turn = answer.turn;
     let tag = answer.number.tag();
     let status = turn.status.unwrap_or(200);
@@ -126,9 +137,9 @@ fn perform(answer: &Answer, streams: bool) -> Reply {
     } else if status >= 400 {
         json_reply(status, &turn.error.clone().unwrap_or_else(|| error(status, "scripted error", &tag)))
     } else if let Some(raw) = &turn.raw_sse {
-        stream(turn, &split_events(raw))
+        stream(turn, &split_events(raw), format)
     } else if streams {
-        stream(turn, &answer.events())
+        stream(turn, &formats::pieces(answer, format), format)
     } else {
         json_reply(status, &answer.whole())
     };
@@ -148,29 +159,29 @@ fn perform(answer: &Answer, streams: bool) -> Reply {
     reply
 }
 
-fn stream(turn: &Turn, events: &[String]) -> Reply {
+fn stream(turn: &Turn, events: &[Vec<u8>], format: Format) -> Reply {
     let (kept, end) = match (turn.cut_after_events, turn.stall_after_events) {
         (Some(cut), _) => (cut, End::Cut),
         (None, Some(stall)) => (stall, End::Stall),
         (None, None) => (events.len(), End::Finish),
     };
-    let mut bytes: Vec<u8> = events.iter().take(kept).flat_map(|event| event.bytes()).collect();
+    let mut bytes: Vec<u8> = events.iter().take(kept).flatten().copied().collect();
     let end = match &turn.error {
         Some(error) => {
-            bytes.extend(event(error).bytes());
+            bytes.extend(formats::error_piece(error, format));
             End::Finish
         }
         None => end,
     };
-    let mut reply = whole(200, turn.content_type.as_deref().unwrap_or("text/event-stream; charset=utf-8"), bytes);
+    let mut reply = whole(200, turn.content_type.as_deref().unwrap_or(formats::content_type(format)), bytes);
     reply.framing = Framing::Chunked;
     reply.end = end;
     reply
 }
 
 /// Raw bytes are cut between events too, wherever a blank line ends one.
-fn split_events(raw: &str) -> Vec<String> {
-    raw.split_inclusive("\n\n").map(str::to_owned).collect()
+fn split_events(raw: &str) -> Vec<Vec<u8>> {
+    raw.split_inclusive("\n\n").map(|event| event.as_bytes().to_vec()).collect()
 }
 
 fn whole(status: u16, content_type: &str, bytes: Vec<u8>) -> Reply {

@@ -151,7 +151,9 @@ impl<'a> Ask<'a> {
                 }
                 State::Opening(opening) => match opening.as_mut().await {
                     Ok(response) => {
-                        let reading = Reading::new(self.client, response, self.attempt_started, self.partials);
+                        let format = self.client.stream_format(&self.model);
+                        let decoder = Decoder::new(format, self.client.config.profile.format());
+                        let reading = Reading::new(self.client, response, decoder, self.attempt_started, self.partials);
                         self.state = State::Reading(Box::new(reading));
                     }
                     Err(failure) => self.fail(*failure),
@@ -277,11 +279,11 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(client: &Client, response: reqwest::Response, started: Instant, partials: bool) -> Self {
+    fn new(client: &Client, response: reqwest::Response, decoder: Decoder, started: Instant, partials: bool) -> Self {
         Self {
             request_id: http::request_id(response.headers()),
             response,
-            decoder: Decoder::new(client.stream_format()),
+            decoder,
             assembler: Assembler::default(),
             partials,
             host: client.host.clone(),
@@ -322,6 +324,8 @@ impl Reading {
                 self.decoder.feed(chunk);
                 None
             }
+            // Some APIs announce the end and then only close: what they announced is taken at the next step.
+            Ok(Ok(None)) if self.decoder.close() == Ok(true) => None,
             Ok(Ok(None)) => Some(self.broken(FailureKind::Cut, "it ended early")),
             Ok(Err(error)) => Some(self.broken(FailureKind::Cut, &http::root(&error))),
             Err(_) => Some(self.stalled()),

@@ -56,6 +56,24 @@ pub struct ModelInfo {
     pub legacy: bool,
     /// Whose price this is, where it is not the model's own.
     pub cost_basis: Option<String>,
+    /// Who answers for it; empty where nobody has said.
+    #[serde(skip)]
+    pub provider: &'static str,
+}
+
+impl ModelInfo {
+    /// What `modelUsage` calls the model: Anthropic's id without a date, or the id itself where it is not known.
+    pub fn canonical_model(&self) -> String {
+        match catalog().model(&self.id) {
+            Some(known) => undated(&known.id).to_owned(),
+            None => self.id.clone(),
+        }
+    }
+
+    /// What `modelUsage` says about the price.
+    pub fn basis_name(&self) -> &'static str {
+        if self.cost_basis.is_some() { "unknown" } else { "list" }
+    }
 }
 
 /// What the user's environment and settings say about names. Empty values count as unset.
@@ -191,6 +209,21 @@ pub fn info(id: &str) -> ModelInfo {
     id.clone_into(&mut found.id);
     if let Some(window) = found.long_context_window.filter(|_| long) {
         found.context_window = window;
+    }
+    found
+}
+
+/// The same for a model behind this endpoint: who answers, and what that costs.
+pub fn info_for(id: &str, client: &crate::ClientConfig) -> ModelInfo {
+    info_at(id, client.cloud.as_ref().map(|cloud| &cloud.endpoint), client.profile.name)
+}
+
+fn info_at(id: &str, cloud: Option<&crate::Endpoint>, profile: crate::ProfileName) -> ModelInfo {
+    let mut found = info(id);
+    found.provider = cloud.map_or("firstParty", |endpoint| endpoint.provider_of(id));
+    if profile == crate::ProfileName::Local {
+        found.price = Price::default();
+        found.cost_basis = Some("a model on the user's own machine has no price".to_owned());
     }
     found
 }

@@ -2,11 +2,12 @@
 //! connections are kept for the next ones.
 
 use crate::ask::{Ask, Event, Reply};
-use crate::config::{Auth, ClientConfig, ClientError, Secret};
+use crate::config::{Auth, ClientConfig, ClientError, CloudEndpoint, Secret};
 use crate::credential::Signable;
 use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
 use crate::http::{self, Stack};
-use crate::provider::{AuthPlan, Operation, StreamFormat};
+use crate::profile::{self, Feature, Format};
+use crate::provider::{AuthPlan, Endpoint, Operation, StreamFormat};
 use crate::request::Request;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -81,10 +82,13 @@ impl Client {
 
     /// How many tokens the request would occupy. One attempt: the caller can estimate instead.
     pub async fn count_tokens(&self, request: &Request) -> Result<u64, Box<Failure>> {
+        if !self.config.profile.has(Feature::CountTokens) {
+            return Err(Box::new(self.setup("this endpoint's profile does not count tokens")));
+        }
         let body = self.body(Operation::CountTokens, request)?;
         let headers = self.headers(request)?;
         let url = self.url(Operation::CountTokens, &request.model);
-        let mut response = self.send(url, headers, body).await?;
+        let mut response = self.send(&request.model, url, headers, body).await?;
         let body = read_some(&mut response).await;
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         let count = answer["input_tokens"].as_u64().or_else(|| answer["inputTokens"].as_u64());
@@ -101,9 +105,9 @@ impl Client {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<reqwest::Response, Box<Failure>> {
-        let mut response = self.send(self.url(Operation::Stream, &model), headers, body).await?;
+        let mut response = self.send(&model, self.url(Operation::Stream, &model), headers, body).await?;
         let kind = http::text(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default().to_owned();
-        let expected = match self.stream_format() {
+        let expected = match self.stream_format(&model) {
             StreamFormat::ServerSentEvents => "text/event-stream",
             StreamFormat::EventStream => "application/vnd.amazon.eventstream",
         };
@@ -114,9 +118,10 @@ impl Client {
         let id = http::request_id(response.headers());
         let body = read_some(&mut response).await;
         let message = format!(
-            "{} answered with {kind} instead of an event stream: {}. Check that ANTHROPIC_BASE_URL is a Messages API{}",
+            "{} answered with {kind} instead of an event stream: {}. Check that ANTHROPIC_BASE_URL speaks the API of its profile ({}){}",
             self.host,
             excerpt(&body),
+            self.config.profile.name.as_str(),
             in_brackets(id.as_deref())
         );
         let failure = Failure { request_id: id, ..Failure::new(FailureKind::NotAStream, message) };
@@ -124,15 +129,24 @@ impl Client {
     }
 
     /// Sends. A credential that was found by a chain and is refused is asked anew, once.
-    async fn send(&self, url: Url, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
-        let Some(cloud) = self.config.cloud.as_ref().filter(|cloud| cloud.endpoint.auth.is_renewable()) else {
+    async fn send(
+        &self,
+        model: &str,
+        url: Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<reqwest::Response, Box<Failure>> {
+        let renewable = |cloud: &&CloudEndpoint| cloud.endpoint.serving(model).auth.is_renewable();
+        let Some(cloud) = self.config.cloud.as_ref().filter(renewable) else {
             return self.send_once(url, headers, body).await;
         };
         let mut renew = false;
         loop {
             let mut signed = headers.clone();
             let signable = Signable { url: &url, headers: &signable_headers(&headers), body: &body };
-            for (name, value) in cloud.credentials.headers(&cloud.endpoint.auth, &signable, renew).await? {
+            for (name, value) in
+                cloud.credentials.headers(&cloud.endpoint.serving(model).auth, &signable, renew).await?
+            {
                 signed.insert(name, self.sensitive(value.expose(), "the credential")?);
             }
             match self.send_once(url.clone(), signed, body.clone()).await {
@@ -170,46 +184,81 @@ impl Client {
         if let Some(cloud) = &self.config.cloud {
             return cloud.endpoint.url(operation, model);
         }
+        let base = self.endpoint.path().trim_end_matches('/');
+        let format = self.config.profile.format();
         let path = match operation {
-            Operation::Stream => "v1/messages",
-            Operation::CountTokens => "v1/messages/count_tokens",
+            Operation::CountTokens => "v1/messages/count_tokens".to_owned(),
+            Operation::Stream if format == Format::Messages => "v1/messages".to_owned(),
+            // By custom the addresses of these APIs end in their version; a bare host gets it.
+            Operation::Stream if base.is_empty() => format!("v1/{}", crate::openai::path(format)),
+            Operation::Stream => crate::openai::path(format).to_owned(),
         };
         let mut url = self.endpoint.clone();
-        url.set_path(&format!("{}/{path}", self.endpoint.path().trim_end_matches('/')));
+        url.set_path(&format!("{base}/{path}"));
         url
     }
 
     pub(crate) fn body(&self, operation: Operation, request: &Request) -> Result<Bytes, Box<Failure>> {
         let body = match (&self.config.cloud, operation) {
             (Some(cloud), _) => cloud.endpoint.body(operation, request),
-            (None, Operation::Stream) => request.body(),
+            (None, Operation::Stream) => self.profiled_body(request),
             (None, Operation::CountTokens) => request.count_body(),
         };
         body.map(Bytes::from).map_err(|error| Box::new(self.setup(&error.to_string())))
     }
 
-    pub(crate) fn stream_format(&self) -> StreamFormat {
-        self.config.cloud.as_ref().map_or(StreamFormat::ServerSentEvents, |cloud| cloud.endpoint.stream)
+    /// The body that this endpoint's profile asks for.
+    fn profiled_body(&self, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+        let profile = &self.config.profile;
+        if profile.format() != Format::Messages {
+            return serde_json::to_vec(&crate::openai::body(request, profile));
+        }
+        if profile.is_plain() {
+            return request.body();
+        }
+        let mut request = request.clone();
+        if !profile.has(Feature::CacheControl) {
+            request.cache = crate::CachePolicy::Off;
+        }
+        let mut body = request.body_value()?;
+        profile::shape(&mut body, profile);
+        serde_json::to_vec(&body)
+    }
+
+    pub(crate) fn stream_format(&self, model: &str) -> StreamFormat {
+        self.serving(model).map_or(StreamFormat::ServerSentEvents, |endpoint| endpoint.stream)
+    }
+
+    /// The cloud's endpoint for this model.
+    fn serving(&self, model: &str) -> Option<&Endpoint> {
+        self.config.cloud.as_ref().map(|cloud| cloud.endpoint.serving(model))
     }
 
     pub(crate) fn headers(&self, request: &Request) -> Result<HeaderMap, Box<Failure>> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
+        let format = self.config.profile.format();
+        if format == Format::Messages {
+            headers.insert("anthropic-version", HeaderValue::from_static(API_VERSION));
+        }
         headers.insert(USER_AGENT, self.value(&self.config.user_agent, "the user agent")?);
         let what = "the credential";
-        if let Some(cloud) = &self.config.cloud {
-            for (name, value) in &cloud.endpoint.headers {
+        if let Some(endpoint) = self.serving(&request.model) {
+            for (name, value) in &endpoint.headers {
                 headers.insert(*name, self.value(value, name)?);
             }
-            if let AuthPlan::Headers(fixed) = &cloud.endpoint.auth {
+            if let AuthPlan::Headers(fixed) = &endpoint.auth {
                 for (name, value) in fixed {
                     headers.insert(*name, self.sensitive(value.expose(), what)?);
                 }
             }
         }
         match &self.config.auth {
+            // OpenAI's APIs know one place for a key.
+            Auth::ApiKey(key) | Auth::Both(key) if format != Format::Messages => {
+                headers.insert(AUTHORIZATION, self.sensitive(&format!("Bearer {}", key.expose()), what)?);
+            }
             Auth::ApiKey(key) => drop(headers.insert("x-api-key", self.sensitive(key.expose(), what)?)),
             Auth::Bearer(token) | Auth::OAuth(token) => {
                 headers.insert(AUTHORIZATION, self.sensitive(&format!("Bearer {}", token.expose()), what)?);
@@ -235,7 +284,9 @@ impl Client {
         let oauth = matches!(self.config.auth, Auth::OAuth(_)).then_some(OAUTH_BETA);
         let custom = self.custom.get_all(BETA_HEADER).iter().filter_map(|value| value.to_str().ok());
         let mut betas: Vec<&str> = Vec::new();
-        let takes = |beta: &&str| self.config.cloud.as_ref().is_none_or(|cloud| cloud.endpoint.takes_in_header(beta));
+        let sends = self.config.profile.has(Feature::Betas);
+        let takes =
+            |beta: &&str| sends && self.serving(&request.model).is_none_or(|endpoint| endpoint.takes_in_header(beta));
         for beta in request.all_betas().filter(takes).chain(oauth).chain(custom.flat_map(|value| value.split(','))) {
             let beta = beta.trim();
             if !beta.is_empty() && !betas.contains(&beta) {

@@ -1,6 +1,7 @@
 //! What a [`crate::Client`] must be told. Values only; nothing here reads the environment.
 
 use crate::credential::CloudCredentials;
+use crate::profile::Profile;
 use crate::provider::Endpoint;
 use std::fmt;
 use std::path::PathBuf;
@@ -136,6 +137,8 @@ pub struct ClientConfig {
     pub auth: Auth,
     /// A cloud's endpoint instead of [`Self::base_url`] and [`Self::auth`].
     pub cloud: Option<CloudEndpoint>,
+    /// What the endpoint behind [`Self::base_url`] understands.
+    pub profile: Profile,
     /// Win over our own headers; `anthropic-beta` is joined with ours.
     pub custom_headers: Vec<(String, String)>,
     pub proxy: ProxyEnv,
@@ -157,6 +160,7 @@ impl ClientConfig {
             base_url: base_url.into(),
             auth,
             cloud: None,
+            profile: Profile::default(),
             custom_headers: Vec::new(),
             proxy: ProxyEnv::default(),
             extra_ca_files: Vec::new(),

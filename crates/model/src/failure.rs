@@ -7,6 +7,18 @@ use jiff::Timestamp;
 use serde_json::Value;
 use std::time::Duration;
 
+/// How servers say that a conversation does not fit.
+const TOO_LONG_PHRASES: [&str; 6] = [
+    "prompt is too long",
+    "exceed context limit",
+    "exceeds the context",
+    "maximum context length",
+    "exceeds the available context size",
+    "input is too long for requested model",
+];
+/// The same as an error's type.
+const TOO_LONG_WORDS: [&str; 1] = ["exceed_context_size_error"];
+
 /// Enough of an error page to recognise it.
 const EXCERPT_MAX: usize = 300;
 
@@ -93,6 +105,8 @@ impl Failure {
         let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let kind = text(&parsed["error"]["type"]).unwrap_or_default();
+        // OpenAI's shape has the telling word in `code`.
+        let code = text(&parsed["error"]["code"]).unwrap_or_default();
         let said =
             text(&parsed["error"]["message"]).or_else(|| text(&parsed["message"])).or_else(|| text(&parsed["error"]));
         let request_id = facts.request_id.or_else(|| text(&parsed["request_id"]));
@@ -108,11 +122,14 @@ impl Failure {
         let message = format!("{status} {label}{what}{}{}", hint(status), in_brackets(request_id.as_deref()));
         Self {
             status: Some(status),
-            category: category(status, &kind, &what),
+            category: if code == "insufficient_quota" { "billing_error" } else { category(status, &kind, &what) },
             request_id,
             retry_after: facts.retry_after,
             reset_at: facts.reset_at,
-            prompt_too_long: status == 413 || too_long(&what),
+            prompt_too_long: status == 413
+                || too_long(&what)
+                || TOO_LONG_WORDS.contains(&kind.as_str())
+                || code == "context_length_exceeded",
             overloaded: status == 529 || kind == "overloaded_error",
             ..Self::new(FailureKind::Http, message)
         }
@@ -176,9 +193,7 @@ fn hint(status: u16) -> &'static str {
 
 fn too_long(said: &str) -> bool {
     let said = said.to_ascii_lowercase();
-    ["prompt is too long", "exceed context limit", "exceeds the context", "maximum context length"]
-        .iter()
-        .any(|phrase| said.contains(phrase))
+    TOO_LONG_PHRASES.iter().any(|phrase| said.contains(phrase))
 }
 
 pub(crate) fn in_brackets(request_id: Option<&str>) -> String {
@@ -252,6 +267,8 @@ mod tests {
             (400, "prompt is too long: 213 tokens > 200 maximum", true),
             (400, "input length and `max_tokens` exceed context limit: 1 + 2 > 3", true),
             (413, "", true),
+            (400, "the request exceeds the available context size, try increasing it", true),
+            (400, "Input is too long for requested model.", true),
             (400, "messages: at least one is required", false),
         ] {
             assert_eq!(http(status, &body("e", said)).prompt_too_long, expected, "{said}");

@@ -5,18 +5,21 @@
 //! again ([`retry`]). The one effect is HTTP, in [`Client`]. Deliberately absent: the environment, the
 //! home folder, refreshing credentials, the conversation itself, and anything that prints.
 
-mod config;
 mod failure;
 mod frame;
 mod request;
 mod sse;
+mod profile;
+mod config;
+mod openai;
 mod assemble;
 mod recorded;
 pub mod retry;
 mod http;
 mod thinking;
-mod catalog;
 mod login;
+mod catalog;
+mod step_down;
 mod provider;
 mod stream;
 mod credential;
@@ -27,7 +30,7 @@ mod test_server;
 
 pub use ask::{Ask, Event, Reply};
 pub use catalog::{
-    Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, listing, resolve,
+    Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, info_for, listing, resolve,
     wants_long_context,
 };
 pub use client::Client;
@@ -36,9 +39,11 @@ pub use credential::{CloudCredentials, CredentialSettings};
 pub use failure::{Failure, FailureKind};
 pub use http::{SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
 pub use login::{LoginError, Tokens, refresh_login};
+pub use profile::{Feature, Format, Profile, ProfileError, ProfileName, SmallModel, parse_profile, suggest_profile};
 pub use provider::{
     AuthPlan, Choice, Endpoint, EntraPlan, GooglePlan, SetupError, StreamFormat, Variables, split_provider,
 };
 pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
+pub use step_down::{TRIGGER as STEP_DOWN_TRIGGER, step_down, step_down_words};
 pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, thinking, thinking_betas};

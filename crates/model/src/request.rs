@@ -59,6 +59,11 @@ impl Request {
         serde_json::to_vec(&Body { request: self, head })
     }
 
+    /// The body of `POST /v1/messages` as a value, for profiles that leave parts of it out.
+    pub(crate) fn body_value(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(Body { request: self, head: self.merged(self.head()) })
+    }
+
     /// The same bodies with their fields changed by a provider, before the three long lists follow.
     pub(crate) fn body_with(
         &self,
@@ -97,7 +102,8 @@ impl Request {
         fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
 
-    fn merged(&self, mut head: Map<String, Value>) -> Map<String, Value> {
+    /// Our fields with the user's merged over them.
+    pub(crate) fn merged(&self, mut head: Map<String, Value>) -> Map<String, Value> {
         let Some(Value::Object(extra)) = &self.extra_body else { return head };
         for (key, value) in extra {
             match (head.get_mut(key), value) {

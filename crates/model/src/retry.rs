@@ -80,6 +80,8 @@ fn may_pass(failure: &Failure) -> bool {
         | FailureKind::Stalled
         | FailureKind::Cut
         | FailureKind::Garbled => true,
+        // A quota that is used up is a limit by its status only.
+        FailureKind::Http | FailureKind::Stream if failure.category == "billing_error" => false,
         FailureKind::Http | FailureKind::Stream => matches!(failure.status, Some(408 | 409 | 429 | 500..=599)),
         FailureKind::Setup | FailureKind::TlsVerify | FailureKind::NotAStream | FailureKind::Over => false,
     }

@@ -1,5 +1,7 @@
-//! The bytes of an answer as events of the Messages API, whichever of the two formats carries them.
+//! The bytes of an answer as events of the Messages API, whichever format carries them and whichever API made them.
 
+use crate::openai::Translator;
+use crate::profile::Format;
 use crate::provider::StreamFormat;
 use crate::sse;
 use base64::Engine as _;
@@ -7,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use cloud::event_stream::{self, Frame, FrameError};
 use serde::Deserialize;
+use std::collections::VecDeque;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StreamError {
@@ -16,12 +19,21 @@ pub(crate) enum StreamError {
     Frame(#[from] FrameError),
     #[error("a frame holds no event")]
     NoEvent,
+    #[error("an event cannot be read ({0})")]
+    Unreadable(String),
     /// The service ended the stream itself, with the API's name for the kind of error.
     #[error("{kind}: {message}")]
     Exception { kind: &'static str, message: String },
 }
 
-pub(crate) enum Decoder {
+pub(crate) struct Decoder {
+    carrier: Carrier,
+    /// For an endpoint that speaks another API.
+    translator: Option<Translator>,
+    translated: VecDeque<Bytes>,
+}
+
+enum Carrier {
     ServerSentEvents(sse::Decoder),
     Frames(event_stream::Decoder),
 }
@@ -33,27 +45,53 @@ struct Chunk<'a> {
 }
 
 impl Decoder {
-    pub(crate) fn new(format: StreamFormat) -> Self {
-        match format {
-            StreamFormat::ServerSentEvents => Self::ServerSentEvents(sse::Decoder::new(sse::EVENT_MAX)),
-            StreamFormat::EventStream => Self::Frames(event_stream::Decoder::default()),
-        }
+    pub(crate) fn new(carrier: StreamFormat, format: Format) -> Self {
+        let carrier = match carrier {
+            StreamFormat::ServerSentEvents => Carrier::ServerSentEvents(sse::Decoder::new(sse::EVENT_MAX)),
+            StreamFormat::EventStream => Carrier::Frames(event_stream::Decoder::default()),
+        };
+        Self { carrier, translator: Translator::new(format), translated: VecDeque::new() }
     }
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
-        match self {
-            Self::ServerSentEvents(decoder) => decoder.feed(chunk),
-            Self::Frames(decoder) => decoder.push(&chunk),
+        match &mut self.carrier {
+            Carrier::ServerSentEvents(decoder) => decoder.feed(chunk),
+            Carrier::Frames(decoder) => decoder.push(&chunk),
         }
     }
 
     /// The JSON of the next event, or `None` until more bytes are fed.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, StreamError> {
+        loop {
+            if let Some(event) = self.translated.pop_front() {
+                return Ok(Some(event));
+            }
+            let carried = self.carrier.next()?;
+            let (Some(translator), Some(data)) = (&mut self.translator, &carried) else { return Ok(carried) };
+            translator.take(data, &mut self.translated).map_err(unreadable)?;
+        }
+    }
+
+    /// The bytes have ended. Whether events are left that this end completed.
+    pub(crate) fn close(&mut self) -> Result<bool, StreamError> {
+        if let Some(translator) = &mut self.translator {
+            translator.close(&mut self.translated).map_err(unreadable)?;
+        }
+        Ok(!self.translated.is_empty())
+    }
+}
+
+impl Carrier {
+    fn next(&mut self) -> Result<Option<Bytes>, StreamError> {
         match self {
             Self::ServerSentEvents(decoder) => Ok(decoder.next()?),
             Self::Frames(decoder) => decoder.next_frame()?.map(|frame| event(&frame)).transpose(),
         }
     }
+}
+
+fn unreadable(error: serde_json::Error) -> StreamError {
+    StreamError::Unreadable(error.to_string())
 }
 
 fn event(frame: &Frame) -> Result<Bytes, StreamError> {
@@ -106,7 +144,7 @@ mod tests {
 
     #[test]
     fn frames_carry_events_and_exceptions() {
-        let mut decoder = Decoder::new(StreamFormat::EventStream);
+        let mut decoder = Decoder::new(StreamFormat::EventStream, Format::Messages);
         let payload = format!(r#"{{"bytes":"{}","p":"abc"}}"#, STANDARD.encode(r#"{"type":"ping"}"#));
         decoder.feed(frame(&[(":message-type", "event"), (":event-type", "chunk")], &payload));
         assert_eq!(decoder.next().unwrap().unwrap(), r#"{"type":"ping"}"#);

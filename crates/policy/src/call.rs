@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wire::PermissionMode;
 
+use crate::names::{RuleKind, ToolEntry};
 use crate::rule::RuleSet;
 
 #[derive(Debug, Clone)]
@@ -19,21 +20,94 @@ pub struct Policy {
     pub home: Option<PathBuf>,
 }
 
-/// A path that a file tool is about to touch.
+/// A path that a tool is about to touch, as it was asked for and as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathFact {
-    /// Absolute and lexically normalised ([`crate::normalise`]).
+pub struct PathTarget {
+    /// Absolute, `.` and `..` folded as text ([`crate::normalise`]): what clients are shown.
     pub given: PathBuf,
-    /// Symlinks resolved, as far as the path exists.
+    /// Every symbolic link followed, as far as the path exists: what is judged and opened.
     pub real: PathBuf,
     pub write: bool,
 }
 
+impl PathTarget {
+    #[must_use]
+    pub fn for_writing(self) -> Self {
+        Self { write: true, ..self }
+    }
+
+    /// For messages and for clients.
+    pub fn shown(&self) -> String {
+        self.given.display().to_string()
+    }
+}
+
+/// What rules judge in a call. The tool finds it in its input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Targets {
+    pub paths: Vec<PathTarget>,
+    /// A command line for a shell.
+    pub command: Option<String>,
+    /// An address whose host is contacted.
+    pub url: Option<String>,
+    /// What an agent or skill call names: alone, and with its arguments.
+    pub names: Vec<String>,
+}
+
+impl Targets {
+    pub fn paths(paths: Vec<PathTarget>) -> Self {
+        Self { paths, ..Self::default() }
+    }
+
+    /// What can be told from the input alone: everything but paths, which need a disk to be resolved.
+    pub fn of(entry: &ToolEntry, input: &Value) -> Self {
+        let field = |key: &str| input.get(key).and_then(Value::as_str);
+        let subject = || field(entry.subject).map(str::to_owned);
+        match entry.rules {
+            RuleKind::Command => Self { command: subject(), ..Self::default() },
+            RuleKind::Host => Self { url: subject(), ..Self::default() },
+            RuleKind::Agent => {
+                let named = subject().filter(|name| !name.is_empty());
+                Self { names: vec![named.unwrap_or_else(|| GENERAL_AGENT.to_owned())], ..Self::default() }
+            }
+            RuleKind::Skill => {
+                let named = field(entry.subject).or_else(|| field("command")).unwrap_or_default();
+                let skill = named.trim_start_matches('/');
+                let with_args = field("args").filter(|args| !args.is_empty()).map(|args| format!("{skill} {args}"));
+                Self { names: std::iter::once(skill.to_owned()).chain(with_args).collect(), ..Self::default() }
+            }
+            _ => Self::default(),
+        }
+    }
+
+    /// The targets with what the input says, where the caller has not looked: a command that nobody has looked for
+    /// is no reason to pass by a deny rule.
+    pub fn completed(&self, entry: &ToolEntry, input: &Value) -> Option<Self> {
+        let looked = self.command.is_some() || self.url.is_some() || !self.names.is_empty();
+        if looked || entry.rules.names_paths() {
+            return None;
+        }
+        Some(Self { paths: self.paths.clone(), ..Self::of(entry, input) })
+    }
+}
+
+/// The agent that is meant where a call names none.
+const GENERAL_AGENT: &str = "general-purpose";
+
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     pub tool: &'a str,
+    /// For a tool that is not in the table of names, which wins: how rules match it.
+    pub rules: RuleKind,
     pub input: &'a Value,
-    pub paths: &'a [PathFact],
+    pub targets: &'a Targets,
+}
+
+impl<'a> Call<'a> {
+    /// A call of a tool that is known by its name alone.
+    pub fn new(tool: &'a str, input: &'a Value, targets: &'a Targets) -> Self {
+        Self { tool, rules: RuleKind::Other, input, targets }
+    }
 }
 
 /// The only door to the file system, used for paths found inside shell commands.

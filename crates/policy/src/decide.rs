@@ -1,13 +1,14 @@
 //! The decision for any tool: deny rules, ask rules, the mode, then what is allowed.
 
-use serde_json::Value;
 use wire::PermissionMode;
 
 use crate::bash;
-use crate::call::{Call, Decision, PathFact, Policy, Resolve, Verdict};
+use crate::call::{Call, Decision, PathTarget, Policy, Resolve, Targets, Verdict};
+use crate::names::{self, RuleKind};
 use crate::paths;
 use crate::pattern;
-use crate::rule::{Kind, List, Rule, canonical_tool, is_editor, is_reader, is_shell};
+use crate::pattern::List;
+use crate::rule::{Kind, Rule};
 
 /// Total: every call gets a verdict, and what is not known to be allowed is asked.
 pub fn decide(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {
@@ -20,28 +21,29 @@ pub fn decide(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {
 }
 
 fn judge(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {
-    let tool = canonical_tool(call.tool);
+    let entry = names::find_for_rules(call.tool);
+    let (tool, rules) = entry.map_or((call.tool, call.rules), |entry| (entry.name, entry.rules));
+    let found = entry.and_then(|entry| call.targets.completed(entry, call.input));
+    let call = &Call { targets: found.as_ref().unwrap_or(call.targets), ..*call };
     for (list, verdict) in [(List::Deny, Verdict::Deny), (List::Ask, Verdict::Ask)] {
-        if let Some(rule) = policy.rules.list(list).iter().find(|rule| restricts(rule, list, tool, call.input)) {
+        if let Some(rule) = policy.rules.list(list).iter().find(|rule| restricts(rule, list, tool, call)) {
             return Decision::by_rule(verdict, rule);
         }
     }
-    if is_shell(tool) {
-        return match call.input.get("command").and_then(Value::as_str) {
+    match rules {
+        RuleKind::Command => match &call.targets.command {
             Some(command) => bash::decide(policy, tool, command, fs),
             None => unconditional(policy, tool)
                 .unwrap_or_else(|| Decision::ask("other", format!("{tool} was called without a command."))),
-        };
+        },
+        RuleKind::Read | RuleKind::Search | RuleKind::Write => file(policy, tool, rules, call, fs),
+        _ => other(policy, tool, rules, call),
     }
-    if is_reader(tool) || is_editor(tool) {
-        return file(policy, tool, call, fs);
-    }
-    other(policy, tool, call)
 }
 
 /// Ask and deny rules that need neither a shell nor a path to be understood.
-fn restricts(rule: &Rule, list: List, tool: &str, input: &Value) -> bool {
-    if rule.is_bare_for(tool, list) || rule.parameter_hits(tool, input) {
+fn restricts(rule: &Rule, list: List, tool: &str, call: &Call) -> bool {
+    if rule.is_bare_for(tool, list) || rule.parameter_hits(tool, call.input) {
         return true;
     }
     if !rule.names(tool, list) {
@@ -51,27 +53,10 @@ fn restricts(rule: &Rule, list: List, tool: &str, input: &Value) -> bool {
         // A bare `*` pattern on files restricts every use, wherever the file is.
         Some(Kind::Path(_)) => rule.specifier.as_ref().is_some_and(|s| matches!(s.text.as_str(), "*" | "**")),
         Some(Kind::Domain(wanted)) => {
-            url(input).and_then(pattern::web_host).is_some_and(|host| pattern::domain(wanted, &host))
+            call.targets.url.as_deref().and_then(pattern::web_host).is_some_and(|host| pattern::domain(wanted, &host))
         }
-        Some(Kind::Name(name)) => names(tool, input).iter().any(|text| name.matches(text)),
+        Some(Kind::Name(name)) => call.targets.names.iter().any(|text| name.matches(text)),
         _ => false,
-    }
-}
-
-fn url(input: &Value) -> Option<&str> {
-    input.get("url").and_then(Value::as_str)
-}
-
-/// What an agent or skill call names, with its arguments where it has some.
-fn names(tool: &str, input: &Value) -> Vec<String> {
-    let field = |key: &str| input.get(key).and_then(Value::as_str);
-    if tool == "Agent" {
-        return vec![field("subagent_type").filter(|name| !name.is_empty()).unwrap_or("general-purpose").to_owned()];
-    }
-    let skill = field("skill").or_else(|| field("command")).unwrap_or_default().trim_start_matches('/');
-    match field("args").filter(|args| !args.is_empty()) {
-        Some(args) => vec![skill.to_owned(), format!("{skill} {args}")],
-        None => vec![skill.to_owned()],
     }
 }
 
@@ -85,13 +70,14 @@ fn unconditional(policy: &Policy, tool: &str) -> Option<Decision> {
 
 // --- files ----------------------------------------------------------------------------------------
 
-fn file(policy: &Policy, tool: &str, call: &Call, fs: &dyn Resolve) -> Decision {
-    let write = is_editor(tool);
-    let searched_here = [PathFact { given: policy.cwd.clone(), real: policy.cwd.clone(), write: false }];
-    let searches = matches!(tool, "Glob" | "Grep" | "LS") && call.input.get("path").is_none();
-    let facts: Vec<PathFact> = if call.paths.is_empty() && searches { &searched_here } else { call.paths }
+fn file(policy: &Policy, tool: &str, rules: RuleKind, call: &Call, fs: &dyn Resolve) -> Decision {
+    let write = rules == RuleKind::Write;
+    let searched_here = [PathTarget { given: policy.cwd.clone(), real: policy.cwd.clone(), write: false }];
+    let paths = &call.targets.paths;
+    let searches_here = rules == RuleKind::Search && paths.is_empty() && call.input.get("path").is_none();
+    let facts: Vec<PathTarget> = if searches_here { &searched_here } else { paths.as_slice() }
         .iter()
-        .map(|fact| PathFact { write: fact.write || write, ..fact.clone() })
+        .map(|fact| PathTarget { write: fact.write || write, ..fact.clone() })
         .collect();
     for (list, verdict) in [(List::Deny, Verdict::Deny), (List::Ask, Verdict::Ask)] {
         for fact in &facts {
@@ -112,8 +98,8 @@ fn file(policy: &Policy, tool: &str, call: &Call, fs: &dyn Resolve) -> Decision 
     if write { edit(policy, tool, &facts) } else { read(policy, tool, &facts) }
 }
 
-fn read(policy: &Policy, tool: &str, facts: &[PathFact]) -> Decision {
-    let allowed = |fact: &PathFact| paths::path_rule(policy, List::Allow, fact);
+fn read(policy: &Policy, tool: &str, facts: &[PathTarget]) -> Decision {
+    let allowed = |fact: &PathTarget| paths::path_rule(policy, List::Allow, fact);
     let Some(outside) = facts.iter().find(|fact| !paths::inside(policy, fact)) else {
         return Decision::allow("workspace", "Files of the workspace may be read.");
     };
@@ -129,7 +115,7 @@ fn read(policy: &Policy, tool: &str, facts: &[PathFact]) -> Decision {
     Decision::ask("workspace", reason).at(&outside.given)
 }
 
-fn edit(policy: &Policy, tool: &str, facts: &[PathFact]) -> Decision {
+fn edit(policy: &Policy, tool: &str, facts: &[PathTarget]) -> Decision {
     let Some(first) = facts.first() else { return Decision::ask("other", "No file was named.") };
     if policy.mode == PermissionMode::Plan {
         let reason = format!("Plan mode writes nothing, so {} stays as it is.", first.given.display());
@@ -162,61 +148,38 @@ fn edit(policy: &Policy, tool: &str, facts: &[PathFact]) -> Decision {
 
 // --- everything else ------------------------------------------------------------------------------
 
-/// Tools that touch nothing but the session itself.
-const FREE: [&str; 20] = [
-    "TodoWrite",
-    "TaskCreate",
-    "TaskUpdate",
-    "TaskGet",
-    "TaskList",
-    "Agent",
-    "TaskOutput",
-    "TaskStop",
-    "StructuredOutput",
-    "ListMcpResourcesTool",
-    "ReadMcpResourceTool",
-    "ReadMcpResourceDirTool",
-    "EnterPlanMode",
-    "ToolSearch",
-    "WaitForMcpServers",
-    "RefreshMcpTools",
-    "EnterWorktree",
-    "ExitWorktree",
-    "ListAgents",
-    "EndConversation",
-];
-
-fn other(policy: &Policy, tool: &str, call: &Call) -> Decision {
-    if tool == "AskUserQuestion" {
+fn other(policy: &Policy, tool: &str, rules: RuleKind, call: &Call) -> Decision {
+    if rules == RuleKind::Question {
         return Decision::ask("other", "A question for a person needs a person to answer it.");
     }
     if let Some(decision) =
-        unconditional(policy, tool).filter(|_| tool != "ExitPlanMode" || policy.mode != PermissionMode::Plan)
+        unconditional(policy, tool).filter(|_| rules != RuleKind::PlanEnd || policy.mode != PermissionMode::Plan)
     {
         return decision;
     }
-    if FREE.contains(&tool) {
+    if matches!(rules, RuleKind::Session | RuleKind::Agent) {
         return Decision::allow("other", format!("{tool} changes nothing outside the session."));
     }
-    if let Some(rule) = policy.rules.allow.iter().find(|rule| grants(rule, tool, call.input)) {
+    if let Some(rule) = policy.rules.allow.iter().find(|rule| grants(rule, tool, call.targets)) {
         return Decision::by_rule(Verdict::Allow, rule);
     }
-    match tool {
-        "ExitPlanMode" => Decision::ask("mode", "Leaving plan mode is for a person to approve."),
+    match rules {
+        RuleKind::PlanEnd => Decision::ask("mode", "Leaving plan mode is for a person to approve."),
         _ => Decision::ask("other", format!("No rule allows {tool}.")),
     }
 }
 
-fn grants(rule: &Rule, tool: &str, input: &Value) -> bool {
+fn grants(rule: &Rule, tool: &str, targets: &Targets) -> bool {
     if !rule.names(tool, List::Allow) {
         return false;
     }
     match rule.specifier.as_ref().map(|specifier| &specifier.kind) {
         Some(Kind::Domain(wanted)) => {
-            let honest = url(input).filter(|text| !pattern::has_userinfo(text) && !text.contains(['\\', '\0']));
+            let honest =
+                targets.url.as_deref().filter(|text| !pattern::has_userinfo(text) && !text.contains(['\\', '\0']));
             honest.and_then(pattern::web_host).is_some_and(|host| pattern::domain(wanted, &host))
         }
-        Some(Kind::Name(name)) => names(tool, input).iter().any(|text| name.matches(text)),
+        Some(Kind::Name(name)) => targets.names.iter().any(|text| name.matches(text)),
         _ => false,
     }
 }

@@ -4,21 +4,34 @@
 //! Deliberately absent: I/O (paths are resolved through [`Resolve`]), prompting, hooks, and what an
 //! unanswered question means: the caller turns `Ask` into a denial when nobody is there to answer.
 
-mod bash;
-mod call;
-mod decide;
-mod grammar;
-mod paths;
+// Modules stand in the order of their use, lower ones first.
+pub mod names;
 mod pattern;
-pub mod programs;
+
+mod path_pattern;
+
 mod rule;
-pub mod shell;
+
+mod call;
+
 mod survey;
 
+mod paths;
+
+pub mod programs;
+pub mod shell;
+
+mod grammar;
+
+mod bash;
+
+mod decide;
+
 pub use bash::Exclusions;
-pub use call::{Call, Decision, Kind, Listing, Name, PathFact, Policy, Resolve, Verdict};
+pub use call::{Call, Decision, Kind, Listing, Name, PathTarget, Policy, Resolve, Targets, Verdict};
 pub use decide::decide;
-pub use paths::normalise;
+pub use names::{Offered, RuleKind, ToolEntry};
+pub use path_pattern::normalise;
 pub use rule::{Rule, RuleError, RuleSet, Source, Specifier, parse_rule, split_list};
 pub use wire::PermissionMode;
 

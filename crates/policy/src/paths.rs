@@ -7,158 +7,19 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use unicode_normalization::UnicodeNormalization;
-
-use crate::call::{Decision, PathFact, Policy, Resolve, Verdict};
-use crate::pattern::path_segments;
-use crate::rule::{Kind, List, Rule, is_editor, is_reader};
+use crate::call::{Decision, PathTarget, Policy, Resolve, Verdict};
+use crate::names;
+use crate::path_pattern::{PathPattern, Places, fold, folded, spelled};
+use crate::pattern::List;
+use crate::rule::{Kind, Rule};
 use crate::survey;
-
-/// Removes `.`, doubled slashes and `..` by name alone, as `cd` does.
-pub fn normalise(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !out.pop() {
-                    out.push("/");
-                }
-            }
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Anchor {
-    FileSystem,
-    Home,
-    Source,
-    Project,
-    /// `./p`: like `Project`, but an allow rule means that one place.
-    ProjectPinned,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PathPattern {
-    anchor: Anchor,
-    segments: Vec<String>,
-}
-
-impl PathPattern {
-    pub(crate) fn parse(text: &str) -> Self {
-        let (anchor, rest) = if let Some(rest) = text.strip_prefix("//") {
-            (Anchor::FileSystem, rest)
-        } else if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
-            (Anchor::Home, rest)
-        } else if let Some(rest) = text.strip_prefix('/') {
-            (Anchor::Source, rest)
-        } else if let Some(rest) = text.strip_prefix("./") {
-            (Anchor::ProjectPinned, rest)
-        } else {
-            (Anchor::Project, text)
-        };
-        let segments = rest.split('/').filter(|s| !s.is_empty() && *s != ".").map(str::to_owned).collect();
-        Self { anchor, segments }
-    }
-
-    fn base(&self, policy: &Policy, rule: &Rule) -> Option<PathBuf> {
-        match self.anchor {
-            Anchor::FileSystem => Some(PathBuf::from("/")),
-            Anchor::Home => policy.home.clone(),
-            Anchor::Source => Some(rule.source.anchor.clone()),
-            // The project, not the directory a shell has wandered to: `cd` must not move a rule.
-            Anchor::Project | Anchor::ProjectPinned => Some(project(policy).to_path_buf()),
-        }
-    }
-
-    /// The folder below which everything is that it can match.
-    fn folder(&self, policy: &Policy, rule: &Rule) -> Option<PathBuf> {
-        let mut folder = self.base(policy, rule)?;
-        if !self.any_depth(List::Deny) {
-            // The last part may be the file itself.
-            let parents = &self.segments[..self.segments.len().saturating_sub(1)];
-            folder.extend(parents.iter().take_while(|part| !part.contains(['*', '?', '[', '\\'])));
-        }
-        Some(normalise(&folder))
-    }
-
-    /// A bare name holds at any depth; so does `dir/**`, but only to restrict.
-    fn any_depth(&self, list: List) -> bool {
-        let floats = match self.anchor {
-            Anchor::Project => true,
-            Anchor::ProjectPinned => list != List::Allow,
-            Anchor::FileSystem | Anchor::Home | Anchor::Source => false,
-        };
-        let directory = self.segments.len() == 2 && self.segments[1] == "**" && list != List::Allow;
-        floats && (self.segments.len() == 1 || directory)
-    }
-
-    /// `path` is [`spelled`] for the same list.
-    fn matches(&self, mut base: PathBuf, path: &Path, list: List) -> bool {
-        let ups = self.segments.iter().take_while(|s| *s == "..").count();
-        for _ in 0..ups {
-            base.pop();
-        }
-        let Ok(below) = path.strip_prefix(spelled(&base, list)) else { return false };
-        let segments = &self.segments[ups..];
-        if segments.is_empty() {
-            return list != List::Allow;
-        }
-        let segments: Vec<String> = match list {
-            List::Allow => segments.to_vec(),
-            List::Ask | List::Deny => segments.iter().map(|segment| fold(segment)).collect(),
-        };
-        let names: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        let anywhere = self.any_depth(list).then_some("**");
-        let wanted: Vec<&str> = anywhere.into_iter().chain(segments.iter().map(String::as_str)).collect();
-        path_segments(&wanted, &names)
-    }
-}
 
 pub(crate) fn project(policy: &Policy) -> &Path {
     policy.roots.first().unwrap_or(&policy.cwd)
 }
 
-/// One spelling for all that some file system takes for the same name: in any case, composed or not, with
-/// characters that it passes over.
-fn fold(name: &str) -> String {
-    if name.is_ascii() {
-        return trimmed(name.to_ascii_lowercase());
-    }
-    let seen: String = name.chars().filter(|c| !is_passed_over(*c)).collect();
-    // By way of capitals, which join letters that have two small forms.
-    trimmed(seen.to_lowercase().to_uppercase().to_lowercase().nfc().collect())
-}
-
-/// Joiners, marks of direction and the like, which HFS+ ignores in names.
-fn is_passed_over(c: char) -> bool {
-    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
-}
-
-fn trimmed(lower: String) -> String {
-    let trimmed = lower.trim_end_matches(['.', ' ']);
-    if trimmed.is_empty() || trimmed.len() == lower.len() { lower } else { trimmed.to_owned() }
-}
-
-fn folded(path: &Path) -> PathBuf {
-    path.components()
-        .map(|part| match part {
-            Component::Normal(name) => PathBuf::from(fold(&name.to_string_lossy())),
-            other => PathBuf::from(other.as_os_str()),
-        })
-        .collect()
-}
-
-/// Allow takes a path by its letter; what restricts takes it in every spelling.
-fn spelled(path: &Path, list: List) -> PathBuf {
-    match list {
-        List::Allow => path.to_path_buf(),
-        List::Ask | List::Deny => folded(path),
-    }
+fn places<'a>(policy: &'a Policy, rule: &'a Rule) -> Places<'a> {
+    Places { project: project(policy), home: policy.home.as_deref(), source: &rule.source.anchor }
 }
 
 /// What is done to a path, and so which rules speak about it.
@@ -168,7 +29,7 @@ pub(crate) enum Access {
     Write,
 }
 
-impl PathFact {
+impl PathTarget {
     pub(crate) fn access(&self) -> Access {
         if self.write { Access::Write } else { Access::Read }
     }
@@ -176,18 +37,18 @@ impl PathFact {
 
 /// Edit allow also grants reading; Read deny also blocks writing.
 fn speaks_of(rule: &Rule, access: Access, list: List) -> bool {
-    let (reads, edits) = (is_reader(&rule.tool), is_editor(&rule.tool));
+    let kind = names::kind_of(&rule.tool);
     match (list, access) {
         // `Write(path)`, `Glob(path)` and the like never grant: the contract has them ignored.
-        (List::Allow, Access::Read) => rule.tool == "Read" || rule.tool == "Edit",
-        (List::Allow, Access::Write) => rule.tool == "Edit",
-        (_, Access::Read) => reads,
-        (_, Access::Write) => reads || edits,
+        (List::Allow, Access::Read) => rule.tool == names::READ.name || rule.tool == names::EDIT.name,
+        (List::Allow, Access::Write) => rule.tool == names::EDIT.name,
+        (_, Access::Read) => kind.reads_files(),
+        (_, Access::Write) => kind.names_paths(),
     }
 }
 
 /// The first path rule of the list that covers the path.
-pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathFact) -> Option<&'a Rule> {
+pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathTarget) -> Option<&'a Rule> {
     let mut rules = policy.rules.list(list).iter().filter_map(|rule| {
         let Some(Kind::Path(pattern)) = rule.specifier.as_ref().map(|s| &s.kind) else { return None };
         speaks_of(rule, fact.access(), list).then_some((rule, pattern))
@@ -196,7 +57,7 @@ pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathFact) -> 
     let given = spelled(&fact.given, list);
     let real = if fact.real == fact.given { given.clone() } else { spelled(&fact.real, list) };
     let covers = |(rule, pattern): &(&Rule, &PathPattern)| {
-        let Some(base) = pattern.base(policy, rule) else { return false };
+        let Some(base) = pattern.base(&places(policy, rule)) else { return false };
         let given_hit = pattern.matches(base.clone(), &given, list);
         let real_hit = || pattern.matches(base, &real, list);
         if list == List::Allow { given_hit && real_hit() } else { given_hit || real_hit() }
@@ -209,7 +70,7 @@ pub(crate) fn path_rule<'a>(policy: &'a Policy, list: List, fact: &PathFact) -> 
 pub(crate) fn by_another_name<'f>(
     policy: &Policy,
     fs: &dyn Resolve,
-    facts: impl Iterator<Item = &'f PathFact>,
+    facts: impl Iterator<Item = &'f PathTarget>,
 ) -> Option<Decision> {
     if !restricts_paths(policy, Access::Read) && !restricts_paths(policy, Access::Write) {
         return None;
@@ -245,7 +106,7 @@ pub(crate) fn restricts_paths(policy: &Policy, access: Access) -> bool {
 impl Policy {
     /// For tools that list or search: a file that a rule denies must not show up in their results.
     pub fn denies_read(&self, given: &Path, real: &Path) -> bool {
-        let fact = PathFact { given: given.to_path_buf(), real: real.to_path_buf(), write: false };
+        let fact = PathTarget { given: given.to_path_buf(), real: real.to_path_buf(), write: false };
         path_rule(self, List::Deny, &fact).is_some()
     }
 
@@ -257,14 +118,14 @@ impl Policy {
     /// Inode numbers of the files that rules deny, to know them under other names. `None`: too many to look at.
     pub fn denied_inodes(&self, fs: &dyn Resolve) -> Option<HashSet<u64>> {
         let rules = self.rules.deny.iter().filter_map(|rule| match &rule.specifier.as_ref()?.kind {
-            Kind::Path(pattern) => pattern.folder(self, rule),
+            Kind::Path(pattern) => pattern.folder(&places(self, rule)),
             _ => None,
         });
         let mut folders: Vec<PathBuf> = rules.collect();
         folders.sort();
         folders.dedup_by(|later, kept| later.starts_with(kept));
         survey::inodes(fs, &folders, |path| {
-            let fact = PathFact { given: path.to_path_buf(), real: path.to_path_buf(), write: true };
+            let fact = PathTarget { given: path.to_path_buf(), real: path.to_path_buf(), write: true };
             path_rule(self, List::Deny, &fact).is_some()
         })
     }
@@ -272,7 +133,7 @@ impl Policy {
 
 /// Inside the workspace, where the path really leads. Names under `/proc` and `/dev` mean different
 /// files to different processes, so what they resolve to here proves nothing.
-pub(crate) fn inside(policy: &Policy, fact: &PathFact) -> bool {
+pub(crate) fn inside(policy: &Policy, fact: &PathTarget) -> bool {
     !fact.given.starts_with("/proc")
         && !fact.given.starts_with("/dev")
         && policy.roots.iter().any(|root| fact.real.starts_with(root))
@@ -320,7 +181,7 @@ const PROTECTED_FILES: [&str; 33] = [
 const PROTECTED_PREFIXES: [&str; 3] = [".yarnrc", ".pnp.", "lefthook."];
 
 /// Files that other programs obey: a write here is a way to run code later.
-pub(crate) fn protected(policy: &Policy, fact: &PathFact) -> bool {
+pub(crate) fn protected(policy: &Policy, fact: &PathTarget) -> bool {
     [&fact.given, &fact.real].into_iter().any(|path| {
         // A project may itself live below such a directory; only what is under the root counts then.
         let root = policy.roots.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
@@ -354,14 +215,14 @@ fn protected_below(path: &Path) -> bool {
 }
 
 /// Folders of which only a part is protected, as a whole.
-pub(crate) fn holds_protected(fact: &PathFact) -> bool {
+pub(crate) fn holds_protected(fact: &PathTarget) -> bool {
     let names = [&fact.given, &fact.real].into_iter().filter_map(|path| path.file_name());
     names.into_iter().any(|name| matches!(fold(&name.to_string_lossy()).as_str(), ".ralph" | ".config"))
 }
 
 /// Removing one of these is never approved without a person: the root, its children, home, and the
 /// directories we stand in.
-pub(crate) fn critical(policy: &Policy, fact: &PathFact) -> bool {
+pub(crate) fn critical(policy: &Policy, fact: &PathTarget) -> bool {
     [&fact.given, &fact.real].into_iter().any(|path| {
         path.parent().is_none_or(|parent| parent.parent().is_none())
             || policy.home.as_ref().is_some_and(|home| home.starts_with(path))

@@ -3,6 +3,14 @@
 //! All matchers are linear or quadratic in short inputs and never backtrack exponentially: patterns
 //! come from repositories, texts from models. Deliberately absent: regular expressions.
 
+/// Which list a rule stands in. It changes what the same text means: allow is read narrowly, the others widely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Allow,
+    Ask,
+    Deny,
+}
+
 /// `*` matches any run of characters, spaces included; everything else is literal.
 pub(crate) fn wildcard(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::paths::PathPattern;
-use crate::pattern::{self, CommandPattern};
+use crate::names::{self, RuleKind};
+use crate::path_pattern::PathPattern;
+use crate::pattern::{self, CommandPattern, List};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Source {
@@ -64,43 +65,11 @@ pub enum RuleError {
     NoHost(String),
 }
 
-/// Which list a rule stands in. It changes what the same text means: allow is read narrowly, the others widely.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum List {
-    Allow,
-    Ask,
-    Deny,
-}
-
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
     pub allow: Vec<Rule>,
     pub ask: Vec<Rule>,
     pub deny: Vec<Rule>,
-}
-
-/// Older names that configurations still use.
-pub(crate) fn canonical_tool(name: &str) -> &str {
-    match name {
-        "Task" => "Agent",
-        "MultiEdit" => "Edit",
-        "SlashCommand" => "Skill",
-        "BashOutput" | "AgentOutputTool" => "TaskOutput",
-        "KillShell" | "KillBash" => "TaskStop",
-        other => other,
-    }
-}
-
-pub(crate) fn is_shell(tool: &str) -> bool {
-    matches!(tool, "Bash" | "Monitor" | "PowerShell")
-}
-
-pub(crate) fn is_reader(tool: &str) -> bool {
-    matches!(tool, "Read" | "Grep" | "Glob" | "LS" | "LSP")
-}
-
-pub(crate) fn is_editor(tool: &str) -> bool {
-    matches!(tool, "Edit" | "Write" | "NotebookEdit")
 }
 
 pub fn parse_rule(text: &str, source: &Source) -> Result<Rule, RuleError> {
@@ -122,32 +91,32 @@ pub fn parse_rule(text: &str, source: &Source) -> Result<Rule, RuleError> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':')) {
         return Err(RuleError::BadTool(text.to_owned()));
     }
-    let tool = canonical_tool(name).to_owned();
+    let tool = names::canonical_in_rules(name).to_owned();
     let specifier = match inner {
         None => None,
         Some("") => return Err(RuleError::EmptySpecifier(text.to_owned())),
-        Some("*" | ":*") if !is_reader(&tool) && !is_editor(&tool) => None,
+        Some("*" | ":*") if !names::kind_of(&tool).names_paths() => None,
         Some(inner) => Some(parse_specifier(&tool, inner, text)?),
     };
     Ok(Rule { tool, specifier, source: source.clone(), text: text.to_owned() })
 }
 
 fn parse_specifier(tool: &str, inner: &str, whole: &str) -> Result<Specifier, RuleError> {
-    let kind = match tool {
-        _ if is_shell(tool) => Kind::Command(CommandPattern::parse(inner)),
-        _ if is_reader(tool) || is_editor(tool) => {
+    let kind = match names::kind_of(tool) {
+        RuleKind::Command => Kind::Command(CommandPattern::parse(inner)),
+        RuleKind::Read | RuleKind::Search | RuleKind::Write => {
             if inner.starts_with('!') {
                 return Err(RuleError::Negated(whole.to_owned()));
             }
             Kind::Path(PathPattern::parse(inner))
         }
-        "WebFetch" => match inner.strip_prefix("domain:").map(str::trim) {
+        RuleKind::Host => match inner.strip_prefix("domain:").map(str::trim) {
             Some("") => return Err(RuleError::NoHost(whole.to_owned())),
             Some(host) => Kind::Domain(host.to_owned()),
             None => Kind::Parameter,
         },
-        "Agent" | "Skill" => Kind::Name(CommandPattern::parse(inner.trim_start_matches('/'))),
-        _ => Kind::Parameter,
+        RuleKind::Agent | RuleKind::Skill => Kind::Name(CommandPattern::parse(inner.trim_start_matches('/'))),
+        RuleKind::Session | RuleKind::Question | RuleKind::PlanEnd | RuleKind::Other => Kind::Parameter,
     };
     Ok(Specifier { text: inner.to_owned(), kind })
 }
@@ -236,13 +205,13 @@ fn grants_by_glob(rule: &str) -> bool {
 impl RuleSet {
     /// A deny rule without condition takes the tool out of the request altogether.
     pub fn removes(&self, tool: &str) -> bool {
-        let tool = canonical_tool(tool);
+        let tool = names::canonical_in_rules(tool);
         self.deny.iter().any(|rule| rule.is_bare_for(tool, List::Deny))
     }
 
     /// Whether any rule, in any list, speaks about this tool.
     pub fn mentions_tool(&self, tool: &str) -> bool {
-        let tool = canonical_tool(tool);
+        let tool = names::canonical_in_rules(tool);
         let named = |list: List| move |rule: &Rule| rule.names(tool, list);
         self.allow.iter().any(named(List::Allow))
             || self.ask.iter().any(named(List::Ask))
@@ -275,12 +244,15 @@ fn allow_problem(rule: &Rule) -> Option<&'static str> {
     if rule.tool.contains('*') && !grants_by_glob(&rule.tool) {
         return Some("a tool name with * may only stand after mcp__server__");
     }
-    match (&rule.specifier.as_ref()?.kind, rule.tool.as_str()) {
-        (Kind::Path(_), "Read" | "Edit") => None,
-        (Kind::Path(_), tool) if is_editor(tool) => Some("write Edit(path), it covers every editing tool"),
-        (Kind::Path(_), _) => Some("write Read(path), it covers every reading tool"),
-        (Kind::Parameter, "WebFetch") => Some("write WebFetch(domain:host)"),
-        (Kind::Parameter, _) => Some("param:value works in ask and deny lists only"),
+    let tool = rule.tool.as_str();
+    match &rule.specifier.as_ref()?.kind {
+        Kind::Path(_) if tool == names::READ.name || tool == names::EDIT.name => None,
+        Kind::Path(_) if names::kind_of(tool) == RuleKind::Write => {
+            Some("write Edit(path), it covers every editing tool")
+        }
+        Kind::Path(_) => Some("write Read(path), it covers every reading tool"),
+        Kind::Parameter if names::kind_of(tool) == RuleKind::Host => Some("write WebFetch(domain:host)"),
+        Kind::Parameter => Some("param:value works in ask and deny lists only"),
         _ => None,
     }
 }

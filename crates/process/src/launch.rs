@@ -47,6 +47,10 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>, is_watched: bool) -> io
             command.stdin(end.try_clone()?).stdout(end).stderr(Stdio::piped());
             Place::OwnTerminal
         }
+        Output::RawTerminal(end) => {
+            command.stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
+            Place::OwnTerminal
+        }
     };
     let Entry { steps, pid_pipe, explain } = entry.unwrap_or(UNCONFINED);
     isolate(&mut command, place, steps, is_watched);
@@ -66,6 +70,28 @@ pub(crate) fn launch(mut spec: Spec, inside: Inside<'_>, is_watched: bool) -> io
         });
     }
     Ok(Launched { pid, stdin, stdout: child.stdout.take(), stderr: child.stderr.take() })
+}
+
+/// Starts a process that outlives us: without our mark, and without a death signal.
+pub(crate) fn launch_detached(spec: Spec) -> io::Result<std::process::Child> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts processes")]
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env).stdin(Stdio::null());
+    if let Some(arg0) = &spec.arg0 {
+        command.arg0(arg0);
+    }
+    match spec.output {
+        Output::Merged(file) => command.stdout(Stdio::null()).stderr(file),
+        Output::Pipes | Output::Terminal(_) | Output::RawTerminal(_) => {
+            command.stdout(Stdio::null()).stderr(Stdio::null())
+        }
+    };
+    // SAFETY: as in `isolate`: only async-signal-safe functions on integers.
+    #[expect(unsafe_code, reason = "a session of its own can only be had between fork and exec")]
+    unsafe {
+        command.pre_exec(|| prepare(None, Place::NoTerminal));
+    }
+    command.spawn()
 }
 
 /// The process that was started has started the command as its sibling, and has ended.

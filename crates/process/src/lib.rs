@@ -4,6 +4,7 @@
 //! own), an explicit environment, no inherited descriptors and no inherited stdin. A [`Child`] that is dropped takes everything it
 //! started with it; [`end_all`] ends what slipped away by forking twice, because [`adopt_orphans`]
 //! makes such processes ours again; and after [`watch_over`] even our own death by a signal ends all of them.
+//! The one exception has a name: [`start_detached`].
 //!
 //! A sandbox confines a child through [`Confine`].
 //!
@@ -23,20 +24,24 @@ pub mod tree;
 mod suspend;
 mod watcher;
 mod launch;
+mod detached;
 mod child;
+mod peer;
 mod piped;
 mod pty;
 
 pub use capture::{Captured, Limits, capture, capture_inside};
 pub use child::Child;
 pub use confine::{Confine, Entry, EntrySteps};
+pub use detached::{Detached, start_detached};
 pub use environ::hide_credentials;
 pub use git::Git;
 pub use killed::killed_are_gone;
-pub use piped::Piped;
-pub use pty::Terminal;
+pub use peer::{PeerRefusal, judge_peer};
+pub use piped::{Piped, Pipes};
+pub use pty::{RawTerminal, Terminal, TerminalSize};
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
 pub use suspend::follow_suspensions;
 pub use timed::{Timed, timed};
-pub use tree::{adopt_orphans, end_all, harden, outlive_file_limits};
+pub use tree::{adopt_orphans, end_all, end_orphans, harden, outlive_file_limits};
 pub use watcher::{sweep, watch_over};

@@ -92,6 +92,27 @@ impl Piped {
     }
 }
 
+/// The three pipes of a process, in the caller's hands.
+#[derive(Debug)]
+pub struct Pipes {
+    pub stdin: Sender,
+    pub stdout: Receiver,
+    pub stderr: Receiver,
+}
+
+impl Child {
+    /// Starts a process whose pipes the caller reads and writes, in a sandbox where there is one; what `spec` says of
+    /// stdin and output is not looked at. Needs a running tokio.
+    pub fn with_pipes(mut spec: Spec, sandbox: Option<&dyn Confine>) -> Result<(Self, Pipes), SpawnError> {
+        spec.stdin = Stdin::Pipe;
+        spec.output = Output::Pipes;
+        let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
+        let mut child = Self::start(spec, sandbox.map(|sandbox| (sandbox, &[][..])))?;
+        let (pipes, stderr) = connect(&mut child).map_err(|cause| SpawnError::new(program, cwd, cause))?;
+        Ok((child, Pipes { stdin: pipes.0, stdout: pipes.1, stderr }))
+    }
+}
+
 impl Drop for Piped {
     fn drop(&mut self) {
         self.listening.abort();

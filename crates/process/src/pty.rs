@@ -20,8 +20,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use tokio::io::unix::AsyncFd;
 
 mod clean;
+mod raw;
 
 use clean::Clean;
+pub use raw::{RawTerminal, TerminalSize};
 
 /// Wide enough that no agent breaks a line of plain text where it matters, and no wider than terminals are.
 const SIZE: Winsize = Winsize { ws_row: 50, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 };
@@ -58,17 +60,8 @@ impl Piped {
 impl Terminal {
     /// Both ends: ours, and the helper's.
     fn open() -> io::Result<(Self, OwnedFd)> {
-        let ours = open_ours()?;
-        rustix::pty::grantpt(&ours)?;
-        rustix::pty::unlockpt(&ours)?;
-        let name = rustix::pty::ptsname(&ours, Vec::new())?;
-        let theirs = rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
+        let (end, theirs) = open_pair(SIZE)?;
         let end_of_input = quiet(&theirs)?;
-        rustix::termios::tcsetwinsize(&theirs, SIZE)?;
-        rustix::io::ioctl_fionbio(&ours, true)?;
-        // SAFETY: an `OwnedFd` is one open descriptor for as long as it lives, and it lives in the `AsyncFd`.
-        #[expect(unsafe_code, reason = "registering any other kind of descriptor would be unsound")]
-        let end = unsafe { AsyncFd::register(ours) }.map_err(io::Error::from)?;
         Ok((Self { end, clean: Clean::default(), chunk: vec![0; READ], end_of_input }, theirs))
     }
 
@@ -96,6 +89,21 @@ impl Terminal {
     pub fn end_input(&self) {
         let _ = rustix::io::write(self.end.get_ref(), &[self.end_of_input]);
     }
+}
+
+/// A new terminal of this size: our end, and the child's.
+fn open_pair(size: Winsize) -> io::Result<(AsyncFd<OwnedFd>, OwnedFd)> {
+    let ours = open_ours()?;
+    rustix::pty::grantpt(&ours)?;
+    rustix::pty::unlockpt(&ours)?;
+    let name = rustix::pty::ptsname(&ours, Vec::new())?;
+    let theirs = rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::termios::tcsetwinsize(&theirs, size)?;
+    rustix::io::ioctl_fionbio(&ours, true)?;
+    // SAFETY: an `OwnedFd` is one open descriptor for as long as it lives, and it lives in the `AsyncFd`.
+    #[expect(unsafe_code, reason = "registering any other kind of descriptor would be unsound")]
+    let end = unsafe { AsyncFd::register(ours) }.map_err(io::Error::from)?;
+    Ok((end, theirs))
 }
 
 #[cfg(target_os = "linux")]

@@ -39,6 +39,8 @@ pub enum Output {
     /// stdin and stdout are this terminal, and it is the child's controlling one; stderr is a pipe, so that
     /// complaints do not come between the lines. Made by [`crate::Piped::on_terminal`].
     Terminal(OwnedFd),
+    /// stdin, stdout and stderr are this terminal, as a person's shell has it. Made by [`crate::Child::on_raw_terminal`].
+    RawTerminal(OwnedFd),
 }
 
 /// Exactly one of the two is set, unless the kernel lost the child's status.

@@ -50,6 +50,39 @@ pub fn forget_apart(pid: i32) {
     owned().remove(&pid);
 }
 
+/// Processes that outlive us by intention ([`crate::start_detached`]).
+static DETACHED: Mutex<Vec<Row>> = Mutex::new(Vec::new());
+
+/// Those that are remembered; the ones that have ended are forgotten first.
+const DETACHED_MAX: usize = 1024;
+
+pub(crate) fn let_go(pid: i32) {
+    let mut detached = DETACHED.lock().unwrap_or_else(PoisonError::into_inner);
+    if detached.len() >= DETACHED_MAX {
+        detached.retain(|one| table::row(one.pid).is_some_and(|row| row.same_process(one)));
+    }
+    detached.extend(table::row(pid));
+}
+
+fn detached() -> Vec<Row> {
+    DETACHED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Without detached processes that run, and all below them.
+fn without_detached(below: Vec<Row>) -> Vec<Row> {
+    let detached = detached();
+    let roots: Vec<Row> =
+        below.iter().filter(|row| !row.zombie && detached.iter().any(|one| one.same_process(row))).copied().collect();
+    if roots.is_empty() {
+        return below;
+    }
+    let spared: BTreeSet<i32> = roots
+        .iter()
+        .flat_map(|root| table::descendants(&below, root.pid).into_iter().map(|row| row.pid).chain([root.pid]))
+        .collect();
+    below.into_iter().filter(|row| !spared.contains(&row.pid)).collect()
+}
+
 pub fn pid(raw: i32) -> Option<Pid> {
     Pid::from_raw(raw).filter(|pid| pid.as_raw_nonzero().get() > 1)
 }
@@ -117,7 +150,7 @@ fn has_children() -> bool {
 /// Who below us is alive. Ended ones that nobody owns are collected on the way.
 pub fn alive() -> Vec<Row> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
-    let below = table::descendants(&table::snapshot(), me);
+    let below = without_detached(table::descendants(&table::snapshot(), me));
     let owned = owned();
     for row in below.iter().filter(|row| row.zombie && row.parent == me && !owned.contains(&row.pid)) {
         pid(row.pid).map(reap);
@@ -138,7 +171,7 @@ pub(crate) fn signal_group(leader: Pid, signal: Signal) {
     let _ = rustix::process::kill_process_group(leader, signal);
 }
 
-/// Our own children, adopted ones included, without the first processes of boxes and the watcher. Cheap.
+/// Our own children, adopted ones included, without the first processes of boxes, the watcher and what is detached. Cheap.
 pub(crate) fn children() -> Vec<i32> {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
     let listed = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
@@ -146,7 +179,12 @@ pub(crate) fn children() -> Vec<i32> {
         .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
         .collect();
     let apart = apart();
-    numbers.into_iter().filter(|pid| !apart.contains(pid)).collect()
+    let detached = detached();
+    let is_detached = |pid: i32| {
+        let known = detached.iter().find(|one| one.pid == pid);
+        known.is_some_and(|one| table::row(pid).is_some_and(|row| row.same_process(one)))
+    };
+    numbers.into_iter().filter(|pid| !apart.contains(pid) && !is_detached(*pid)).collect()
 }
 
 fn kill_children_quickly() {
@@ -166,6 +204,48 @@ fn signal_all(rows: &[Row], signal: Signal) {
         }
     }
     signal_each(rows, signal);
+}
+
+/// How long a left-behind process gets between being asked to end and being killed.
+const ORPHAN_GRACE: Duration = Duration::from_millis(500);
+
+/// Processes that a child of ours has left behind: adopted by us, owned by no [`crate::Child`], with all below them.
+fn orphans() -> Vec<Row> {
+    let owned = owned().clone();
+    let adopted: Vec<i32> = children().into_iter().filter(|pid| !owned.contains(pid)).collect();
+    if adopted.is_empty() {
+        return Vec::new();
+    }
+    let rows = table::snapshot();
+    let below: BTreeSet<i32> =
+        adopted.iter().flat_map(|root| table::descendants(&rows, *root)).map(|row| row.pid).collect();
+    rows.into_iter().filter(|row| !row.zombie && (adopted.contains(&row.pid) || below.contains(&row.pid))).collect()
+}
+
+/// Ends what children of ours have left behind, once those children are gone themselves. Costs a look at our own children
+/// where there is nothing to end. Without effect where orphans are not adopted ([`adopt_orphans`]).
+pub async fn end_orphans() {
+    reap_adopted();
+    let asked = orphans();
+    if asked.is_empty() {
+        return;
+    }
+    signal_each(&asked, Signal::TERM);
+    signal_each(&asked, Signal::CONT);
+    let patience = Instant::now() + ORPHAN_GRACE;
+    let deadline = patience + KILLING;
+    loop {
+        sleep(LOOK).await;
+        reap_adopted();
+        let left = orphans();
+        let now = Instant::now();
+        if left.is_empty() || now >= deadline {
+            return;
+        }
+        if now >= patience {
+            signal_each(&left, Signal::KILL);
+        }
+    }
 }
 
 /// Ends every process below us: asks, waits up to `grace`, then kills. Returns at once when there is

@@ -278,6 +278,12 @@ fn ends_by_itself(pid: i32) -> bool {
     [NAME, BOX_NAME].contains(&name.trim()) && is_copy()
 }
 
+/// Whether the environment of a process says that we started it.
+pub(crate) fn is_marked_ours(pid: i32) -> bool {
+    ENABLED.load(Ordering::Relaxed)
+        && matches!(Mark::of(pid), Mark::Owner(owner) if Owner::own().is_some_and(|own| own == owner))
+}
+
 /// Who started a process: a number, since when, and in which namespace that is its number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Owner {

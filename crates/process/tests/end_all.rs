@@ -42,6 +42,7 @@ async fn adversary_31_nothing_survives_the_end() {
     assert!(started.elapsed() < GRACE / 2, "with no children there is nothing to wait for");
 
     adopted_zombies_do_not_pile_up().await;
+    what_a_child_left_behind_ends_and_nothing_else().await;
     for (what, script) in SCRIPTS {
         let folder = tempfile::tempdir().unwrap();
         let pids = folder.path().join("pids");
@@ -75,6 +76,34 @@ async fn adopted_zombies_do_not_pile_up() {
         assert!(Instant::now() < deadline, "orphans are left: {orphans}");
         Child::spawn(shell("true", &pids)).unwrap().wait().await;
     }
+}
+
+/// The end of one agent must not end the check or the helper that runs beside it.
+async fn what_a_child_left_behind_ends_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept");
+    let mut owned = Child::spawn(shell("sleep 600 & echo $! >> $PIDS; echo $$ >> $PIDS; wait", &kept)).unwrap();
+    until("the owned child", || read(&kept).lines().count() == 2).await;
+    for (what, script) in [
+        ("a session of its own", "setsid sh -c 'echo $$ >> $PIDS; sleep 600' & sleep 0.1"),
+        (
+            "ignores SIGTERM",
+            "(setsid sh -c 'trap \"\" TERM; sleep 600 & echo $$ $! >> $PIDS; wait; sleep 600' &) ; exit 0",
+        ),
+    ] {
+        let pids = folder.path().join(what);
+        Child::spawn(shell(script, &pids)).unwrap().wait().await;
+        until(what, || read(&pids).ends_with('\n')).await;
+        let left: Vec<String> = read(&pids).split_whitespace().map(str::to_owned).collect();
+        assert!(left.iter().all(|pid| alive(pid)), "{what}: all run before");
+        let started = Instant::now();
+        ralph_process::end_orphans().await;
+        assert!(started.elapsed() < WITHIN, "{what}: took {:?}", started.elapsed());
+        assert!(!left.iter().any(|pid| alive(pid)), "{what}: {left:?}");
+        assert!(read(&kept).lines().all(alive), "{what}: the owned child and its own run on");
+    }
+    ralph_process::end_all(GRACE).await;
+    owned.wait().await;
 }
 
 fn alive(pid: &str) -> bool {

@@ -237,6 +237,7 @@ impl Running {
         loop {
             if let Some(end) = self.ending.clone() {
                 self.child.stop(self.bounds.grace).await;
+                process::end_orphans().await;
                 return Said::Ended(end);
             }
             if self.total > self.bounds.bytes || self.noise > self.bounds.noise {
@@ -247,7 +248,10 @@ impl Running {
                 return said;
             }
             if self.closed {
-                return Said::Ended(self.wait().await);
+                let end = self.wait().await;
+                // A child in a session of its own would go on changing files beside the next iteration.
+                process::end_orphans().await;
+                return Said::Ended(end);
             }
             self.read().await;
         }

@@ -1,7 +1,7 @@
 //! A person's answer on its way to a run that waits for one: `ralph answer` in another terminal leaves it in
 //! the run's folder, and the run takes it.
 //!
-//! A file and not a socket: it works on every file system and under every length of path. What lies there
+//! The run's socket is the usual way ([`crate::reach`]); the file works where a socket cannot be, and for older versions. What lies there
 //! before a question is asked is no answer to it, and is thrown away.
 
 use crate::{Folder, LockError, RunsError, files, runs};
@@ -50,8 +50,15 @@ pub fn live_run(owner: &str) -> Option<&str> {
     owner.rsplit_once("run ").map(|(_, id)| id.trim()).filter(|id| !id.is_empty())
 }
 
-/// Answers the run that is at work in this folder, and waits until it has taken the answer. Says what was asked.
-pub fn answer_live(folder: &Folder, owner: &str, wished: Option<&str>, text: &str) -> Result<String, RunsError> {
+/// Answers the run that is at work in this folder, and waits until it has taken the answer. Says what was asked. `offer` hands
+/// the answer over through the run's socket and says whether it did; where there is none, the file does it.
+pub fn answer_live(
+    folder: &Folder,
+    owner: &str,
+    wished: Option<&str>,
+    text: &str,
+    offer: impl FnOnce(&str) -> Result<bool, String>,
+) -> Result<String, RunsError> {
     let held = || RunsError::Busy(LockError::Held { owner: owner.to_owned() }.to_string());
     let id = live_run(owner).ok_or_else(held)?;
     if wished.is_some_and(|wished| !id.starts_with(wished)) {
@@ -60,6 +67,9 @@ pub fn answer_live(folder: &Folder, owner: &str, wished: Option<&str>, text: &st
     let info = runs::load(folder, id)?;
     let question = info.memory.question.filter(|_| info.memory.verdict.is_none());
     let question = question.ok_or_else(|| RunsError::NoQuestion(id.into()))?;
+    if offer(id).map_err(RunsError::Busy)? {
+        return Ok(question.text);
+    }
     deliver(&place(folder, id), text).map_err(|source| RunsError::Io { file: place(folder, id), source })?;
     let until = Instant::now() + TAKEN_WITHIN;
     while place(folder, id).exists() {

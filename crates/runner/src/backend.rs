@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backend {
-    /// `builtin`, `claude`, or the path as given.
+    /// `builtin`, `claude`, the path as given, or the ACP agent as given.
     pub name: String,
     pub program: PathBuf,
     /// Words before the flags.
@@ -28,8 +28,34 @@ const CLAUDE: &str = "claude";
 pub enum BackendError {
     #[error("no 'claude' on PATH. Install it, run 'ralph link', or use --backend builtin.")]
     NoClaude,
-    #[error("the backend {0} is not a program. Use auto, builtin, claude, or the path of one.")]
+    #[error(
+        "the backend {0} is not a program. Use auto, builtin, claude, the path of one, or an ACP agent (acp:'COMMAND')."
+    )]
     NoProgram(String),
+    #[error("the ACP agent {agent} of the backend {backend} is not on PATH. Install it, or give its path.")]
+    NoAcpAgent { backend: String, agent: String },
+    #[error(transparent)]
+    Command(#[from] acp::CommandError),
+}
+
+/// The word that makes this program a bridge to an ACP agent.
+pub const ACP_BRIDGE: &str = "acp-bridge";
+
+/// The command of an ACP agent, where the backend is one: by the name of a preset, or after `acp:`.
+pub fn acp_command(wish: &str) -> Option<&str> {
+    wish.strip_prefix(acp::PREFIX).or_else(|| acp::preset(wish).map(|preset| preset.command))
+}
+
+/// The agent behind the bridge must be there; what it is started in comes later.
+fn acp_backend(wish: &str, command: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
+    let words = acp::split_words(command)?;
+    let agent = words.into_iter().next().unwrap_or_default();
+    let is_there = if agent.contains('/') { cwd.join(&agent).is_file() } else { on_path(&agent, path).is_some() };
+    if !is_there {
+        return Err(BackendError::NoAcpAgent { backend: wish.into(), agent });
+    }
+    let leading = [ACP_BRIDGE, "--command", command].map(OsString::from).to_vec();
+    Ok(Backend { name: wish.into(), program: exe.to_owned(), leading, known: Known::Bridge })
 }
 
 /// `auto` takes `claude` on PATH first and the built-in agent where there is none.
@@ -41,6 +67,9 @@ pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backen
     };
     let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned(), Known::Ours) };
     let claude = |known| Some(other(CLAUDE, on_path(CLAUDE, path)?, known));
+    if let Some(command) = acp_command(wish) {
+        return acp_backend(wish, command, exe, cwd, path);
+    }
     match wish {
         "auto" => Ok(claude(Known::Nothing).unwrap_or_else(builtin)),
         BUILTIN => Ok(builtin()),
@@ -67,7 +96,6 @@ pub(crate) const SCHEMA: &str =
 
 /// What a summariser may use: it looks, and changes nothing.
 const SUMMARY_TOOLS: &str = "Read,Glob,Grep,StructuredOutput";
-pub(crate) const SUMMARY_MODEL: &str = "haiku";
 
 /// Longer prompts go by file: agents have lost long arguments and long terminal input.
 const ARGUMENT_MAX: usize = 7_000;
@@ -156,13 +184,13 @@ impl Backend {
         Call { args, env, talks, transport }
     }
 
-    pub(crate) fn summary_call(&self, transport: Transport, prompt: &str, auth: &Auth, env: &Env) -> Call {
+    pub(crate) fn summary_call(&self, model: &str, transport: Transport, prompt: &str, auth: &Auth, env: &Env) -> Call {
         let mut args = self.leading.clone();
         if self.is_ours() {
             args.extend(["--sandbox", "read-only"].map(OsString::from));
         }
         let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
-        add(&["-p", "--model", SUMMARY_MODEL, "--tools", SUMMARY_TOOLS, "--verbose"]);
+        add(&["-p", "--model", model, "--tools", SUMMARY_TOOLS, "--verbose"]);
         let talks = talks(OutputFormat::StreamJson, transport);
         if talks {
             add(&["--input-format", "stream-json"]);
@@ -171,7 +199,7 @@ impl Backend {
         if !talks {
             add(&["--", prompt]);
         }
-        let env = environment(env, transport, SUMMARY_MODEL, Reasoning::High, auth);
+        let env = environment(env, transport, model, Reasoning::High, auth);
         Call { args, env, talks, transport }
     }
 }

@@ -8,6 +8,7 @@ fn start() -> Start {
     Start {
         iteration: 1,
         attempt: 1,
+        way: 0,
         model: "sonnet".into(),
         session: None,
         strategy: None,
@@ -57,7 +58,7 @@ fn seed_000_a_goal_has_a_schema_a_budget_and_no_key() {
 
 #[test]
 fn seed_000_the_summariser_looks_and_thinks_fully() {
-    let call = builtin().summary_call(Transport::Pipe, "P", &Auth::Key("k".into()), &Env::new());
+    let call = builtin().summary_call("haiku", Transport::Pipe, "P", &Auth::Key("k".into()), &Env::new());
     assert!(
         words(&call).starts_with(
             "agent --sandbox read-only -p --model haiku --tools Read,Glob,Grep,StructuredOutput --verbose"
@@ -107,7 +108,7 @@ fn seed_001_on_a_terminal_the_prompt_is_an_argument_and_events_come_out() {
                     stream-json -- P";
     assert_eq!((words(&call).as_str(), call.talks), (expected, false));
     assert!(call.env.contains(&("TERM".into(), "xterm-256color".into())), "{:?}", call.env);
-    let summary = builtin().summary_call(Transport::Terminal, "P", &Auth::Ambient, &env);
+    let summary = builtin().summary_call("haiku", Transport::Terminal, "P", &Auth::Ambient, &env);
     assert!(words(&summary).ends_with(&format!("--output-format stream-json --json-schema {SCHEMA} -- P")));
     assert!(!words(&summary).contains("--input-format") && !summary.talks);
 }
@@ -153,4 +154,27 @@ fn seed_001_claude_by_name_wants_a_terminal_and_the_one_that_is_found_is_tried_o
     std::fs::remove_file(&claude).unwrap();
     std::os::unix::fs::symlink(&exe, &claude).unwrap();
     assert_eq!(["auto", "claude"].map(known), [Known::Ours; 2]);
+}
+
+#[test]
+fn an_acp_agent_is_started_through_our_bridge() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("gemini");
+    std::fs::write(&program, "").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let exe = Path::new("/x/ralph");
+    let choose = |wish: &str| choose(wish, exe, Path::new("/"), dir.path().as_os_str());
+    for (wish, command) in
+        [("gemini", "gemini --acp"), ("acp:gemini --acp --model 'a b'", "gemini --acp --model 'a b'")]
+    {
+        let backend = choose(wish).unwrap();
+        assert_eq!((backend.name.as_str(), backend.program.as_path(), backend.is_ours()), (wish, exe, false));
+        assert_eq!(backend.leading, [ACP_BRIDGE, "--command", command]);
+        assert!(!backend.needs_file(OutputFormat::StreamJson, Transport::Pipe, &"x".repeat(ARGUMENT_MAX + 1)));
+        let call = backend.call(&Settings::default(), Transport::Pipe, &start(), "P", &Auth::Ambient, &Env::new());
+        assert!(call.talks && !words(&call).contains("--sandbox"), "the sandbox holds it as a whole");
+    }
+    assert!(matches!(choose("codex"), Err(BackendError::NoAcpAgent { agent, .. }) if agent == "codex-acp"));
+    assert!(matches!(choose("acp:"), Err(BackendError::Command(_))));
+    assert!(matches!(choose("acp:a 'b"), Err(BackendError::Command(_))));
 }

@@ -2,8 +2,10 @@
 
 use crate::agent::{Running, Said};
 use crate::checks::{self, Check};
+use crate::command::get;
 use crate::git::{Git, Snapshot};
 use crate::job::{Job, Sink};
+use crate::reach::Server;
 use crate::record::Recorder;
 use crate::transport::Footing;
 use crate::{
@@ -79,6 +81,7 @@ pub async fn run(
         let happened = tokio::select! {
             biased;
             command = commands.recv(), if listening => Happened::Command(command),
+            command = commanded(&mut body.reach) => Happened::Command(Some(command)),
             answer = answers::next(&body.job.folder, &body.run), if asking => {
                 Happened::Command(Some(Command::Answer(answer)))
             }
@@ -89,6 +92,14 @@ pub async fn run(
             listening = false;
         }
         inputs.extend(body.react(happened).await);
+    }
+}
+
+/// Commands from outside, where this run can be reached.
+async fn commanded(reach: &mut Option<Server>) -> Command {
+    match reach {
+        Some(server) => server.next_command().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -144,6 +155,10 @@ struct Body<'a> {
     in_work_before: BTreeSet<String>,
     /// A person has asked for the end after this iteration.
     stop_was_asked: bool,
+    /// The way to a model that the last agent took.
+    way: usize,
+    /// The way in from outside. Before the lock: it is gone before another run can begin.
+    reach: Option<Server>,
     _lock: Lock,
 }
 
@@ -177,15 +192,24 @@ impl<'a> Body<'a> {
         let checks = checks::list(&job.folder, &job.settings);
         let recorder = Recorder::open(&job.folder, &run, &stamp, &env, &job.zone)
             .map_err(|source| RunError::Record { file: job.folder.events(&run), source })?;
+        let runtime = get(&env, "XDG_RUNTIME_DIR").map(PathBuf::from);
+        let (reach, unreachable) = match Server::open(&job.folder, &run, job.price, runtime.as_deref()) {
+            Ok(server) => (Some(server), None),
+            Err(error) => (None, Some(format!("this run cannot be reached from outside: {error}"))),
+        };
         let checks = checks::fixed(checks, &job, &run, git.as_ref()).await.map_err(RunError::Prompt)?;
-        let tree = match &git {
-            Some(git) => git.snapshot().await.map(|snapshot| snapshot.tree),
+        let snapshot = match &git {
+            Some(git) => git.snapshot().await,
             None => None,
         };
+        let tree = snapshot.as_ref().map(|snapshot| snapshot.tree);
         let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
         let attended = job.attended || job.settings.waits_for_answers();
         let wait_max_ms = job.rehearsal.as_ref().map(|_| rehearsal::WAIT.as_millis() as u64);
-        let plan = Plan { wait_max_ms, ..job.settings.plan(!checks.is_empty(), attended, offset) };
+        let stand_by =
+            |way: &crate::Fallback| cycle::FallbackModel { name: way.name.clone(), model: way.model.clone() };
+        let fallback = job.fallback.iter().map(stand_by).collect();
+        let plan = Plan { wait_max_ms, fallback, ..job.settings.plan(!checks.is_empty(), attended, offset) };
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let mut state = State::new(plan, memory, Spent::default(), tree, now());
         let today = job.account.as_ref().map(|file| day::read(file, state.day()));
@@ -202,6 +226,7 @@ impl<'a> Body<'a> {
             model: job.settings.model.clone(),
             limits: job.settings.limits(),
             checks: checks.iter().map(|check| check.command.clone()).collect(),
+            head: snapshot.and_then(|snapshot| snapshot.head),
             resumed,
             sandbox,
             unconfined,
@@ -228,6 +253,8 @@ impl<'a> Body<'a> {
             noted: (0, Spent::default()),
             in_work_before,
             stop_was_asked: false,
+            way: 0,
+            reach,
             _lock: lock,
         };
         body.tell(EventKind::RunStarted(Box::new(started)));
@@ -240,6 +267,7 @@ impl<'a> Body<'a> {
         for text in std::mem::take(&mut body.job.warnings)
             .into_iter()
             .chain(ignored)
+            .chain(unreachable)
             .chain(warning)
             .chain(uncommitted)
             .chain(doubts)
@@ -262,6 +290,9 @@ impl<'a> Body<'a> {
         let trouble = self.recorder.event(event, derived);
         for sink in self.sinks.iter_mut() {
             sink.event(event);
+        }
+        if let Some(reach) = &self.reach {
+            reach.note(event, self.recorder.seq(), self.recorder.is_whole());
         }
         if let Some(text) = trouble {
             let warning = EventKind::Warning { iteration: None, text }.at(event.at);

@@ -103,6 +103,19 @@ pub(crate) fn shared(path: &Path) -> io::Result<File> {
     open(path, OFlags::RDWR | OFlags::NONBLOCK)
 }
 
+/// For reading a file that agents may write: see [`source`].
+pub fn open_source(folder: &crate::Folder, path: &Path) -> io::Result<File> {
+    source(folder.root(), path)
+}
+
+/// Where a run without a terminal complains before it has a recording. A new file each time.
+pub fn detached_log(folder: &crate::Folder) -> io::Result<(PathBuf, File)> {
+    private_dir(&folder.ralph())?;
+    let path = folder.ralph().join("detached.log");
+    let file = fresh(&path)?;
+    Ok((path, file))
+}
+
 /// A whole file at once, so that a reader never sees half of it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("no folder"))?;

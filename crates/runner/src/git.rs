@@ -31,7 +31,7 @@ pub(crate) struct Git {
 /// The state of the files at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
-    head: Option<String>,
+    pub head: Option<String>,
     pub tree: u64,
     /// What lay about uncommitted, by content.
     dirty: BTreeMap<String, u64>,
@@ -145,6 +145,26 @@ impl Git {
         let paths = changes.files.iter().map(|file| file.path.as_str());
         let is_nested = |path: &&str| path.ends_with('/') || *path == ".gitmodules" || self.folder.join(path).is_dir();
         paths.filter(is_nested).map(str::to_owned).collect()
+    }
+
+    /// What changed between two commits, or since a commit in the files as they are; as git prints it. Files that git does not
+    /// know yet are in [`Git::untracked`].
+    pub(crate) async fn diff(&self, since: &str, until: Option<&str>) -> Option<String> {
+        let how = ["diff", "--no-color", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv", "--unified=3"];
+        let commits = [since].into_iter().chain(until);
+        let what = ["--ignore-submodules=dirty"].into_iter().chain(commits).chain(["--", ".", ":(exclude).ralph"]);
+        let words: Vec<&str> = how.into_iter().chain(what).collect();
+        self.disarmed().await?.run(&words).await
+    }
+
+    /// Files that git neither knows nor ignores.
+    pub(crate) async fn untracked(&self) -> Vec<String> {
+        let listed = ["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude).ralph"];
+        let listed = match self.disarmed().await {
+            Some(git) => git.run(&listed).await.unwrap_or_default(),
+            None => String::new(),
+        };
+        listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
     }
 
     /// A file as it is in a commit.

@@ -28,6 +28,16 @@ impl std::fmt::Debug for Auth {
     }
 }
 
+/// A way to a model that stands by: what the agent is asked for, and what its environment says instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fallback {
+    /// As the user wrote it.
+    pub name: String,
+    pub model: String,
+    /// `None` takes a variable away.
+    pub env: Vec<(&'static str, Option<String>)>,
+}
+
 #[derive(Debug, Clone)]
 pub struct Job {
     pub folder: Folder,
@@ -56,6 +66,10 @@ pub struct Job {
     pub flags: serde_json::Map<String, serde_json::Value>,
     /// What messages cost before an agent says so.
     pub price: Price,
+    /// Other ways to a model, for the time that the first is limited.
+    pub fallback: Vec<Fallback>,
+    /// The trace that agents and spans of this run belong to, where one is exported.
+    pub trace: Option<crate::RunTrace>,
     /// What is to go wrong, where this is only a rehearsal.
     pub rehearsal: Option<Rehearsal>,
 }

@@ -18,7 +18,7 @@ fn allowed(key: &str) -> &'static str {
         | "day_tokens" => "a whole number",
         "max_cost" | "iteration_cost" | "day_cost" => "an amount in USD, like 2.50",
         "duration" | "iteration_time" | "day_time" | "cooldown" | "check_time" | "idle" | "failure_pause"
-        | "max_outage" => "a span of time, like 4h, 1h30m, 90s or 500ms",
+        | "max_outage" | "fallback_after" => "a span of time, like 4h, 1h30m, 90s or 500ms",
         "keep_size" => "a size, like 500MB or 2GB",
         "session" => "clean or continue",
         "reasoning" => "none, low, med or high",
@@ -27,7 +27,7 @@ fn allowed(key: &str) -> &'static str {
         "auth" => "auto or login",
         "on_failure" => "continue or stop",
         "on_question" => "stop or wait",
-        "check" | "keep_env" => "a text, or a list of texts",
+        "check" | "keep_env" | "fallback" => "a text, or a list of texts",
         "pty_mode" | "commit" | "structured" | "live" | "stuck" | "watch" | "json" | "no_tui" | "stay"
         | "timestamps" => "true or false",
         _ => "a text",

@@ -150,6 +150,7 @@ mod tests {
         let start = Start {
             iteration: 12,
             attempt: 1,
+            way: 0,
             model: "m".into(),
             session: None,
             strategy: Some("Think differently".into()),

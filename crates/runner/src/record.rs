@@ -22,6 +22,8 @@ pub(crate) struct Recorder {
     id: String,
     stamp: String,
     events: File,
+    /// Lines of `events.ndjson`: the number of the last one.
+    seq: u64,
     /// The agents' lines alone, as other loops write them.
     raw: Option<File>,
     run_log: Option<File>,
@@ -41,6 +43,7 @@ impl Recorder {
         private_dir(&folder.run(id))?;
         let goes_on = folder.events(id).exists();
         let events = open_events(&folder.events(id))?;
+        let seq = if goes_on { count_lines(&folder.events(id))? } else { 0 };
         let ralph = folder.ralph();
         let raw = ralph.join("events.log");
         Ok(Self {
@@ -48,6 +51,7 @@ impl Recorder {
             id: id.to_owned(),
             stamp: stamp.to_owned(),
             events,
+            seq,
             // The log of one run, however often it goes on.
             raw: if goes_on { append(&raw) } else { fresh(&raw) }.ok(),
             run_log: append(&ralph.join(format!("run_{stamp}.log"))).ok(),
@@ -75,12 +79,25 @@ impl Recorder {
         // One write: a crash leaves whole lines and at most one torn tail.
         let written = self.events.write_all(format!("{}\n", self.hide(event.to_line())).as_bytes());
         let kept = written.and_then(|()| if is_milestone(event) { self.events.sync_data() } else { Ok(()) });
+        if kept.is_ok() {
+            self.seq += 1;
+        }
         match kept {
             Err(error) if !std::mem::replace(&mut self.broken, true) => {
                 Some(format!("this run is no longer recorded: {error}"))
             }
             _ => None,
         }
+    }
+
+    /// The number of the last line.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Whether everything was written so far.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.broken
     }
 
     fn hide(&self, text: String) -> String {
@@ -142,6 +159,20 @@ fn open_events(path: &Path) -> io::Result<File> {
     let mut events = append(path)?;
     mend(path, &mut events)?;
     Ok(events)
+}
+
+fn count_lines(path: &Path) -> io::Result<u64> {
+    let mut file = io::BufReader::new(existing(path)?);
+    let mut lines = 0;
+    loop {
+        let bytes = io::BufRead::fill_buf(&mut file)?;
+        if bytes.is_empty() {
+            return Ok(lines);
+        }
+        lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let length = bytes.len();
+        io::BufRead::consume(&mut file, length);
+    }
 }
 
 /// Puts one event at the end of a recording that nobody is writing.

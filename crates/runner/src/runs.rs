@@ -31,6 +31,8 @@ pub struct RunInfo {
     pub started: u64,
     /// The last one: a run that went on began more than once.
     pub start: Option<RunStarted>,
+    /// The commit that the run began with, the first time.
+    pub head: Option<String>,
     pub memory: Memory,
     pub receipts: Vec<(u32, Receipt)>,
     /// Receipts, checks and changes of strategy, in the order in which they happened.
@@ -78,6 +80,7 @@ pub(crate) fn load_priced(folder: &Folder, id: &str, price: Price) -> Result<Run
         id: id.into(),
         started: 0,
         start: None,
+        head: None,
         memory: Memory::default(),
         receipts: Vec::new(),
         steps: Vec::new(),
@@ -96,6 +99,7 @@ pub(crate) fn load_priced(folder: &Folder, id: &str, price: Price) -> Result<Run
             EventKind::RunStarted(start) => {
                 if info.start.is_none() {
                     info.started = event.at;
+                    info.head.clone_from(&start.head);
                 }
                 info.start = Some((**start).clone());
             }

@@ -34,6 +34,14 @@ pub struct Settings {
     pub day_tokens: Option<u64>,
     pub model: String,
     pub fallback_model: Option<String>,
+    /// Ways to a model while the first is limited: `provider:model`, in their order.
+    #[serde(deserialize_with = "one_or_more")]
+    pub fallback: Vec<String>,
+    /// A wait for a limit that is longer than this is not waited where a fallback is free.
+    #[serde(deserialize_with = "a_span")]
+    pub fallback_after: Duration,
+    /// Who condenses old iterations.
+    pub summary_model: String,
     pub reasoning: Reasoning,
     /// `auto`, `builtin`, `claude`, or a path.
     pub backend: String,
@@ -189,6 +197,9 @@ impl Default for Settings {
             day_tokens: None,
             model: plan.model,
             fallback_model: None,
+            fallback: Vec::new(),
+            fallback_after: Duration::from_millis(plan.fallback_after_ms),
+            summary_model: "haiku".into(),
             reasoning: Reasoning::Med,
             backend: "auto".into(),
             pty_mode: false,
@@ -335,6 +346,8 @@ impl Settings {
             },
             model: self.model.clone(),
             other_model: self.fallback_model.clone(),
+            fallback: Vec::new(),
+            fallback_after_ms: ms(self.fallback_after),
             cooldown_ms: ms(self.cooldown),
             failure_pause_ms: ms(self.failure_pause),
             on_failure: match self.on_failure {

@@ -12,6 +12,8 @@ use cycle::{AgentEnd, Heard};
 pub enum Known {
     /// Our own agent: it works on pipes.
     Ours,
+    /// Our bridge to an ACP agent: it works on pipes, but the agent behind it is not ours.
+    Bridge,
     /// Nothing: pipes are tried first.
     Nothing,
     /// It was named as one that wants a terminal.
@@ -42,7 +44,7 @@ impl Footing {
     pub(crate) fn new(known: Known, terminal: bool, before: Option<Transport>) -> Self {
         match (known, before) {
             _ if terminal => Self::Settled(Transport::Terminal),
-            (Known::Ours, _) => Self::Settled(Transport::Pipe),
+            (Known::Ours | Known::Bridge, _) => Self::Settled(Transport::Pipe),
             (_, Some(found)) => Self::Settled(found),
             (Known::Nothing, None) => Self::First(Transport::Pipe),
             (Known::WantsTerminal, None) => Self::First(Transport::Terminal),
@@ -162,6 +164,7 @@ mod tests {
             (Known::Ours, false, None, Settled(Pipe)),
             (Known::Ours, true, None, Settled(Terminal)),
             (Known::Ours, false, Some(Terminal), Settled(Pipe)),
+            (Known::Bridge, false, None, Settled(Pipe)),
             (Known::Nothing, false, None, First(Pipe)),
             (Known::Nothing, true, Some(Pipe), Settled(Terminal)),
             (Known::Nothing, false, Some(Terminal), Settled(Terminal)),

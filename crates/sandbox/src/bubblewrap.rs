@@ -7,6 +7,7 @@
 
 use crate::mounts::{attachments, between, existing};
 use crate::rules::{Network, Rules};
+use crate::run_sockets;
 use process::Spec;
 use process::tree;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -117,8 +118,9 @@ pub(crate) fn arguments(
     for path in &here.fleeting {
         mount("--ro-bind-try", path, path);
     }
+    let sockets = run_sockets::find(rules);
     let (folders, files): (Vec<_>, Vec<_>) =
-        rules.hidden.iter().filter(|path| path.exists()).partition(|path| path.is_dir());
+        rules.hidden.iter().chain(&sockets).filter(|path| path.exists()).partition(|path| path.is_dir());
     for path in files {
         mount("--ro-bind", Path::new("/dev/null"), path);
     }

@@ -37,6 +37,9 @@ pub(crate) const PROTECTED: [&str; 7] =
 /// The same, but only where it exists: a folder standing in for these would disturb other programs.
 const PROTECTED_IF_THERE: [&str; 4] = [".gitmodules", ".envrc", ".ripgreprc", ".devcontainer"];
 
+/// Where a loop keeps its runs, in every root.
+const RUNS: &str = ".ralph/runs";
+
 /// Where agents make checkouts for each other, in every root: below something protected, and theirs.
 const CHECKOUTS: &str = ".claude/worktrees";
 
@@ -103,6 +106,7 @@ impl Request {
             seen: Vec::new(),
             own_temp: Vec::new(),
             hidden: self.hidden(),
+            runs: roots.iter().map(|root| root.join(RUNS)).collect(),
             shown: self.allow_read.iter().map(|path| self.place(path)).collect(),
             network: self.network.clone(),
             unix_sockets: self.unix_sockets,
@@ -127,8 +131,8 @@ impl Request {
     fn writable(&self, roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let mut write: Vec<PathBuf> = self.temp.iter().map(|path| real(path)).filter(|path| path.exists()).collect();
         let mut ties = Vec::new();
-        if self.whole.is_some() {
-            write.extend(Whole::own_folders(self));
+        if let Some(whole) = &self.whole {
+            write.extend(whole.own_folders(self));
         }
         if self.level == Level::Workspace {
             write.extend(roots.iter().cloned());
@@ -187,10 +191,11 @@ impl Request {
         let works_there = self.home.as_ref().is_some_and(|home| roots.iter().any(|root| real(home).starts_with(root)));
         guarded.extend(self.at_home(&START_FILES).into_iter().filter(|path| works_there || path.exists()));
         let own = real(&self.config_dir);
-        if self.whole.is_some() {
+        if let Some(whole) = &self.whole {
             let opened: Vec<PathBuf> = self.allow_write.iter().map(|path| self.place(path)).collect();
             guarded.retain(|path| real(path) != own);
-            guarded.extend(Whole::protected(&own).into_iter().filter(|path| !opened.contains(path)));
+            let protected = Whole::protected(&own).into_iter().chain(whole.protected_elsewhere(self));
+            guarded.extend(protected.filter(|path| !opened.contains(path)));
         } else {
             guarded.push(own);
         }

@@ -17,25 +17,31 @@ mod ending;
 #[cfg(target_os = "linux")]
 mod filter;
 mod hosts;
-mod rules;
 #[cfg(target_os = "linux")]
 mod placeholder;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod proxy;
 mod repository;
+mod layout;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
 mod cell;
+mod rules;
+#[cfg(target_os = "linux")]
+mod run_sockets;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod nowhere;
 #[cfg(target_os = "linux")]
 mod temporary;
-mod layout;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+#[cfg(target_os = "macos")]
+mod macos;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
@@ -44,10 +50,6 @@ mod bubblewrap;
 mod enter;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(any(target_os = "macos", test))]
-mod seatbelt;
-#[cfg(target_os = "macos")]
-mod macos;
 mod whole;
 #[cfg(test)]
 mod testing;

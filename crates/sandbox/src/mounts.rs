@@ -8,6 +8,7 @@
 use crate::layout::{PROTECTED, real};
 use crate::repository;
 use crate::rules::{IN_CHECKOUTS, Rules};
+use crate::run_sockets;
 use crate::sys;
 use process::Spec;
 use std::collections::BTreeSet;
@@ -163,7 +164,7 @@ impl Mounts {
             sys::mount(c"none", path, c"tmpfs", flags, c"size=4k,mode=000")?;
         }
         for path in &self.hidden_files {
-            sys::mount(c"/dev/null", path, c"", libc::MS_BIND, c"")?;
+            if_there(sys::mount(c"/dev/null", path, c"", libc::MS_BIND, c""))?;
         }
         for (copy, file) in copies.iter().skip(self.checkouts.len()).zip(&self.files) {
             sys::attach_tree(*copy, file)?;
@@ -222,7 +223,8 @@ pub(crate) fn existing(rules: &Rules) -> Existing {
     let protected: Vec<PathBuf> = rules.protected.iter().filter(below).cloned().collect();
     // Landlock grants what is mounted in a temporary folder with the folder.
     let seen = |path: &&PathBuf| rules.seen.iter().any(|tree| path.starts_with(tree)) && path.exists();
-    let hidden = rules.hidden.iter().filter(|path| below(path) || seen(path)).cloned().collect();
+    let hidden = rules.hidden.iter().filter(|path| below(path) || seen(path)).cloned();
+    let hidden = hidden.chain(run_sockets::find(rules)).collect();
     let (mut checkouts, mut fleeting) = (Vec::new(), Vec::new());
     for folder in rules.checkouts.iter().filter(below).filter(|folder| is_own_folder(folder)) {
         let Some(made) = repository::entries(folder, CHECKOUTS_MAX) else { continue };

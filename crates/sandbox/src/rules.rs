@@ -61,6 +61,8 @@ pub struct Rules {
     pub own_temp: Vec<OwnTemp>,
     /// Trees and files that may not be read.
     pub hidden: Vec<PathBuf>,
+    /// Folders of a loop's runs: the sockets of runs in them are not there.
+    pub runs: Vec<PathBuf>,
     /// Below `hidden`, but readable all the same.
     pub shown: Vec<PathBuf>,
     pub network: Network,

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub struct Whole {
     /// Credentials, in the home folder, that it cannot do without: of the cloud that its model is in.
     pub keeps: Vec<PathBuf>,
+    /// Folders of its own, in the home folder, besides those of `claude`.
+    pub folders: Vec<PathBuf>,
 }
 
 /// Its state, in the home folder: logins, trust, servers.
@@ -43,6 +45,30 @@ pub(crate) const PROTECTED: [&str; 11] = [
 
 /// The same, but only where it is there: the program itself, as some install it. An empty folder would look like it.
 const PROTECTED_IF_THERE: [&str; 1] = ["local"];
+
+/// In the folders of other agents, where they are there: settings, instructions, and what is run.
+const OBEYED: [&str; 20] = [
+    "config.toml",
+    "config.yaml",
+    "config.json",
+    "settings.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "AGENTS.md",
+    "GEMINI.md",
+    "agent",
+    "agents",
+    "command",
+    "commands",
+    "extensions",
+    "hooks",
+    "plugin",
+    "plugins",
+    "prompts",
+    "rules",
+    "skills",
+    "tools",
+];
 
 /// In its own folder, and its own whatever settings say of them: a rule about reading old conversations names
 /// their folder, too.
@@ -77,7 +103,8 @@ const ENTRIES_MAX: usize = 4096;
 impl Whole {
     /// Takes what it may read from what is hidden.
     pub(crate) fn keep_credentials(&self, request: &Request, hidden: &mut Vec<PathBuf>) {
-        let in_home = OWN_CREDENTIALS.iter().map(Path::new).chain(self.keeps.iter().map(PathBuf::as_path));
+        let more = self.keeps.iter().chain(&self.folders).map(PathBuf::as_path);
+        let in_home = OWN_CREDENTIALS.iter().map(Path::new).chain(more);
         let home = request.home.iter();
         let mut own: Vec<PathBuf> =
             home.flat_map(|home| in_home.clone().map(move |name| real(&home.join(name)))).collect();
@@ -90,10 +117,18 @@ impl Whole {
         Agent { replaces: state.filter(|_| cfg!(target_os = "macos")).collect() }
     }
 
-    pub(crate) fn own_folders(request: &Request) -> Vec<PathBuf> {
-        let home = request.home.iter().flat_map(|home| OWN_FOLDERS.iter().map(|name| home.join(name)));
+    pub(crate) fn own_folders(&self, request: &Request) -> Vec<PathBuf> {
+        let names = || OWN_FOLDERS.iter().map(Path::new).chain(self.folders.iter().map(PathBuf::as_path));
+        let home = request.home.iter().flat_map(|home| names().map(|name| home.join(name)));
         let folders = home.chain([request.config_dir.clone()]).map(|path| real(&path));
         folders.filter(|path| path.exists()).collect()
+    }
+
+    /// What must stay as it is in its other folders: what the next session, which may be outside, obeys.
+    pub(crate) fn protected_elsewhere(&self, request: &Request) -> Vec<PathBuf> {
+        let folders = request.home.iter().flat_map(|home| self.folders.iter().map(|name| real(&home.join(name))));
+        let obeyed = folders.flat_map(|folder| OBEYED.iter().map(move |name| folder.join(name)));
+        obeyed.filter(|path| path.symlink_metadata().is_ok()).collect()
     }
 
     /// What must stay as it is in its own folder.
@@ -133,7 +168,7 @@ mod tests {
     use crate::{Level, layout};
 
     fn request(root: &Path) -> Request {
-        let whole = Some(Whole { keeps: vec![".aws".into()] });
+        let whole = Some(Whole { keeps: vec![".aws".into()], folders: vec![".codex".into()] });
         Request { temp: Vec::new(), whole, ..layout::tests::request(root) }
     }
 
@@ -146,6 +181,8 @@ mod tests {
         let settings = r#"{"hooks": {"Stop": [{"command": "~/.claude/scripts/stop.sh --all"}]},
             "permissions": {"allow": ["Read(~/.claude/projects/**)"]}}"#;
         std::fs::write(root.join("h/.claude/settings.json"), settings).unwrap();
+        std::fs::create_dir_all(root.join("h/.codex/sessions")).unwrap();
+        std::fs::write(root.join("h/.codex/config.toml"), "").unwrap();
         (dir, root)
     }
 
@@ -159,6 +196,9 @@ mod tests {
                 ("h/.claude/.credentials.json", true),
                 ("h/.claude/new-state", true),
                 ("h/.local/state/claude/locks/x", true),
+                ("h/.codex/sessions/x", true),
+                ("h/.codex/auth.json", true),
+                ("h/.codex/config.toml", false),
                 ("h/.claude/settings.json", false),
                 ("h/.claude/settings.local.json", false),
                 ("h/.claude/plugins/p/hook.sh", false),

@@ -10,12 +10,13 @@ mod entry;
 mod history;
 mod peek;
 mod lines;
-mod fork;
 mod index;
+mod fork;
 mod chain;
 mod load;
 mod sidecar;
 mod store;
+mod listing;
 mod transcript;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod reader_tests;
 
 pub use entry::Stamp;
 pub use fork::copy_for_fork;
+pub use listing::{Listed, Page};
 pub use load::{Loaded, TOOL_DEFERRED, load, load_until};
 pub use sidecar::write_agent_meta;
 pub use store::{Store, is_session_id, slug};

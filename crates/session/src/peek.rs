@@ -43,6 +43,11 @@ impl Peek {
         })
     }
 
+    /// The entries at the beginning of the file; a line that is cut is left out.
+    pub(crate) fn first_entries(&self) -> impl Iterator<Item = Value> {
+        self.head.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+    }
+
     /// Messages of a person and a model, not of a sub-agent and not metadata alone.
     pub(crate) fn is_conversation(&self) -> bool {
         let first = self.head.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -64,6 +64,10 @@ impl Store {
         self.project.join(format!("{}.jsonl", safe(id)))
     }
 
+    pub(crate) fn project_dir(&self) -> &Path {
+        &self.project
+    }
+
     /// The folder beside a session's file, for what belongs to it: sub-agents, spilled tool results.
     pub fn side_dir(&self, id: &str) -> PathBuf {
         self.project.join(safe(id))
@@ -103,7 +107,7 @@ impl Store {
     }
 
     /// This project's folder, then the others in a stable order.
-    fn folders(&self) -> Vec<PathBuf> {
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> = std::fs::read_dir(&self.projects)
             .into_iter()
             .flatten()
@@ -131,7 +135,7 @@ fn is_session(path: &Path) -> bool {
 }
 
 /// Session files of a folder, the newest first.
-fn sessions_by_age(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
+pub(crate) fn sessions_by_age(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
     let mut sessions: Vec<(SystemTime, PathBuf)> = std::fs::read_dir(folder)
         .into_iter()
         .flatten()

@@ -208,7 +208,7 @@ pub(crate) fn only_restrictive(settings: &mut Object) {
 }
 
 /// `--safe-mode`: sign-in, permissions, model and limits stay; everything that customises or runs goes.
-const SAFE: [&str; 16] = [
+const SAFE: [&str; 17] = [
     "permissions",
     "dangerouslySkipPermissions",
     "apiKeyHelper",
@@ -220,6 +220,7 @@ const SAFE: [&str; 16] = [
     "availableModels",
     "enforceAvailableModels",
     "modelOverrides",
+    "endpointProfile",
     "effortLevel",
     "alwaysThinkingEnabled",
     "autoCompactEnabled",

@@ -1,6 +1,6 @@
 //! A file about to be changed: its content, its state, and whether the model knows it well enough.
 
-use crate::ctx::Files;
+use crate::context::Files;
 use crate::read_log::Seen;
 use crate::stamp::Stamp;
 use crate::text::{self, Text};

@@ -3,23 +3,20 @@
 //!
 //! Deliberately absent: permission. A call that was permitted still has to be inside.
 
-use crate::ctx::Invocation;
+use policy::Targets;
 use sandbox::{Network, Rules};
 use url::Url;
 
 /// Why a call cannot be made in the sandbox; `None` if it can.
-pub(crate) fn refuses(rules: &Rules, call: &Invocation<'_>) -> Option<String> {
-    let paths = call.targets.iter().find_map(|target| {
+pub(crate) fn refuses(rules: &Rules, targets: &Targets) -> Option<String> {
+    let paths = targets.paths.iter().find_map(|target| {
         let judged = if target.write { rules.may_write(&target.real) } else { rules.may_read(&target.real) };
         judged.err()
     });
     if let Some(error) = paths {
         return Some(format!("{error}. Do not try to get around this; go on without it."));
     }
-    if call.name != "WebFetch" {
-        return None;
-    }
-    let url = call.input.get("url").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let url = targets.url.as_deref()?;
     let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
     match &rules.network {
         Network::Open => None,
@@ -34,13 +31,6 @@ mod tests {
     use super::*;
     use crate::Target;
     use sandbox::Hosts;
-    use serde_json::json;
-
-    fn refused(rules: &Rules, name: &str, input: &serde_json::Value, path: Option<(&str, bool)>) -> bool {
-        let target = |(path, write): (&str, bool)| Target { given: path.into(), real: path.into(), write };
-        let targets: Vec<Target> = path.map(target).into_iter().collect();
-        refuses(rules, &Invocation { tool_use_id: "t", name, input, targets: &targets, run: None }).is_some()
-    }
 
     #[test]
     fn files_are_judged_as_the_kernel_would() {
@@ -58,14 +48,17 @@ mod tests {
             ("Read", "/h/.ssh/id", false, true),
             ("Grep", "/h/.ssh", false, true),
         ] {
-            assert_eq!(refused(&rules, name, &json!({}), Some((path, write))), no, "{name} {path}");
+            let targets = Targets::paths(vec![Target { given: path.into(), real: path.into(), write }]);
+            assert_eq!(refuses(&rules, &targets).is_some(), no, "{name} {path}");
         }
     }
 
     #[test]
     fn pages_are_judged_by_the_same_list_as_connections() {
         let only = |hosts: &[String]| Rules { network: Network::Only(Hosts::new(hosts, &[]).0), ..Rules::default() };
-        let fetch = |rules: &Rules, url: &str| refused(rules, "WebFetch", &json!({"url": url}), None);
+        let fetch = |rules: &Rules, url: &str| {
+            refuses(rules, &Targets { url: Some(url.into()), ..Targets::default() }).is_some()
+        };
         assert!(!fetch(&Rules::default(), "https://a.test/"));
         assert!(fetch(&Rules { network: Network::Off, ..Rules::default() }, "https://a.test/"));
         assert!(fetch(&only(&[]), "https://a.test/"));

@@ -23,22 +23,32 @@ pub struct Outcome {
     /// The twin in `tool_use_result`; for an error, its text.
     pub structured: Value,
     pub flag: ErrorFlag,
+    /// Text to put into the conversation after the results, such as a skill's body.
+    pub follow_up: Option<String>,
+    /// An answer in the client's own schema, which ends the turn.
+    pub structured_output: Option<Value>,
+    /// The tool says that its success ends the turn.
+    pub ends_turn: bool,
 }
 
 impl Outcome {
+    pub fn new(content: Content, structured: Value, flag: ErrorFlag) -> Self {
+        Self { content, structured, flag, follow_up: None, structured_output: None, ends_turn: false }
+    }
+
     pub fn text(text: impl Into<String>, structured: Value) -> Self {
-        Self { content: Content::Text(text.into()), structured, flag: ErrorFlag::Absent }
+        Self::new(Content::Text(text.into()), structured, ErrorFlag::Absent)
     }
 
     pub fn blocks(blocks: Vec<Value>, structured: Value) -> Self {
-        Self { content: Content::Blocks(blocks), structured, flag: ErrorFlag::Absent }
+        Self::new(Content::Blocks(blocks), structured, ErrorFlag::Absent)
     }
 
     /// An error the model can act on; the turn goes on.
     pub fn error(text: impl Into<String>) -> Self {
         let text = text.into();
         let structured = json!(format!("Error: {text}"));
-        Self { content: Content::Text(text), structured, flag: ErrorFlag::Yes }
+        Self::new(Content::Text(text), structured, ErrorFlag::Yes)
     }
 
     /// An error in how the tool was called, marked so that the model tells it from a failed run.

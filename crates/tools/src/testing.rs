@@ -1,7 +1,8 @@
 //! A folder, a conversation on it, and calls as the agent makes them.
 
-use crate::ctx::{Ctx, Denied, Invocation, Limits};
-use crate::{Content, Outcome, ReadLog, Shell, Tasks, Todos, Web, Workspace, check_input, find_shell, run, targets};
+use crate::context::{Denied, Limits, ToolContext};
+use crate::tool::Invocation;
+use crate::{Content, Outcome, ReadLog, Shell, Tasks, Todos, Web, Workspace, find, find_shell, run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use tempfile::TempDir;
 
 pub(crate) struct Bench {
     folder: TempDir,
-    pub(crate) ctx: Ctx,
+    pub(crate) ctx: ToolContext,
 }
 
 impl Bench {
@@ -27,7 +28,7 @@ impl Bench {
             // Clocks tick too slowly to tell which was first.
             set_modified(&path, 1000 + age as u64);
         }
-        let ctx = Ctx {
+        let ctx = ToolContext {
             workspace: Arc::new(Workspace::new(root.clone(), Vec::new(), Some(root.join("home")))),
             reads: ReadLog::default(),
             todos: Todos::default(),
@@ -82,15 +83,16 @@ impl Bench {
 
     /// Check, resolve, run: everything but asking for permission.
     pub(crate) async fn call(&self, name: &str, input: Value) -> Outcome {
-        let input = match check_input(name, &input) {
+        let tool = find(name).unwrap();
+        let input = match tool.validate(name, &input) {
             Ok(input) => input,
-            Err(text) => return Outcome::misuse(text),
+            Err(error) => return error.into(),
         };
-        let targets = match targets(name, &input, &self.ctx.workspace) {
+        let targets = match tool.targets(&input, &self.ctx.workspace) {
             Ok(targets) => targets,
-            Err(text) => return Outcome::misuse(text),
+            Err(error) => return error.into(),
         };
-        run(Invocation { tool_use_id: "toolu_1", name, input: &input, targets: &targets, run: None }, &self.ctx).await
+        run(tool, Invocation { tool_use_id: "toolu_1", input: &input, targets: &targets, run: None }, &self.ctx).await
     }
 }
 

@@ -5,7 +5,10 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-use ralph_tools::{Content, Ctx, Invocation, Limits, ReadLog, Shell, Tasks, Todos, Web, Workspace, find_shell, run};
+use policy::Targets;
+use ralph_tools::{
+    Content, Invocation, Limits, ReadLog, Shell, Tasks, Todos, ToolContext, Web, Workspace, find, find_shell, run,
+};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,10 +18,10 @@ const PRINTED: u64 = 100_000_000;
 /// What a call may need besides the program itself; a tenth of what is printed.
 const ALLOWED_KIB: u64 = 10_000;
 
-fn ctx(folder: &Path) -> Ctx {
+fn ctx(folder: &Path) -> ToolContext {
     let path = "/usr/local/bin:/usr/bin:/bin";
     let env = vec![("PATH".into(), path.into())];
-    Ctx {
+    ToolContext {
         workspace: Arc::new(Workspace::new(folder.to_path_buf(), Vec::new(), None)),
         reads: ReadLog::default(),
         todos: Todos::default(),
@@ -43,8 +46,9 @@ async fn complaint_17_a_hundred_megabytes_of_output_use_no_memory() {
     let ctx = ctx(&folder.path().canonicalize().unwrap());
     let input = json!({"command": format!("head -c {PRINTED} /dev/zero | tr '\\0' x")});
     let before = peak_kib();
-    let outcome =
-        run(Invocation { tool_use_id: "t", name: "Bash", input: &input, targets: &[], run: None }, &ctx).await;
+    let targets = Targets::default();
+    let call = Invocation { tool_use_id: "t", input: &input, targets: &targets, run: None };
+    let outcome = run(find("Bash").unwrap(), call, &ctx).await;
     assert!(peak_kib() - before < ALLOWED_KIB, "{} KiB", peak_kib() - before);
 
     assert_eq!(outcome.structured["persistedOutputSize"], json!(PRINTED));

@@ -25,6 +25,7 @@ pub fn run_started() -> EventKind {
         model: "claude-opus-4-5".into(),
         limits,
         checks: vec!["cargo test".into()],
+        head: None,
         resumed: None,
         sandbox: None,
         unconfined: None,

@@ -15,6 +15,14 @@ const RUN: &[(&str, &str)] = &[
     ("x x", "stop now"),
     ("[ ] Enter", "choose an iteration, unfold its receipt"),
 ];
+const ATTACHED: &[(&str, &str)] = &[
+    ("q Ctrl-C", "leave; the run goes on"),
+    ("p", "pause after this iteration, or go on"),
+    ("s", "steer: write to the running agent"),
+    ("a", "answer the question that waits"),
+    ("x x", "stop the run now"),
+    ("[ ] Enter", "choose an iteration, unfold its receipt"),
+];
 const PLAY: &[(&str, &str)] = &[
     ("space", "pause or play"),
     ("← →", "10 seconds back or on"),
@@ -34,7 +42,11 @@ const READ: &[(&str, &str)] = &[
 ];
 
 pub fn show(state: &State, frame: &mut Frame) {
-    let mine = if state.playing.is_some() { PLAY } else { RUN };
+    let mine = match state {
+        State { playing: Some(_), .. } => PLAY,
+        State { attached: true, .. } => ATTACHED,
+        _ => RUN,
+    };
     let row = |(key, words): &(&'static str, &'static str)| {
         Line::from(vec![Span::styled(format!(" {key:<14}"), theme::ACCENT), Span::raw(*words)])
     };

@@ -62,7 +62,7 @@ pub fn paste(state: &mut State, text: &str) {
 }
 
 fn interrupt(state: &mut State) -> Action {
-    if state.playing.is_some() || state.ended_run() {
+    if state.playing.is_some() || state.attached || state.ended_run() {
         return Action::Leave;
     }
     let again = std::mem::replace(&mut state.reader.finish_wanted, true);
@@ -111,6 +111,7 @@ fn running(state: &mut State, key: KeyEvent) -> Option<Action> {
         KeyCode::Char('p') => return Some(Action::Tell(toggle_pause(state))),
         KeyCode::Char('s') => begin(state, Purpose::Steer),
         KeyCode::Char('a') if state.question.is_some() => begin(state, Purpose::Answer),
+        KeyCode::Char('q') if state.attached => return Some(Action::Leave),
         // Whoever wants to quit is asked, too.
         KeyCode::Char('x' | 'q') => state.reader.mode = Mode::Stopping,
         _ => {}

@@ -24,6 +24,7 @@ mod scroll;
 mod side;
 mod view;
 mod keys;
+mod picture;
 mod screen;
 #[cfg(test)]
 mod fixture;
@@ -35,6 +36,7 @@ mod recorded_tests;
 pub use board::{Board, BoardAction, Card, show_board};
 use cycle::clean;
 pub use keys::Command;
+pub use picture::picture;
 pub use screen::{Options, play, run};
 pub use state::State;
 pub use terminal::restore;

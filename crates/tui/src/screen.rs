@@ -35,6 +35,8 @@ pub struct Options {
     /// Stay after the run's end until a person leaves. A run that somebody ended, or that never got to a
     /// verdict, is left at once all the same.
     pub hold: bool,
+    /// The run works elsewhere: it goes on when this screen is left.
+    pub attached: bool,
 }
 
 /// Shows a run until its events end (and, with `hold`, until somebody leaves). Blocks: give it a thread.
@@ -44,6 +46,7 @@ where
     E: IntoIterator<Item = LoopEvent> + Send + 'static,
 {
     let shared = Arc::new(Shared::default());
+    shared.lock().attached = options.attached;
     let folding = Arc::clone(&shared);
     std::thread::Builder::new().name("screen-fold".into()).spawn(move || folding.fold(events))?;
     show(&shared, &mut Live { tell, options, seen: 0, second: 0, shared: &shared })
@@ -121,6 +124,9 @@ impl<T: FnMut(Command)> Driver for Live<'_, T> {
 
     /// A loop that watches for new work ends with its screen.
     fn leave(&mut self) {
+        if self.options.attached {
+            return;
+        }
         (self.tell)(Command::Finish);
     }
 }

@@ -44,6 +44,8 @@ pub struct State {
     pub(crate) feed: Feed,
     pub(crate) reader: Reader,
     pub(crate) playing: Option<replay::Playing>,
+    /// The run works elsewhere, and goes on when this screen is left.
+    pub(crate) attached: bool,
     started: Option<u64>,
     elapsed_before: u64,
     /// When something happened last.

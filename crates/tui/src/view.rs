@@ -212,6 +212,15 @@ const RUN_HINTS: &[Hint] = &[
     ("f", "filter", "filter"),
     ("?", "help", "help"),
 ];
+const ATTACHED_HINTS: &[Hint] = &[
+    ("q", "leave, the run goes on", "leave"),
+    ("p", "pause", "pause"),
+    ("s", "steer", "steer"),
+    ("x", "stop now", "stop"),
+    ("/", "search", "find"),
+    ("f", "filter", "filter"),
+    ("?", "help", "help"),
+];
 
 /// Short words where the long ones do not fit; then fewer, but always the way to help.
 fn hints(state: &State, width: usize) -> Line<'static> {
@@ -220,6 +229,7 @@ fn hints(state: &State, width: usize) -> Line<'static> {
         _ if state.ended_run() => ENDED_HINTS,
         _ if state.question.is_some() => ASKED_HINTS,
         _ if state.phase == Phase::Paused || state.reader.pause_wanted => HELD_HINTS,
+        _ if state.attached => ATTACHED_HINTS,
         _ => RUN_HINTS,
     };
     let long = hint_spans(all.iter().map(|(key, long, _)| (*key, *long)));

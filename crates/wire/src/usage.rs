@@ -99,7 +99,11 @@ crate::message::message! {
         cost_usd: f64 = "costUSD",
         context_window: u64 = "contextWindow",
         max_output_tokens: u64 = "maxOutputTokens",
-        /// Said only where the price is not the model's own but its nearest relative's.
+        /// Who answered: `firstParty`, `bedrock`, `mantle`, `anthropicAws`, `vertex`, `foundry`.
+        provider: Option<String> = "provider" optional,
+        /// Anthropic's id of the model without a date; the id as it was asked for where nothing is known about it.
+        canonical_model: Option<String> = "canonicalModel" optional,
+        /// `list`: the price of the list. `unknown`: none is known, and the cost is that of a relative.
         cost_basis: Option<String> = "costBasis" optional,
     }
 }

@@ -119,3 +119,47 @@ fn the_status_names_the_provider() {
     assert_eq!((done.code, status), (Some(0), expected));
     assert!(world.mock().requests().is_empty());
 }
+
+#[test]
+fn switches_of_the_users_settings_count_in_the_status_and_the_loser_is_named() {
+    let world = plain();
+    let env = serde_json::json!({"env": {"CLAUDE_CODE_USE_MANTLE": "1", "CLAUDE_CODE_USE_VERTEX": "1"}});
+    super::own(&world, ".claude/settings.json", &env);
+    let done = finish(super::bare(&world).args(["auth", "status"]));
+    let status: serde_json::Value = serde_json::from_str(&done.lines.concat()).unwrap_or_default();
+    assert_eq!((done.code, &status["apiProvider"]), (Some(0), &serde_json::json!("mantle")), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("CLAUDE_CODE_USE_VERTEX is ignored, because CLAUDE_CODE_USE_MANTLE"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn a_fallback_model_of_another_provider_is_refused_and_one_of_the_same_is_taken() {
+    let world = plain();
+    let other = finish(streamed(&world).args(["--fallback-model", "bedrock:us.anthropic.claude-x-v1:0"]));
+    assert_eq!(other.code, Some(1));
+    assert!(other.stderr.contains("cannot change its provider"), "{}", other.stderr);
+    assert!(world.mock().requests().is_empty());
+    let same = finish(streamed(&world).args(["--fallback-model", "anthropic:haiku"]).env("ANTHROPIC_API_KEY", "k"));
+    assert_eq!(same.code, Some(0), "{}", same.stderr);
+}
+
+#[test]
+fn the_doctor_asks_the_endpoint_once_and_without_a_credential() {
+    let world = plain();
+    let ask = |profile: Option<&str>| {
+        let run =
+            super::bare(&world).named("ralph").args(["doctor", "--endpoint"]).env("ANTHROPIC_API_KEY", "key-to-keep");
+        let done = finish(profile.into_iter().fold(run, |run, name| run.env("RALPH_ENDPOINT_PROFILE", name)));
+        done.lines.iter().find(|line| line.contains("profile")).cloned().unwrap_or_default()
+    };
+    assert!(ask(None).contains("gateway, and the endpoint looks like it"), "{}", ask(None));
+    let wrong = ask(Some("local"));
+    assert!(wrong.contains("local; the endpoint looks like gateway: set RALPH_ENDPOINT_PROFILE=gateway"), "{wrong}");
+    for request in world.mock().requests() {
+        assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/v1/models"));
+        assert!(!request.headers.contains_key("x-api-key") && !request.headers.contains_key("authorization"));
+    }
+}

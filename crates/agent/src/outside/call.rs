@@ -4,7 +4,6 @@ use crate::ask::ToolCall;
 use crate::calls::Done;
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
-use mcp::Called;
 use serde_json::{Value, json};
 use tools::Outcome;
 
@@ -31,30 +30,17 @@ pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     };
     let ends_turn = servers.tools().iter().any(|tool| tool.full_name == call.name && tool.end_turn);
     let outcome = match servers.call(&call.name, permitted.input.clone()).await {
-        Ok(called) => outcome(called),
-        Err(problem) => Outcome::error(problem),
+        Ok(called) => mcp::outcome(called),
+        Err(error) => Outcome::error(error),
     };
     let ends_turn = ends_turn && !outcome.is_error();
     Done { ends_turn, ..Done::from(outcome) }.of(permitted)
 }
 
-fn outcome(called: Called) -> Outcome {
-    if called.is_error {
-        return Outcome::error(text_of(&called.content));
-    }
-    let structured = Value::Array(called.content.clone());
-    Outcome::blocks(called.content, structured)
-}
-
-fn text_of(content: &[Value]) -> String {
-    let text: Vec<&str> = content.iter().filter_map(|block| block["text"].as_str()).collect();
-    if text.is_empty() { "the tool failed without saying why".into() } else { text.join("\n") }
-}
-
 /// One call beside the conversation, whose answer is text: a permission prompt.
 pub async fn call_for_text(shared: &Shared, tool: &str, arguments: Value) -> Result<String, String> {
     let servers = shared.outside.servers.get().ok_or("no MCP server is configured")?;
-    servers.call(tool, arguments).await.map(|called| text_of(&called.content))
+    Ok(servers.call(tool, arguments).await?.text())
 }
 
 /// Why the tool that should answer permission questions cannot.
@@ -74,7 +60,7 @@ pub async fn call_named(shared: &Shared, server: &str, tool: &str, arguments: Va
     let found = servers.tools().into_iter().find(|known| known.server == server && known.name == tool);
     let found = found.ok_or_else(|| format!("no connected MCP server {server:?} has a tool {tool:?}"))?;
     let called = servers.call(&found.full_name, arguments).await?;
-    let text = text_of(&called.content);
+    let text = called.text();
     if called.is_error { Err(text) } else { Ok(text) }
 }
 

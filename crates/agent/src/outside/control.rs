@@ -15,8 +15,8 @@ pub async fn control(shared: &Rc<Shared>, request: &Value) -> Result<Value, Stri
     };
     let name = || request["serverName"].as_str().ok_or_else(|| format!("{subtype} needs \"serverName\", a string"));
     let answer = match subtype {
-        "mcp_reconnect" => servers.reconnect(name()?).await.map(|()| json!({})),
-        "mcp_toggle" => servers.toggle(name()?, request["enabled"] != false).map(|()| json!({})),
+        "mcp_reconnect" => servers.reconnect(name()?).await.map(|()| json!({})).map_err(String::from),
+        "mcp_toggle" => servers.toggle(name()?, request["enabled"] != false).map(|()| json!({})).map_err(String::from),
         "mcp_set_servers" => Ok(set(shared, servers, &request["servers"]).await),
         "mcp_message" => {
             servers.deliver(request["server_name"].as_str().unwrap_or_default(), request["message"].clone());

@@ -13,7 +13,7 @@ pub use call::{call_for_text, call_named, is_outside, meta, missing_prompter, ru
 pub use control::{control, status};
 pub use hired::{Hired, hire, start_for_session};
 pub use people::{call_prompt, prompts};
-pub use resources::SPECS;
+pub use resources::specs;
 
 use crate::InputFormat;
 use crate::hearing;

@@ -18,7 +18,7 @@ pub fn prompts(shared: &Shared) -> Vec<Prompt> {
 pub async fn call_prompt(shared: &Shared, name: &str, args: &str) -> Option<Result<Vec<Value>, String>> {
     let servers = shared.outside.servers.get()?;
     let prompt = servers.prompts().into_iter().find(|prompt| prompt.full_name == name)?;
-    Some(servers.prompt(&prompt, &project::split_arguments(args)).await)
+    Some(servers.prompt(&prompt, &project::split_arguments(args)).await.map_err(String::from))
 }
 
 /// What hooks or the client's user say to a server's question. Whoever cannot or does not answer declines.

@@ -188,7 +188,7 @@ pub async fn prepare(
     Ok(Ready { agent_id, transcript_file, lane, task, worktree, _servers: servers, _counted: counted })
 }
 
-fn tools_in(shared: &Shared, cwd: PathBuf, sub: &Sub) -> tools::Ctx {
+fn tools_in(shared: &Shared, cwd: PathBuf, sub: &Sub) -> tools::ToolContext {
     if cwd == shared.options.cwd {
         return shared.kit.context(&shared.options);
     }

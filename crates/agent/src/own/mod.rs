@@ -29,33 +29,24 @@ pub use skill::{Called, call as call_skill};
 pub use structured::{STRUCTURED_OUTPUT, structured_tool};
 pub use subagent::{GENERAL_AGENT, builtin as builtin_agents};
 pub use task_list::{Task, TaskList};
-pub use tasks::is_one as is_task_tool;
 
 /// Output limit of questions beside the conversation.
 pub const ASIDE_MAX_TOKENS: u64 = 16_000;
 
-pub const SPECS: &[ToolSpec] = &[
-    subagent::SPEC,
-    skill::SPEC,
-    search::SPEC,
-    plan::SPEC,
-    question::SPEC,
-    tasks::SPECS[0],
-    tasks::SPECS[1],
-    tasks::SPECS[2],
-    tasks::SPECS[3],
-];
+pub fn specs() -> impl Iterator<Item = &'static ToolSpec> {
+    [&subagent::SPEC, &skill::SPEC, &search::SPEC, &plan::SPEC, &question::SPEC].into_iter().chain(&tasks::SPECS)
+}
 
 pub fn is_own(name: &str) -> bool {
-    name == STRUCTURED_OUTPUT || SPECS.iter().any(|spec| spec.name == name)
+    name == STRUCTURED_OUTPUT || specs().any(|spec| spec.name == name)
 }
 
 /// A tool's description with what this project adds to it.
 pub fn description(spec: &ToolSpec, setup: &Setup) -> String {
-    match spec.name {
+    match &*spec.name {
         "Agent" => format!("{}\n\nAgents:\n{}", spec.description, subagent::listing(setup)),
         "Skill" => format!("{}\n\nSkills:\n{}", spec.description, skill::listing(setup)),
-        _ => spec.description.to_owned(),
+        _ => spec.description.clone().into_owned(),
     }
 }
 

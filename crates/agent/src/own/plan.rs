@@ -6,16 +6,16 @@ use crate::calls::Done;
 use crate::control::change_mode;
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
+use policy::names;
 use serde_json::json;
 use tools::{Outcome, ToolSpec};
 use wire::PermissionMode;
 
-pub const SPEC: ToolSpec = ToolSpec {
-    name: "ExitPlanMode",
-    description: "Hand in your plan and ask to leave plan mode. Call it once the plan is complete; do not ask for approval in text.",
-    schema: r#"{"type":"object","properties":{"plan":{"type":"string","description":"The plan, in Markdown"}},"additionalProperties":true}"#,
-    read_only: false,
-};
+pub static SPEC: ToolSpec = ToolSpec::alone(
+    &names::EXIT_PLAN_MODE,
+    "Hand in your plan and ask to leave plan mode. Call it once the plan is complete; do not ask for approval in text.",
+    r#"{"type":"object","properties":{"plan":{"type":"string","description":"The plan, in Markdown"}},"additionalProperties":true}"#,
+);
 
 /// Leaving plan mode is a person's decision. Where nobody is there to take it, that is not a denial of a
 /// permission, so it is not listed as one.

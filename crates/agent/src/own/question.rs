@@ -5,18 +5,18 @@ use crate::ask::ToolCall;
 use crate::calls::Done;
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
+use policy::names;
 use serde_json::{Value, json};
 use tools::{Outcome, ToolSpec};
 
 pub const ASK_USER: &str = "AskUserQuestion";
 
-pub const SPEC: ToolSpec = ToolSpec {
-    name: ASK_USER,
-    description: "Ask the user to decide between options, where the task leaves open what only they can know. \
+pub static SPEC: ToolSpec = ToolSpec::alone(
+    &names::ASK_USER_QUESTION,
+    "Ask the user to decide between options, where the task leaves open what only they can know. \
                   One to four short questions, each with two to four options; the user may also answer in other words.",
-    schema: r#"{"type":"object","properties":{"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","properties":{"question":{"type":"string"},"header":{"type":"string","description":"One or two words"},"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"},"preview":{"type":"string"}},"required":["label","description"]}},"multiSelect":{"type":"boolean"}},"required":["question","header","options","multiSelect"]}}},"required":["questions"]}"#,
-    read_only: false,
-};
+    r#"{"type":"object","properties":{"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","properties":{"question":{"type":"string"},"header":{"type":"string","description":"One or two words"},"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"},"preview":{"type":"string"}},"required":["label","description"]}},"multiSelect":{"type":"boolean"}},"required":["question","header","options","multiSelect"]}}},"required":["questions"]}"#,
+);
 
 pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     if let Err(problem) = check(&call.input) {

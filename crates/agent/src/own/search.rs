@@ -6,16 +6,16 @@ use crate::calls::Done;
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
 use model::{Reply, Request};
+use policy::names;
 use serde_json::{Value, json};
 use std::time::Instant;
 use tools::{Outcome, ToolSpec};
 
-pub const SPEC: ToolSpec = ToolSpec {
-    name: "WebSearch",
-    description: "Search the web and get titles, addresses and a short account of what was found. For facts newer than you know, and for finding the page to fetch.",
-    schema: r#"{"type":"object","properties":{"query":{"type":"string","description":"What to look for"},"allowed_domains":{"type":"array","items":{"type":"string"},"description":"Only these sites"},"blocked_domains":{"type":"array","items":{"type":"string"},"description":"Never these sites"}},"required":["query"],"additionalProperties":false}"#,
-    read_only: true,
-};
+pub static SPEC: ToolSpec = ToolSpec::beside_others(
+    &names::WEB_SEARCH,
+    "Search the web and get titles, addresses and a short account of what was found. For facts newer than you know, and for finding the page to fetch.",
+    r#"{"type":"object","properties":{"query":{"type":"string","description":"What to look for"},"allowed_domains":{"type":"array","items":{"type":"string"},"description":"Only these sites"},"blocked_domains":{"type":"array","items":{"type":"string"},"description":"Never these sites"}},"required":["query"],"additionalProperties":false}"#,
+);
 
 /// Searches the model may make for one call of ours.
 const SEARCHES_PER_CALL: u32 = 8;
@@ -59,7 +59,7 @@ async fn search(shared: &Shared, lane: &Lane, query: &str, input: &Value) -> Res
         }
     }
     let model = shared.model(&lane.role);
-    let info = model::info(&model);
+    let info = model::info_for(&model, &shared.options.access.client);
     let request = Request {
         model,
         max_tokens: info.max_output.min(super::ASIDE_MAX_TOKENS),

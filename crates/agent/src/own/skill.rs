@@ -8,18 +8,18 @@ use crate::own::errand::{self, Errand};
 use crate::own::subagent;
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
+use policy::names;
 use project::{Segment, Skill};
 use serde_json::json;
 use std::rc::Rc;
 use tools::{Content, Invocation, Outcome, ToolSpec};
 
-pub const SPEC: ToolSpec = ToolSpec {
-    name: "Skill",
-    description: "Load a skill: instructions for a certain kind of work, written by the people of this project. \
+pub static SPEC: ToolSpec = ToolSpec::alone(
+    &names::SKILL,
+    "Load a skill: instructions for a certain kind of work, written by the people of this project. \
                   Load the one that fits before you start on such work.",
-    schema: r#"{"type":"object","properties":{"skill":{"type":"string","description":"The skill's name"},"args":{"type":"string","description":"What to tell it"}},"required":["skill"],"additionalProperties":false}"#,
-    read_only: false,
-};
+    r#"{"type":"object","properties":{"skill":{"type":"string","description":"The skill's name"},"args":{"type":"string","description":"What to tell it"}},"required":["skill"],"additionalProperties":false}"#,
+);
 
 /// Room for the listing in the tool's description.
 const LISTING_CHARS: usize = 8_000;
@@ -211,8 +211,10 @@ async fn run_line(shared: &Shared, lane: &Lane, command: &str, call_id: &str) ->
     let input = json!({"command": command});
     let permitted = permit(shared, lane, call_id, "Bash", input, Vec::new()).await.map_err(|refused| refused.words)?;
     let (input, run) = (&permitted.input, permitted.run.as_deref());
-    let invocation = Invocation { tool_use_id: call_id, name: "Bash", input, targets: &[], run };
-    let outcome = tools::run(invocation, &lane.tools).await;
+    let targets = policy::Targets::default();
+    let invocation = Invocation { tool_use_id: call_id, input, targets: &targets, run };
+    let shell = tools::find("Bash").ok_or("there is no shell for commands in skills")?;
+    let outcome = tools::run(shell, invocation, &lane.tools).await;
     let text = match &outcome.content {
         Content::Text(text) => text.clone(),
         Content::Blocks(_) => String::new(),

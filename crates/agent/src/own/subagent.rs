@@ -7,18 +7,17 @@ use crate::own::errand::{self, Errand};
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
 use crate::{Setup, words};
+use policy::names;
 use project::AgentDef;
 use std::rc::Rc;
 use tools::{Outcome, ToolSpec};
 
-pub const SPEC: ToolSpec = ToolSpec {
-    name: "Agent",
-    description: "Give a task to another agent that works on its own and returns one final answer. Good for wide searches and for independent pieces of work; \
+pub static SPEC: ToolSpec = ToolSpec::beside_others(
+    &names::AGENT,
+    "Give a task to another agent that works on its own and returns one final answer. Good for wide searches and for independent pieces of work; \
                   several in one message run at the same time. It knows nothing of this conversation: put everything it needs into the prompt.",
-    schema: r#"{"type":"object","properties":{"description":{"type":"string","description":"Three to five words"},"prompt":{"type":"string","description":"The whole task"},"subagent_type":{"type":"string","description":"Which agent; general-purpose if left out"},"model":{"type":"string","description":"haiku, sonnet, opus or fable; ours if left out"},"run_in_background":{"type":"boolean","description":"Go on at once; you are told when it has finished"},"name":{"type":"string"},"isolation":{"type":"string","enum":["worktree"],"description":"worktree: in a git checkout of its own"}},"required":["description","prompt"],"additionalProperties":true}"#,
-    // Its own calls are judged one by one; beside others it does no harm that they could not do.
-    read_only: true,
-};
+    r#"{"type":"object","properties":{"description":{"type":"string","description":"Three to five words"},"prompt":{"type":"string","description":"The whole task"},"subagent_type":{"type":"string","description":"Which agent; general-purpose if left out"},"model":{"type":"string","description":"haiku, sonnet, opus or fable; ours if left out"},"run_in_background":{"type":"boolean","description":"Go on at once; you are told when it has finished"},"name":{"type":"string"},"isolation":{"type":"string","enum":["worktree"],"description":"worktree: in a git checkout of its own"}},"required":["description","prompt"],"additionalProperties":true}"#,
+);
 
 /// The agent that is meant where none is named.
 pub const GENERAL_AGENT: &str = "general-purpose";

@@ -7,34 +7,31 @@ use crate::moments::{self, TaskMoment};
 use crate::permit::permit;
 use crate::shared::{Lane, Shared};
 use crate::toolset::canonical;
+use policy::names;
 use serde_json::{Value, json};
 use tools::{Outcome, ToolSpec};
 
-pub const SPECS: [ToolSpec; 4] = [
-    ToolSpec {
-        name: "TaskCreate",
-        description: "Add a task to the list of this session, which the user can see. For work of three or more steps; one call a task.",
-        schema: r#"{"type":"object","properties":{"subject":{"type":"string","description":"What is to be done, as a short order: Run the tests"},"description":{"type":"string","description":"What it takes to be done"},"activeForm":{"type":"string","description":"The same while it is being done: Running the tests"},"metadata":{"type":"object"}},"required":["subject","description"],"additionalProperties":false}"#,
-        read_only: false,
-    },
-    ToolSpec {
-        name: "TaskUpdate",
-        description: "Change a task of the list. Set in_progress before you start on it and completed as soon as it is really done; deleted removes it.",
-        schema: r#"{"type":"object","properties":{"taskId":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed","deleted"]},"subject":{"type":"string"},"description":{"type":"string"},"activeForm":{"type":"string"},"addBlocks":{"type":"array","items":{"type":"string"},"description":"Tasks that have to wait for this one"},"addBlockedBy":{"type":"array","items":{"type":"string"},"description":"Tasks that this one has to wait for"},"owner":{"type":"string"},"metadata":{"type":"object","description":"Merged; null removes a key"}},"required":["taskId"],"additionalProperties":false}"#,
-        read_only: false,
-    },
-    ToolSpec {
-        name: "TaskGet",
-        description: "Look at one task of the list, with its description and what it waits for.",
-        schema: r#"{"type":"object","properties":{"taskId":{"type":"string"}},"required":["taskId"],"additionalProperties":false}"#,
-        read_only: true,
-    },
-    ToolSpec {
-        name: "TaskList",
-        description: "The tasks of this session and how they stand.",
-        schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
-        read_only: true,
-    },
+pub static SPECS: [ToolSpec; 4] = [
+    ToolSpec::alone(
+        &names::TASK_CREATE,
+        "Add a task to the list of this session, which the user can see. For work of three or more steps; one call a task.",
+        r#"{"type":"object","properties":{"subject":{"type":"string","description":"What is to be done, as a short order: Run the tests"},"description":{"type":"string","description":"What it takes to be done"},"activeForm":{"type":"string","description":"The same while it is being done: Running the tests"},"metadata":{"type":"object"}},"required":["subject","description"],"additionalProperties":false}"#,
+    ),
+    ToolSpec::alone(
+        &names::TASK_UPDATE,
+        "Change a task of the list. Set in_progress before you start on it and completed as soon as it is really done; deleted removes it.",
+        r#"{"type":"object","properties":{"taskId":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed","deleted"]},"subject":{"type":"string"},"description":{"type":"string"},"activeForm":{"type":"string"},"addBlocks":{"type":"array","items":{"type":"string"},"description":"Tasks that have to wait for this one"},"addBlockedBy":{"type":"array","items":{"type":"string"},"description":"Tasks that this one has to wait for"},"owner":{"type":"string"},"metadata":{"type":"object","description":"Merged; null removes a key"}},"required":["taskId"],"additionalProperties":false}"#,
+    ),
+    ToolSpec::beside_others(
+        &names::TASK_GET,
+        "Look at one task of the list, with its description and what it waits for.",
+        r#"{"type":"object","properties":{"taskId":{"type":"string"}},"required":["taskId"],"additionalProperties":false}"#,
+    ),
+    ToolSpec::beside_others(
+        &names::TASK_LIST,
+        "The tasks of this session and how they stand.",
+        r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+    ),
 ];
 
 pub fn is_one(name: &str) -> bool {
@@ -43,19 +40,21 @@ pub fn is_one(name: &str) -> bool {
 
 pub async fn run(shared: &Shared, lane: &Lane, call: &ToolCall) -> Done {
     let name = canonical(&call.name);
-    let schema = SPECS.iter().find(|spec| spec.name == name).map_or("{}", |spec| spec.schema);
-    let input = match tools::check_against(name, schema, &call.input) {
+    let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
+        return Outcome::misuse(format!("No such tool available: {name}")).into();
+    };
+    let input = match spec.check(call.input.clone()) {
         Ok(input) => input,
-        Err(problem) => return Outcome::misuse(problem).into(),
+        Err(problem) => return Outcome::from(problem).into(),
     };
     let permitted = match permit(shared, lane, &call.id, name, input, Vec::new()).await {
         Ok(permitted) => permitted,
         Err(refused) => return refused.into(),
     };
     // A hook or the client may have changed it.
-    let input = match tools::check_against(name, schema, &permitted.input) {
+    let input = match spec.check(permitted.input.clone()) {
         Ok(input) => input,
-        Err(problem) => return Outcome::misuse(problem).into(),
+        Err(problem) => return Outcome::from(problem).into(),
     };
     let (outcome, stop) = match name {
         "TaskCreate" => create(shared, lane, &input).await,

@@ -10,7 +10,7 @@ pub use hidden::denied;
 
 use crate::shared::{Lane, Role, Shared};
 use hooks::{Decision as Wish, PreToolUse};
-use policy::{Call, Decision, PathFact, Policy, Verdict};
+use policy::{Call, Decision, Policy, RuleKind, Targets, Verdict};
 use serde_json::{Value, json};
 use std::time::Instant;
 use tools::{Disk, Leaves, Target, Workspace};
@@ -197,11 +197,9 @@ pub fn judge_in(
         cwd: workspace.cwd(),
         home: shared.options.places.home.clone(),
     };
-    let paths: Vec<PathFact> = targets
-        .iter()
-        .map(|target| PathFact { given: target.given.clone(), real: target.real.clone(), write: target.write })
-        .collect();
-    let call = Call { tool: name, input, paths: &paths };
+    let rules = tools::find(name).map_or(RuleKind::Other, |tool| tool.spec().entry.rules);
+    let targets = Targets::paths(targets.to_vec());
+    let call = Call { tool: name, rules, input, targets: &targets };
     let decision = policy::decide(&policy, &call, &Disk);
     if decision.verdict == Verdict::Allow && crate::outside::wants_a_person(shared, name) {
         let reason = "Its server wants a person to decide about every call.".to_owned();

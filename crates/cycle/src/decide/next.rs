@@ -47,7 +47,9 @@ fn start(state: &mut State, effects: &mut Vec<Effect>) {
     let iteration = state.iteration();
     let struggling = state.strategy.is_some();
     let other = state.plan.other_model.clone().filter(|_| struggling);
-    let model = other.unwrap_or_else(|| state.plan.model.clone());
+    let own = other.unwrap_or_else(|| state.plan.model.clone());
+    let way = take_way(state, &own, effects);
+    let model = way.checked_sub(1).and_then(|at| state.plan.fallback.get(at)).map_or(own, |way| way.model.clone());
     let session = match state.plan.session {
         SessionMode::Clean => None,
         SessionMode::Continue => state.memory.session.clone(),
@@ -57,6 +59,7 @@ fn start(state: &mut State, effects: &mut Vec<Effect>) {
         iteration,
         attempt: state.attempt,
         model,
+        way,
         session,
         strategy: state.strategy.clone(),
         notes: state.memory.notes.clone(),
@@ -71,4 +74,19 @@ fn start(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(time) = allowance.time_ms {
         effects.push(Effect::Wake(state.now.saturating_add(time)));
     }
+}
+
+/// The way that the next iteration takes. A change is told.
+fn take_way(state: &mut State, own: &str, effects: &mut Vec<Effect>) -> usize {
+    // Where all are limited the wait is over early, at a person's wish: the way in use is tried.
+    let way = state.ways.first_free(state.now).unwrap_or(state.ways.current);
+    if way != state.ways.current {
+        state.ways.current = way;
+        let text = match way.checked_sub(1).and_then(|at| state.plan.fallback.get(at)) {
+            Some(other) => format!("going on with {} while the limit lasts", other.name),
+            None => format!("the limit is over; going back to {own}"),
+        };
+        emit(state, EventKind::Warning { iteration: Some(state.iteration()), text }, effects);
+    }
+    way
 }

@@ -34,6 +34,13 @@ pub(super) fn for_limit(state: &mut State, report: &Report, limit: &LimitHit, ef
     let doubled = BLIND_WAIT_MS.saturating_mul(1 << (state.waits - 1).min(16)).min(BLIND_WAIT_MAX_MS);
     let known = report.limit_until.map(|until| until.max(state.now).saturating_add(RESET_MARGIN_MS));
     let until = known.unwrap_or_else(|| state.now.saturating_add(capped(state, doubled)));
+    state.ways.limit_current(until);
+    if state.ways.instead_of_waiting(state.now, until, state.plan.fallback_after_ms).is_some() {
+        return next(state, effects);
+    }
+    // Where all ways are limited, the first that is free again ends the wait. A short limit is waited for as it is.
+    let all_limited = state.ways.first_free(state.now).is_none();
+    let until = if all_limited { until.min(state.ways.next_free()) } else { until };
     wait_within_the_run(state, until, &limit.words, effects);
 }
 

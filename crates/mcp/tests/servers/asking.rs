@@ -98,7 +98,10 @@ fn prompts_are_listed_called_and_listed_anew() {
         let words = ["a.rs", "with", "care"].map(str::to_owned);
         let blocks = servers.prompt(&prompts[0], &words).await.unwrap();
         assert_eq!(blocks[0]["text"], r#"Review with {"file":"a.rs","how":"with care"}"#);
-        assert_eq!(servers.prompt(&prompts[0], &[]).await.unwrap_err(), "/mcp__s__review needs <file> [how]");
+        assert_eq!(
+            servers.prompt(&prompts[0], &[]).await.unwrap_err().to_string(),
+            "/mcp__s__review needs <file> [how]"
+        );
         call(&servers, "mcp__s__grow").await;
         eventually(|| servers.prompts().len() == 2).await;
     });

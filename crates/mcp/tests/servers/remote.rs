@@ -150,7 +150,7 @@ fn an_answer_without_end_ends_its_own_call() {
     run(async {
         let web = Web::start().await;
         let servers = started(deps(&folder), &remote("http", &web.url("/mcp"))).await;
-        let error = servers.call("mcp__s__endless", json!({})).await.unwrap_err();
+        let error = servers.call("mcp__s__endless", json!({})).await.unwrap_err().to_string();
         assert!(error.contains("longer than 16777216 bytes"), "{error}");
         assert_eq!(echo(&servers, "still here").await.unwrap(), "still here");
     });

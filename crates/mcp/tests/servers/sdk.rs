@@ -87,7 +87,7 @@ fn its_tools_are_used_through_the_client() {
         let ids: Vec<Value> =
             client.heard.borrow().iter().map(|(_, message)| message["id"].clone()).filter(|id| !id.is_null()).collect();
         assert_eq!(ids.iter().collect::<std::collections::HashSet<_>>().len(), ids.len(), "{ids:?}");
-        let broken = servers.call("mcp__srv__broken", json!({})).await.unwrap_err();
+        let broken = servers.call("mcp__srv__broken", json!({})).await.unwrap_err().to_string();
         assert!(broken.contains("the client threw"), "{broken}");
     });
 }

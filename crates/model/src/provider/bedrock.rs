@@ -44,6 +44,7 @@ impl Provider for Bedrock {
             stream: StreamFormat::EventStream,
             id_prefix: Some(prefix(variables.get("ANTHROPIC_BEDROCK_REGION_PREFIX").as_deref(), &region)),
             region: Some(region),
+            beside: beside(variables)?,
             ..Endpoint::new(self, base, auth)
         })
     }
@@ -72,6 +73,14 @@ impl Provider for Bedrock {
     fn beta_place(&self, beta: &str) -> BetaPlace {
         if BODY_BETAS.contains(&beta) { BetaPlace::Body } else { BetaPlace::Header }
     }
+}
+
+/// Mantle answers for its own ids where its switch is on as well.
+fn beside(variables: &Variables) -> Result<Option<Box<Endpoint>>, SetupError> {
+    if !variables.is_on(super::mantle::SWITCH) {
+        return Ok(None);
+    }
+    super::mantle::Mantle.endpoint(variables).map(|endpoint| Some(Box::new(endpoint)))
 }
 
 /// A bearer key, nothing (with the gateway's token), or signatures.

@@ -118,6 +118,8 @@ pub struct Endpoint {
     pub stream: StreamFormat,
     /// In front of Bedrock's model ids.
     pub id_prefix: Option<String>,
+    /// Mantle beside Bedrock, where both switches are on: each id goes to the one that has it.
+    pub(super) beside: Option<Box<Endpoint>>,
 }
 
 impl Endpoint {
@@ -133,6 +135,7 @@ impl Endpoint {
             auth,
             stream: StreamFormat::ServerSentEvents,
             id_prefix: None,
+            beside: None,
         }
     }
 

@@ -5,6 +5,13 @@ use super::{Operation, Provider, bedrock, ids};
 
 pub const SWITCH: &str = "CLAUDE_CODE_USE_MANTLE";
 
+/// `anthropic.claude-…` without a version behind it: the form of Mantle's own ids. Bedrock's have a prefix or a version.
+pub(super) fn is_own_id(model: &str) -> bool {
+    let Some(name) = model.strip_prefix("anthropic.claude-") else { return false };
+    let is_versioned = name.contains(':') || name.ends_with("-v1") || name.ends_with("-v2");
+    !is_versioned
+}
+
 #[derive(Debug)]
 pub struct Mantle;
 

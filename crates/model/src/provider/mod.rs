@@ -105,6 +105,11 @@ impl Choice {
         Some(Self { provider: *provider, ignored: [None; 5] })
     }
 
+    /// The variables that choose a provider.
+    pub fn all_switches() -> impl Iterator<Item = &'static str> {
+        PROVIDERS.iter().filter_map(|provider| provider.switch())
+    }
+
     pub fn name(&self) -> &'static str {
         self.provider.name()
     }
@@ -140,6 +145,16 @@ impl Endpoint {
         self.provider.name()
     }
 
+    /// Who answers for this id: of two endpoints that are used together, the one that has it.
+    pub fn provider_of(&self, model: &str) -> &'static str {
+        self.serving(model).provider.name()
+    }
+
+    /// The endpoint that this id goes to.
+    pub(crate) fn serving(&self, model: &str) -> &Self {
+        self.other(model).unwrap_or(self)
+    }
+
     /// The id to send for what the user asked for.
     pub fn model_id(&self, asked: &str, env: &crate::ModelEnv) -> String {
         self.provider.model_id(&ids::Asked::new(asked, env), self)
@@ -147,6 +162,9 @@ impl Endpoint {
 
     /// The whole address of a request for this model.
     pub(crate) fn url(&self, operation: Operation, model: &str) -> Url {
+        if let Some(other) = self.other(model) {
+            return other.url(operation, model);
+        }
         let other = self.provider.base(self, model).and_then(|base| Url::parse(&base).ok());
         let mut url = other.unwrap_or_else(|| self.base.clone());
         let path = self.provider.path(self, operation, model);
@@ -161,6 +179,9 @@ impl Endpoint {
 
     /// The body in the provider's form.
     pub(crate) fn body(&self, operation: Operation, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+        if let Some(other) = self.other(&request.model) {
+            return other.body(operation, request);
+        }
         request.body_with(operation == Operation::CountTokens, |head| {
             let in_body: Vec<&str> =
                 request.all_betas().filter(|beta| self.provider.beta_place(beta) == BetaPlace::Body).collect();
@@ -169,6 +190,10 @@ impl Endpoint {
             }
             self.provider.shape_body(operation, head);
         })
+    }
+
+    fn other(&self, model: &str) -> Option<&Self> {
+        self.beside.as_deref().filter(|_| mantle::is_own_id(model))
     }
 
     pub(crate) fn takes_in_header(&self, beta: &str) -> bool {

@@ -342,3 +342,29 @@ fn a_provider_before_a_model_is_split_off_only_if_it_is_one() {
     assert_eq!(split("arn:aws:x"), (None, "arn:aws:x"));
     assert_eq!(split("opus"), (None, "opus"));
 }
+
+#[test]
+fn beside_bedrock_mantle_answers_for_its_own_ids() {
+    let both = endpoint(&[BEDROCK, MANTLE, ("AWS_REGION", "eu-west-1")]).unwrap();
+    for (id, provider) in [
+        ("anthropic.claude-opus-5-5", "mantle"),
+        ("us.anthropic.claude-opus-5-5", "bedrock"),
+        ("anthropic.claude-opus-4-6-v1", "bedrock"),
+        ("anthropic.claude-sonnet-4-20250514-v1:0", "bedrock"),
+        ("arn:aws:bedrock:us-east-2:1:application-inference-profile/x", "bedrock"),
+    ] {
+        assert_eq!(both.provider_of(id), provider, "{id}");
+    }
+    let url = both.url(Operation::Stream, "anthropic.claude-opus-5-5");
+    assert_eq!(url.as_str(), "https://bedrock-mantle.eu-west-1.api.aws/anthropic/v1/messages?beta=true");
+    assert_eq!(both.serving("anthropic.claude-opus-5-5").stream, StreamFormat::ServerSentEvents);
+    assert_eq!(
+        both.model_id("default", &ModelEnv::default()),
+        "eu.anthropic.claude-opus-5-5",
+        "the default is Bedrock's"
+    );
+    let request = Request { model: "anthropic.claude-opus-5-5".into(), ..Request::default() };
+    let body: Value = serde_json::from_slice(&both.body(Operation::Stream, &request).unwrap()).unwrap();
+    assert_eq!(body["model"], "anthropic.claude-opus-5-5");
+    assert_eq!(endpoint(&[BEDROCK]).unwrap().provider_of("anthropic.claude-opus-5-5"), "bedrock");
+}

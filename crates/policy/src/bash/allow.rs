@@ -1,14 +1,16 @@
 //! What allows a command of the grammar: each part of it by a rule, by being a program that only reads, or by the mode.
 
-use crate::call::{Decision, PathFact, Verdict};
+use crate::call::{Decision, PathTarget, Verdict};
 use crate::grammar::{self, Disarm, List as Tree};
 use crate::paths::{self, Access};
+use crate::pattern::List;
 use crate::programs::{self, Arg, Effects};
-use crate::rule::{Kind, List, Rule};
+use crate::rule::{Kind, Rule};
 use crate::shell::{Certainty, Word};
 use wire::PermissionMode;
 
-use super::{Judge, Part, Touch, argv, blocked, builtins, git, locate};
+use super::judge::{Judge, Part, Touch, blocked};
+use super::{argv, builtins, git, locate};
 
 /// Of a command in a reason: enough to recognise it.
 const SHOWN: usize = 200;
@@ -171,7 +173,7 @@ impl<'a> Judge<'a> {
         // A copy opens what lies where it writes; of what it reads it copies the links themselves.
         let opens = |touch: &Touch| footprint.follows && (!footprint.edits || touch.access == Access::Write);
         touches.into_iter().all(|touch| {
-            let clear = |fact: &PathFact| {
+            let clear = |fact: &PathTarget| {
                 (!ruled || self.locator.is_surveyable(fact))
                     && (!opens(touch) || self.locator.links_stay_inside(&fact.real))
             };

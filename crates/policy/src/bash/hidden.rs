@@ -1,12 +1,13 @@
 //! What a rule forbids, where no parse shows it: in the arguments of programs that are not known here, and in the plain
 //! text of commands that are outside the grammar.
 
-use crate::call::{Decision, PathFact, Verdict};
+use crate::call::{Decision, PathTarget, Verdict};
 use crate::paths::{self, Access};
-use crate::rule::List;
+use crate::pattern::List;
 use crate::shell::{Certainty, Place, Script, Word};
 
-use super::{Judge, Part, argv, builtins, scan};
+use super::judge::{Judge, Part};
+use super::{argv, builtins, scan};
 
 /// Words of one command that are tried as the start of another. Longer argument lists are lists of files.
 const MOST_STARTS: usize = 64;
@@ -117,9 +118,9 @@ impl Judge<'_> {
         None
     }
 
-    fn denied(&self, fact: &PathFact) -> Option<Decision> {
+    fn denied(&self, fact: &PathTarget) -> Option<Decision> {
         [(List::Deny, Verdict::Deny), (List::Ask, Verdict::Ask)].into_iter().find_map(|(list, verdict)| {
-            let read = PathFact { write: false, ..fact.clone() };
+            let read = PathTarget { write: false, ..fact.clone() };
             let rule = paths::path_rule(self.policy, list, &read)
                 .or_else(|| self.locator.rule_on_contents(list, &read))
                 .or_else(|| paths::path_rule(self.policy, list, fact));

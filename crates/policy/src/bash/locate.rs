@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::call::{Kind, PathFact, Policy, Resolve};
-use crate::paths::{self, Access, normalise};
-use crate::rule::{List, Rule};
+use crate::call::{Kind, PathTarget, Policy, Resolve};
+use crate::path_pattern::normalise;
+use crate::paths::{self, Access};
+use crate::pattern::List;
+use crate::rule::Rule;
 use crate::shell::{Certainty, Place, Step, Word};
 use crate::survey;
 
@@ -35,9 +37,9 @@ impl<'a> Locator<'a> {
     }
 
     /// Every file that the word may name. `None`: it cannot be told.
-    pub(super) fn locate(&self, word: &Word, place: &Place, access: Access) -> Option<Vec<PathFact>> {
+    pub(super) fn locate(&self, word: &Word, place: &Place, access: Access) -> Option<Vec<PathTarget>> {
         let write = access == Access::Write;
-        let fact = |path: &Path| PathFact { given: normalise(path), real: self.fs.real(path), write };
+        let fact = |path: &Path| PathTarget { given: normalise(path), real: self.fs.real(path), write };
         match word.certainty {
             Certainty::Unknown => None,
             Certainty::Home => Some(vec![fact(&self.home_path(&word.text)?)]),
@@ -60,12 +62,12 @@ impl<'a> Locator<'a> {
     }
 
     /// A pattern as if it were a name.
-    fn pattern(&self, word: &Word, place: &Place, access: Access) -> Option<Vec<PathFact>> {
+    fn pattern(&self, word: &Word, place: &Place, access: Access) -> Option<Vec<PathTarget>> {
         let (literal, pattern) = split_glob(&word.text)?;
         let facts = self.bases(&word.text, place)?.into_iter().map(|base| {
             let directory = base.join(literal);
             let given = normalise(&directory).join(pattern);
-            PathFact { given, real: self.fs.real(&directory).join(pattern), write: access == Access::Write }
+            PathTarget { given, real: self.fs.real(&directory).join(pattern), write: access == Access::Write }
         });
         Some(facts.collect())
     }
@@ -77,28 +79,28 @@ impl<'a> Locator<'a> {
             && survey.entries.iter().filter(|(_, name)| name.kind == Kind::Link).all(|(path, _)| {
                 let given = folder.join(path);
                 let real = self.fs.real(&given);
-                paths::inside(self.policy, &PathFact { given, real, write: false })
+                paths::inside(self.policy, &PathTarget { given, real, write: false })
             })
     }
 
     /// A rule about all that is in this folder, whether there is something in it or not.
-    pub(super) fn rule_on_contents(&self, list: List, fact: &PathFact) -> Option<&'a Rule> {
+    pub(super) fn rule_on_contents(&self, list: List, fact: &PathTarget) -> Option<&'a Rule> {
         paths::path_rule(self.policy, list, &within(fact, Path::new(NO_NAME)))
     }
 
     /// A rule about any one file below this folder.
-    pub(super) fn rule_on_any_below(&self, list: List, fact: &PathFact) -> Option<&'a Rule> {
+    pub(super) fn rule_on_any_below(&self, list: List, fact: &PathTarget) -> Option<&'a Rule> {
         let survey = survey::below(self.fs, &fact.real);
         survey.entries.iter().find_map(|(path, _)| paths::path_rule(self.policy, list, &within(fact, path)))
     }
 
     /// Whether all that is below could be seen.
-    pub(super) fn is_surveyable(&self, fact: &PathFact) -> bool {
+    pub(super) fn is_surveyable(&self, fact: &PathTarget) -> bool {
         survey::below(self.fs, &fact.real).complete
     }
 
     /// A word of a program that is not known here, if it names something that is there.
-    pub(super) fn named(&self, word: &Word, place: &Place) -> Vec<PathFact> {
+    pub(super) fn named(&self, word: &Word, place: &Place) -> Vec<PathTarget> {
         let text = word.text.trim_start_matches('-');
         let after = |sign: char| text.split_once(sign).map(|(_, value)| value);
         let attached = if word.text.starts_with("--") { None } else { text.get(1..) };
@@ -238,8 +240,8 @@ impl<'a> Locator<'a> {
     }
 }
 
-fn within(folder: &PathFact, name: &Path) -> PathFact {
-    PathFact { given: folder.given.join(name), real: folder.real.join(name), write: folder.write }
+fn within(folder: &PathTarget, name: &Path) -> PathTarget {
+    PathTarget { given: folder.given.join(name), real: folder.real.join(name), write: folder.write }
 }
 
 /// The directory before the first segment with a pattern, and the rest. `None` if the rest climbs.

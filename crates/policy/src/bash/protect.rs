@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Judge, Part, Touch, argv, files, writers};
-use crate::call::{Listing, PathFact};
+use super::judge::{Judge, Part, Touch};
+use super::{argv, files, writers};
+use crate::call::{Listing, PathTarget};
+use crate::path_pattern::normalise;
 use crate::paths::{self, Access};
 use crate::shell::{Certainty, Word};
 use crate::survey;
@@ -45,7 +47,7 @@ impl Judge<'_> {
             _ => (operands.clone(), operands.clone()),
         };
         let at = |word: &Word| self.locator.locate(word, &part.command.place, Access::Write).unwrap_or_default();
-        let targets: Vec<PathFact> = targets.into_iter().flat_map(at).collect();
+        let targets: Vec<PathTarget> = targets.into_iter().flat_map(at).collect();
         let mut complete = true;
         for source in sources.into_iter().flat_map(at) {
             let below = survey::below(self.locator.fs(), &source.real);
@@ -70,8 +72,8 @@ impl Judge<'_> {
     }
 
     fn is_protected(&self, path: &Path) -> bool {
-        let given = paths::normalise(path);
-        let fact = PathFact { real: given.clone(), given, write: true };
+        let given = normalise(path);
+        let fact = PathTarget { real: given.clone(), given, write: true };
         paths::protected(self.policy, &fact)
     }
 
@@ -126,7 +128,7 @@ impl Judge<'_> {
         }
         let accepts = touch.access == Access::Read || self.policy.mode == wire::PermissionMode::AcceptEdits;
         facts.iter().all(|fact| {
-            let allowed = || paths::path_rule(self.policy, crate::rule::List::Allow, fact).is_some();
+            let allowed = || paths::path_rule(self.policy, crate::pattern::List::Allow, fact).is_some();
             (accepts && paths::inside(self.policy, fact)) || allowed()
         })
     }

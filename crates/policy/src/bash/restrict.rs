@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{Judge, Part, argv, hidden, scan};
-use crate::call::{Decision, PathFact, Verdict};
+use super::judge::{Judge, Part};
+use super::{argv, hidden, scan};
+use crate::call::{Decision, PathTarget, Verdict};
 use crate::paths::{self, Access};
-use crate::rule::{Kind, List, Rule};
+use crate::pattern::List;
+use crate::rule::{Kind, Rule};
 use crate::shell::Script;
 
 impl<'a> Judge<'a> {
@@ -109,6 +111,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn touched<'p>(part: &'p Part) -> impl Iterator<Item = &'p PathFact> {
+fn touched<'p>(part: &'p Part) -> impl Iterator<Item = &'p PathTarget> {
     part.touches.iter().flat_map(|touch| touch.facts.iter().flatten())
 }

@@ -1,6 +1,6 @@
 //! From text to words and signs. Every character that is not known to stand for itself is refused.
 
-use super::{Outside, Stream, Word};
+use super::tree::{Outside, Stream, Word};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {

@@ -2,7 +2,7 @@
 //!
 //! Understood alike by bash, zsh and POSIX sh: single quotes around every word that is more than plain characters.
 
-use super::{Command, Join, List, Pipeline, Redirect, Stream, Word};
+use super::tree::{Command, Join, List, Pipeline, Redirect, Stream, Word};
 
 /// What is put around a command that nobody was asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

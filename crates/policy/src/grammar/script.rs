@@ -1,6 +1,6 @@
 //! The tree as a list of simple commands with the folder each runs in, which is what rules are tried on.
 
-use super::{Command, Join, List, Redirect, Word};
+use super::tree::{Command, Join, List, Redirect, Word};
 use crate::shell::{self, Assignment, Certainty, Place, Script, SimpleCommand};
 
 impl List {

@@ -3,7 +3,7 @@
 //! Absent: everything that runs, removes or writes (`-exec`, `-ok`, `-delete`, `-fprint`, `-fls`), `-files0-from`,
 //! and `-D`, `-O`.
 
-use super::{Arg, Effects};
+use super::effects::{Arg, Effects};
 
 /// Tests and actions with their number of values. `:read` looks at the file that the value names.
 pub(super) const EXPRESSION: &str = "-name= -iname= -path= -ipath= -wholename= -iwholename= -regex= -iregex= \

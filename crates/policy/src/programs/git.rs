@@ -7,8 +7,8 @@
 
 mod tables;
 
+use super::effects::{Arg, Effects};
 use super::options::{Parsed, Style, parse};
-use super::{Arg, Effects};
 
 pub(super) use tables::{GLOBALS, SUBCOMMANDS};
 

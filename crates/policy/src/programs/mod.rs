@@ -22,6 +22,7 @@
 //!   (`extensions.partialClone`, `remote.*.uploadpack`), and the same in submodules, which `status` and `diff`
 //!   enter. `core.worktree`, `include.path` and alternates lead to files outside.
 
+mod effects;
 mod find;
 mod forms;
 mod git;
@@ -32,32 +33,8 @@ mod tables;
 mod text_tables;
 mod writers;
 
+pub use effects::{Arg, Effects};
 pub use forms::{Form, forms};
-
-/// One argument of a command, as the program gets it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arg {
-    pub text: String,
-    /// Contains an unquoted pattern that the shell expands.
-    pub glob: bool,
-}
-
-/// The files that a command touches.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Effects {
-    /// Files and folders that are read.
-    pub reads: Vec<Arg>,
-    /// Files and folders that are created, changed or removed.
-    pub writes: Vec<Arg>,
-    /// Everything below the named folders is touched too.
-    pub tree: bool,
-    /// Links below the named folders are followed.
-    pub follows: bool,
-    /// Reads the working folder without naming it.
-    pub cwd: bool,
-    /// Opens the git repository of the working folder.
-    pub git: bool,
-}
 
 /// `None`: not provably harmless, so it asks.
 pub fn effects(program: &str, args: &[Arg]) -> Option<Effects> {
@@ -91,22 +68,6 @@ pub fn anchored(program: &str, args: &[Arg]) -> Vec<Arg> {
         candidate.iter().zip(args).all(|(new, old)| new == old || named(new))
     };
     if effects(program, &candidate).as_ref().is_some_and(names_files) { candidate } else { args.to_vec() }
-}
-
-impl Arg {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), glob: false }
-    }
-
-    /// Whether the shell may make an option of it. The text before the first sign of a pattern is literal.
-    fn may_become_option(&self) -> bool {
-        self.glob && (self.literal_start().is_empty() || self.text.starts_with('-'))
-    }
-
-    fn literal_start(&self) -> &str {
-        let end = if self.glob { self.text.find(['*', '?', '[']).unwrap_or(0) } else { self.text.len() };
-        &self.text[..end]
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! already), `format` (a format of git), `list` (git shows and makes nothing). Without a meaning the option and its
 //! value are harmless, whatever the value is.
 
-use super::Arg;
+use super::effects::Arg;
 
 /// How a program takes its options.
 #[derive(Debug, Clone, Copy, Default)]

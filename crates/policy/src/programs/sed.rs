@@ -3,9 +3,9 @@
 //! `w` writes a file, `e` runs a command, `r` reads a file: a script is accepted only when every command in it is one
 //! of the harmless ones. Absent: `-f`, `--follow-symlinks`, and the commands with text of their own (`a`, `i`, `c`).
 
+use super::effects::{Arg, Effects};
 use super::options::{Style, parse};
 use super::tables::ABOUT;
-use super::{Arg, Effects};
 
 pub(super) const OPTIONS: &str = "-n --quiet --silent -E -r --regexp-extended -s --separate -u --unbuffered -z \
     --null-data -e= --expression= -i[=] --in-place[=] -l= --line-length= --posix --sandbox";

@@ -1,7 +1,7 @@
 //! What a table cannot say: builtins with a syntax of their own, and checks of values.
 
+use super::effects::{Arg, Effects};
 use super::options::Parsed;
-use super::{Arg, Effects};
 
 pub(super) fn effects(program: &str, args: &[Arg]) -> Option<Effects> {
     let harmless = match program {

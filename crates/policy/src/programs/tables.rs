@@ -1,7 +1,8 @@
 //! Programs that read files, and the simple ones that write: their options and what their operands are.
 
+use super::effects::{Arg, Effects};
 use super::options::{Parsed, Style, parse};
-use super::{Arg, Effects, special, text_tables};
+use super::{special, text_tables};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operands {

@@ -1,8 +1,8 @@
 //! `cp` and `mv`: what they read, and every name that they may write.
 
+use super::effects::{Arg, Effects};
 use super::options::{Parsed, Style, parse};
 use super::tables::ABOUT;
-use super::{Arg, Effects};
 
 /// Absent: `-t` (the last operand is no target then), `-L` and `-H` (links are followed), `-l` and `-s` (the copy
 /// is another name of the source), backups (more names), `--parents` (more folders).

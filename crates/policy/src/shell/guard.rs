@@ -3,7 +3,21 @@
 
 use brush_parser::Token;
 
-use super::Unparsable;
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unparsable {
+    #[error("the command is longer than {} bytes", MAX_BYTES)]
+    TooLong,
+    #[error("the command has more than {} words and signs", MAX_TOKENS)]
+    TooMany,
+    #[error("the command nests too deeply to be analysed")]
+    TooDeep,
+    #[error("the command holds the control character {0:?}")]
+    Control(char),
+    #[error("the command uses a form that shells read differently")]
+    Ambiguous,
+    #[error("the command is not understood as shell: {0}")]
+    Syntax(String),
+}
 
 /// Above this nothing is parsed: no person reviews such a command, and the parser is not linear in it.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;

@@ -3,9 +3,10 @@
 use brush_parser::ast::{self, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem as Item};
 use brush_parser::{ParserOptions, Token, parse_tokens, uncached_tokenize_str};
 
+use super::guard::{self, Unparsable};
 use super::place::Place;
+use super::script::{Assignment, Redirect, Script, SimpleCommand};
 use super::word::{self, Certainty, Quoting, Word};
-use super::{Assignment, Redirect, Script, SimpleCommand, Unparsable, guard};
 
 /// Substitutions inside substitutions. Deeper ones are a puzzle, not a command.
 const MAX_DEPTH: usize = 12;

@@ -5,7 +5,7 @@ use brush_parser::word::{
     self as brush, Parameter, ParameterExpr, ParameterTransformOp, TildeExpr, WordPiece, WordPieceWithSource,
 };
 
-use super::{Unparsable, guard};
+use super::guard::{self, Unparsable};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Certainty {

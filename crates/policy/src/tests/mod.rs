@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
-    Call, Decision, Kind, Listing, Name, PathFact, PermissionMode, Policy, Resolve, RuleSet, Source, Verdict, decide,
-    normalise, parse_rule,
+    Call, Decision, Kind, Listing, Name, PathTarget, PermissionMode, Policy, Resolve, RuleSet, Source, Targets,
+    Verdict, decide, normalise, parse_rule,
 };
 
 mod exclusions;
@@ -130,13 +130,13 @@ impl World {
         self.call("Bash", &json!({ "command": command }), &[])
     }
 
-    pub(crate) fn call(&self, tool: &str, input: &Value, paths: &[PathFact]) -> Decision {
-        decide(&self.policy, &Call { tool, input, paths }, &self.fs)
+    pub(crate) fn call(&self, tool: &str, input: &Value, paths: &[PathTarget]) -> Decision {
+        decide(&self.policy, &Call::new(tool, input, &Targets::paths(paths.to_vec())), &self.fs)
     }
 
-    pub(crate) fn fact(&self, path: &str, write: bool) -> PathFact {
+    pub(crate) fn fact(&self, path: &str, write: bool) -> PathTarget {
         let path = self.policy.cwd.join(path);
-        PathFact { given: normalise(&path), real: self.fs.real(&path), write }
+        PathTarget { given: normalise(&path), real: self.fs.real(&path), write }
     }
 
     pub(crate) fn file(&self, tool: &str, path: &str) -> Decision {

@@ -19,7 +19,7 @@ mod place;
 use dice::Dice;
 use disk::Disk;
 use place::{DENIED, OUTSIDE, Place, Trace};
-use ralph_policy::{Call, Decision, PermissionMode, Policy, RuleSet, Source, Verdict, decide, parse_rule};
+use ralph_policy::{Call, Decision, PermissionMode, Policy, RuleSet, Source, Targets, Verdict, decide, parse_rule};
 use serde_json::json;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -79,7 +79,7 @@ fn settings(place: &Place) -> Vec<Setting> {
 }
 
 fn judge(setting: &Setting, text: &str) -> Decision {
-    decide(&setting.policy, &Call { tool: "Bash", input: &json!({ "command": text }), paths: &[] }, &Disk)
+    decide(&setting.policy, &Call::new("Bash", &json!({ "command": text }), &Targets::default()), &Disk)
 }
 
 /// What bash is given if the command is allowed.

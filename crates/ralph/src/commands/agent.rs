@@ -111,7 +111,7 @@ fn subcommand(typed: &Arguments, environment: &Environment) -> Option<ExitCode> 
         return None;
     }
     Some(match first.as_str() {
-        "doctor" if rest.is_empty() => doctor::run(environment, false),
+        "doctor" if rest.is_empty() => doctor::run(environment, false, false),
         "help" if rest.is_empty() => {
             say::out(&help::agent());
             ExitCode::Success

@@ -25,9 +25,14 @@ pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments
 }
 
 fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -> ExitCode {
-    let lookup = |name: &str| environment.get(name).map(str::to_owned);
+    // The switches count from the settings' `env`, too.
+    let whole = resolve::with_settings(typed, environment);
+    let lookup = |name: &str| whole.get(name).map(str::to_owned);
     let choice = model::Choice::from_switches(&model::Variables::new(&lookup));
     if let Some(switch) = choice.switch() {
+        for ignored in choice.ignored_switches() {
+            say::err(&format!("warning: {ignored} is ignored, because {switch} is set as well; unset one of them"));
+        }
         say::out(&by_provider(choice.name(), switch, as_text));
         return ExitCode::Success;
     }

@@ -90,6 +90,8 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         attended: false,
         flags: serde_json::Map::new(),
         price: super::loop_prices::usd,
+        fallback: Vec::new(),
+        trace: None,
         rehearsal: None,
     })
 }

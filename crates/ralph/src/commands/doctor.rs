@@ -1,6 +1,7 @@
 //! `doctor`: what this machine and folder look like to us, and what is wrong with it. Changes nothing but
 //! a scratch folder of its own, in which the sandbox is tried.
 
+use super::doctor_endpoint;
 use super::doctor_sandbox::{self, Found, Verdict};
 use crate::environment::Environment;
 use crate::resolve::{self, CONTRACT_VERSION};
@@ -9,12 +10,14 @@ use crate::say;
 use arguments::Arguments;
 use wire::ExitCode;
 
-/// `doctor [--json]`, and `doctor try NAME ABOUT`: one attempt, for the doctor itself to start.
+/// `doctor [--json] [--endpoint]`, and `doctor try NAME ABOUT`: one attempt, for the doctor itself to start.
 pub fn command(words: &[String], environment: &Environment) -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        [] => run(environment, false),
-        ["--json"] => run(environment, true),
+        [] => run(environment, false, false),
+        ["--json"] => run(environment, true, false),
+        ["--endpoint"] => run(environment, false, true),
+        ["--json", "--endpoint"] | ["--endpoint", "--json"] => run(environment, true, true),
         ["try", name, about] => match sandbox::attempt(name, about) {
             Ok(()) => ExitCode::Success,
             Err(error) => {
@@ -23,13 +26,14 @@ pub fn command(words: &[String], environment: &Environment) -> ExitCode {
             }
         },
         _ => {
-            say::err("error: 'ralph doctor' takes no arguments but --json.");
+            say::err("error: 'ralph doctor' takes no arguments but --json and --endpoint.");
             ExitCode::Failure
         }
     }
 }
 
-pub fn run(environment: &Environment, json: bool) -> ExitCode {
+/// `asks`: the endpoint may be sent one question.
+pub fn run(environment: &Environment, json: bool, asks: bool) -> ExitCode {
     let places = resolve::places(environment);
     let mut report = Report::default();
     report.line("version", &format!("ralph {}, speaking {CONTRACT_VERSION}", env!("CARGO_PKG_VERSION")));
@@ -48,6 +52,8 @@ pub fn run(environment: &Environment, json: bool) -> ExitCode {
         report.problem("endpoint", problem.trim_start_matches("Error: "));
     }
     settings(&mut report, &places);
+    let whole = resolve::with_settings(None, environment);
+    doctor_endpoint::examine(&mut report, &whole, asks);
     credentials(&mut report, environment);
     writable(&mut report, &places.config_dir);
     let found = match runtime() {
@@ -56,22 +62,23 @@ pub fn run(environment: &Environment, json: bool) -> ExitCode {
     };
     sandbox(&mut report, &found);
     looped(&mut report, environment, &found);
+    acp_agents(&mut report, environment);
     say::out(&if json { report.json(&found) } else { report.text() });
     if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure }
 }
 
 #[derive(Default)]
-struct Report {
+pub(super) struct Report {
     lines: Vec<(bool, String, String)>,
     problems: u32,
 }
 
 impl Report {
-    fn line(&mut self, name: &str, value: &str) {
+    pub(super) fn line(&mut self, name: &str, value: &str) {
         self.lines.push((false, name.to_owned(), value.to_owned()));
     }
 
-    fn problem(&mut self, name: &str, value: &str) {
+    pub(super) fn problem(&mut self, name: &str, value: &str) {
         self.problems += 1;
         self.lines.push((true, name.to_owned(), value.to_owned()));
     }
@@ -199,7 +206,18 @@ fn looped(report: &mut Report, environment: &Environment, found: &Found) {
         (Found::Some { .. }, true) => "ours; the sandbox holds its commands",
         (Found::Some { .. }, false) => "not ours; the sandbox holds all of it",
     };
-    report.line("loop", &format!("would run {}: {holds}", backend.program.display()));
+    let name = runner::acp_command(&backend.name).map_or_else(|| backend.program.display().to_string(), str::to_owned);
+    report.line("loop", &format!("would run {name}: {holds}"));
+}
+
+/// Which ACP agents a loop here could run by a short name.
+fn acp_agents(report: &mut Report, environment: &Environment) {
+    let path = environment.raw("PATH").unwrap_or_default();
+    let is_there = |name: &str| runner::choose(name, &environment.exe, &environment.cwd, path.as_ref()).is_ok();
+    let (there, missing): (Vec<_>, Vec<_>) =
+        acp::PRESETS.iter().map(|preset| preset.name).partition(|name| is_there(name));
+    let list = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    report.line("ACP agents", &format!("installed: {}; not installed: {}", list(&there), list(&missing)));
 }
 
 /// Only looks: a folder that is missing is made when the first session needs it.

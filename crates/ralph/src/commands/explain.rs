@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::resolve::{self, Judging};
 use crate::say;
 use arguments::Arguments;
-use policy::{Call, Decision, PathFact, Verdict};
+use policy::{Call, Decision, RuleKind, Verdict, names};
 use serde_json::{Value, json};
 use tools::Disk;
 use wire::ExitCode;
@@ -95,12 +95,10 @@ fn decide(judging: &Judging, written: &str) -> Result<Decision, String> {
     }
     let input = input(tool, what);
     // A call that names no file is judged all the same: that is an answer too.
-    let targets = tools::targets(tool, &input, &judging.workspace).unwrap_or_default();
-    let paths: Vec<PathFact> = targets
-        .into_iter()
-        .map(|target| PathFact { given: target.given, real: target.real, write: target.write })
-        .collect();
-    Ok(policy::decide(&judging.policy, &Call { tool, input: &input, paths: &paths }, &Disk))
+    let found = tools::find(names::find_for_rules(tool).map_or(tool, |entry| entry.name));
+    let targets = found.and_then(|found| found.targets(&input, &judging.workspace).ok()).unwrap_or_default();
+    let rules = found.map_or(RuleKind::Other, |found| found.spec().entry.rules);
+    Ok(policy::decide(&judging.policy, &Call { tool, rules, input: &input, targets: &targets }, &Disk))
 }
 
 /// The input that a call written like a rule would have; a JSON object is taken as it is.
@@ -108,26 +106,22 @@ fn input(tool: &str, what: &str) -> Value {
     if let Ok(value @ Value::Object(_)) = serde_json::from_str(what) {
         return value;
     }
-    let field = match tool {
-        _ if what.is_empty() => return json!({}),
-        "Bash" | "Monitor" | "PowerShell" => "command",
-        "Read" | "Edit" | "Write" | "MultiEdit" => "file_path",
-        "NotebookEdit" => "notebook_path",
-        "Glob" | "Grep" | "LS" => "path",
-        "WebFetch" => {
-            let url = what.strip_prefix("domain:").map_or_else(|| what.to_owned(), |host| format!("https://{host}/"));
-            return json!({"url": url});
-        }
-        "WebSearch" => "query",
-        "Agent" | "Task" => "subagent_type",
-        "Skill" => {
-            let (skill, args) = what.split_once(' ').unwrap_or((what, ""));
-            return json!({"skill": skill, "args": args});
-        }
-        _ => return json!({}),
+    let Some(entry) = names::find_for_rules(tool).filter(|entry| !entry.subject.is_empty() && !what.is_empty()) else {
+        return json!({});
     };
+    match entry.rules {
+        RuleKind::Host => {
+            let url = what.strip_prefix("domain:").map_or_else(|| what.to_owned(), |host| format!("https://{host}/"));
+            return json!({entry.subject: url});
+        }
+        RuleKind::Skill => {
+            let (skill, args) = what.split_once(' ').unwrap_or((what, ""));
+            return json!({entry.subject: skill, "args": args});
+        }
+        _ => {}
+    }
     let mut input = json!({"pattern": "*"});
-    input[field] = json!(what);
+    input[entry.subject] = json!(what);
     input
 }
 

@@ -13,7 +13,7 @@ use crate::runtime::runtime;
 use crate::say;
 use common::{Refusal, as_json, place, refuse, said};
 use goals::machine::Happening;
-use goals::{GoalId, Store};
+use goals::{GoalId, Place, Store};
 use wire::ExitCode;
 
 pub use board::run as board;
@@ -29,6 +29,11 @@ pub fn goal(words: &[String], environment: &Environment) -> ExitCode {
         Err(line) => return refuse(&Refusal(line)),
     };
     with_store(environment, async |store| run(command, json, &store, environment).await)
+}
+
+/// The store's place for those who can do without.
+pub fn store_place(environment: &Environment) -> Option<Place> {
+    place(environment).ok()
 }
 
 fn with_store(environment: &Environment, verb: impl AsyncFnOnce(Store) -> Result<(), Refusal>) -> ExitCode {

@@ -2,7 +2,8 @@
 
 use super::loop_rehearse::Fault;
 use super::{
-    loop_ask, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen, loop_signals,
+    loop_ask, loop_detach, loop_fallback, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume,
+    loop_screen, loop_signals, loop_telemetry,
 };
 use crate::environment::{Environment, stdin_kind};
 use crate::runtime::runtime;
@@ -11,11 +12,13 @@ use agent::StdinKind;
 use arguments::loop_flags;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
+use runner::reach::Server;
 use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
 use sandbox::{Level, Rules};
 use settings::Found;
 use std::cell::RefCell;
 use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -84,7 +87,8 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         let show = Show::choose(wanted.is_on("json"), wanted.is_on("no_tui"), environment);
         return loop_replay::run(file, show, environment);
     }
-    match job(&wanted, environment, resume) {
+    match job(&wanted, environment, resume.clone()) {
+        Ok(job) if wanted.detach => loop_detach::run(words, resume.as_deref(), job.settings.json, environment),
         Ok(job) => go(job, &wanted, &faults, environment),
         // Nothing is wrong: a person was shown what to do next.
         Err(Refusal(line)) if line.is_empty() => ExitCode::Success,
@@ -103,13 +107,51 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, faults: &[Fault], environment: 
         Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
     };
+    // A rehearsal asks nobody but its script.
+    if wanted.rehearse.is_none() {
+        job.fallback =
+            match loop_fallback::resolve(&job.settings.fallback, &|name| environment.get(name).map(str::to_owned)) {
+                Ok(ways) => ways,
+                Err(why) => return refuse(&format!("error: {why}")),
+            };
+    }
     if let Err(Refusal(line)) = hold(&mut job, environment) {
         return refuse(&line);
     }
     let watch = job.settings.watch;
     let calls = loop_notify::sink(&job.settings.notify, &job.env, job.folder.root());
     let more = director.into_iter().chain(calls).collect();
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(drive(job, show, watch, more)))
+    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(traced(job, show, watch, more, environment)))
+}
+
+/// The run with its export: beside its work, and once more at its end.
+async fn traced(
+    mut job: Job,
+    show: Show,
+    watch: bool,
+    mut more: Vec<Box<dyn Sink>>,
+    environment: &Environment,
+) -> ExitCode {
+    let telemetry = loop_telemetry::open(environment).await;
+    if !telemetry.is_on() {
+        return drive(job, show, watch, more).await;
+    }
+    let trace = runner::RunTrace::new(loop_telemetry::incoming(environment));
+    job.trace = telemetry.traces().then_some(trace);
+    more.push(Box::new(runner::Spans::new(telemetry.clone(), trace)));
+    let beside = telemetry.clone();
+    let exporting = tokio::spawn(async move { beside.run().await });
+    let scraped = match telemetry.prometheus_address() {
+        Some((host, port)) => tokio::net::TcpListener::bind((host.as_str(), port)).await.ok(),
+        None => None,
+    };
+    let scraped = scraped.map(|listener| tokio::spawn(telemetry::serve_prometheus(listener, telemetry.clone())));
+    let exit = drive(job, show, watch, more).await;
+    exporting.abort();
+    drop(scraped);
+    // What the console exporter has to say would not be a line of the loop's, so it is not printed.
+    telemetry.flush().await;
+    exit
 }
 
 fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
@@ -148,6 +190,8 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         attended: false,
         flags: loop_resume::recorded(flags, wanted.rehearse.as_deref()),
         price: loop_prices::usd,
+        fallback: Vec::new(),
+        trace: None,
         rehearsal: None,
     })
 }
@@ -226,12 +270,13 @@ fn offer_init(settings: &Settings, environment: &Environment) -> Result<(), Refu
     Err(Refusal(format!("error: {missing}. Run 'ralph init', edit the files it makes, and start again.")))
 }
 
-/// An external agent is given the key that we would use; our own finds it by itself.
+/// A `claude` is given the key that we would use; our own agent finds it by itself.
 fn auth(settings: &Settings, backend: &str, environment: &Environment) -> Auth {
     if settings.wants_login() {
         return Auth::Login;
     }
-    if backend == "builtin" {
+    // Another vendor's agent has no use for the key, and must not get it.
+    if backend == "builtin" || runner::acp_command(backend).is_some() {
         return Auth::Ambient;
     }
     let chosen = resolve::credentials_only(None, environment).ok().and_then(|resolution| resolution.chosen);
@@ -360,8 +405,13 @@ async fn new_work(
     say("watching for new work; Ctrl-C ends it".into());
     let work = watch.next();
     tokio::pin!(work);
+    let mut reach = reachable(job, &last);
     loop {
         tokio::select! {
+            command = next_command(&mut reach) => match command {
+                Command::Stop | Command::StopNow | Command::Terminate => return None,
+                _ => {}
+            },
             work = &mut work => {
                 let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
                 say(format!("new work: {id}{}", work.title));
@@ -375,9 +425,22 @@ async fn new_work(
     }
 }
 
+/// The way to a loop that waits for work. One that cannot be reached still waits.
+fn reachable(job: &Job, last: &str) -> Option<Server> {
+    let runtime = job.env.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR").map(|(_, value)| Path::new(value));
+    Server::watching(&job.folder, last, job.price, runtime).ok()
+}
+
+async fn next_command(reach: &mut Option<Server>) -> Command {
+    match reach {
+        Some(server) => server.next_command().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Until the screen is left, or the process is told to end. Without `--stay`, and after a run that somebody ended
 /// or that could not begin, the screen leaves by itself. Says whether the terminal was given back.
-async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
+pub async fn wait_for_screen(left: oneshot::Receiver<()>, leaves: bool) -> bool {
     let told = async {
         let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
         else {

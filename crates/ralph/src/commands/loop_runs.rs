@@ -1,5 +1,6 @@
 //! `ralph runs`, `ralph show RUN`, `ralph answer TEXT`: what happened here, and what is asked.
 
+use super::loop_reach::{self, Offered};
 use crate::environment::Environment;
 use crate::say;
 use cycle::EventKind;
@@ -142,17 +143,14 @@ fn details(receipt: &cycle::Receipt) -> String {
     lines.map(|line| format!("  {}\n", cycle::clean::line(&line))).collect()
 }
 
-/// `ralph answer [--run RUN] TEXT…`.
+/// `ralph answer [RUN] TEXT…`, also with `--run RUN`.
 pub fn answer(words: &[String], environment: &Environment) -> ExitCode {
-    let (name, text) = match words {
-        [flag, run, rest @ ..] if flag == "--run" => (Some(run.as_str()), rest.join(" ")),
-        rest => (None, rest.join(" ")),
-    };
+    let folder = Folder::new(&environment.cwd);
+    let (name, text) = loop_reach::split_run(&folder, words);
     if text.trim().is_empty() {
-        say::err("usage: ralph answer [--run RUN] TEXT");
+        say::err("usage: ralph answer [RUN] TEXT");
         return ExitCode::Failure;
     }
-    let folder = Folder::new(&environment.cwd);
     // Where nothing ran, nothing asks, and nothing is made.
     if let Err(error) = runner::find(&folder, None) {
         return refuse(&error);
@@ -165,7 +163,12 @@ pub fn answer(words: &[String], environment: &Environment) -> ExitCode {
             question.map(|question| (question, "'ralph resume' goes on with it."))
         }
         Err(LockError::Held { owner }) => {
-            let question = runner::answer_live(&folder, &owner, name, &text);
+            let offer = |id: &str| match loop_reach::offer_answer(&folder, id, &text) {
+                Offered::Taken => Ok(true),
+                Offered::NoSocket => Ok(false),
+                Offered::Failed(why) => Err(why),
+            };
+            let question = runner::answer_live(&folder, &owner, name, &text, offer);
             question.map(|question| (question, "The run goes on with it."))
         }
         Err(error) => return refuse(&error),

@@ -27,13 +27,22 @@ pub struct Screen {
 
 /// With `stay`, the screen stays when the run is over, until somebody leaves.
 pub fn open(commands: mpsc::Sender<Command>, stay: bool) -> Screen {
+    open_with(commands, tui::Options { clock, suspend, hold: stay, attached: false })
+}
+
+/// For a run that works elsewhere.
+pub fn open_attached(commands: mpsc::Sender<Command>, stay: bool) -> Screen {
+    open_with(commands, tui::Options { clock, suspend: stop, hold: stay, attached: true })
+}
+
+fn open_with(commands: mpsc::Sender<Command>, options: tui::Options) -> Screen {
     let (sender, receiver) = events::channel::<LoopEvent>();
     let (gone, left) = oneshot::channel();
     tokio::spawn(count_continuations());
     std::thread::spawn(move || {
         // A full queue means that the loop is ending anyway.
         let tell = move |command| drop(commands.try_send(loop_command(command)));
-        if let Err(error) = tui::run(receiver, tell, tui::Options { clock, suspend, hold: stay }) {
+        if let Err(error) = tui::run(receiver, tell, options) {
             say::err(&format!("error: the screen cannot be shown: {error}. Try --no-tui."));
         }
         let _ = gone.send(());

@@ -1,29 +1,39 @@
 //! The commands of the binary, one file each.
 
+mod acp;
+mod acp_bridge;
 pub mod agent;
 mod auth;
 mod demo;
 mod doctor;
+mod doctor_endpoint;
 mod doctor_sandbox;
 mod explain;
 mod goals;
 mod link;
 mod loop_ask;
+mod loop_attach;
+mod loop_detach;
+mod loop_fallback;
 mod loop_init;
 mod loop_notify;
 mod loop_prices;
+mod loop_reach;
 mod loop_rehearse;
 mod loop_replay;
+mod loop_report;
 mod loop_resume;
 mod loop_run;
 mod loop_runs;
 mod loop_screen;
 mod loop_signals;
+mod loop_telemetry;
 mod mcp;
 mod mock;
 mod mock_record;
 mod plugin;
 mod plugin_fetch;
+mod serve;
 mod trust;
 
 use crate::environment::Environment;
@@ -55,6 +65,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         }
         "completions" => complete(rest),
         "man" => man(rest),
+        "acp" => acp::run(rest, environment),
+        acp_bridge::NAME => acp_bridge::run(rest, environment),
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
@@ -67,11 +79,18 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "goal" | "goals" => goals::goal(rest, environment),
         "work" => goals::work(rest, environment),
         "board" => goals::board(rest, environment),
+        "serve" => serve::run(rest, environment),
         "init" => loop_init::run(environment),
         "resume" => loop_run::resume(rest, environment),
         "runs" => loop_runs::list(rest, environment),
         "show" => loop_runs::show(rest, environment),
         "answer" => loop_runs::answer(rest, environment),
+        "attach" => loop_attach::run(rest, environment),
+        "report" => loop_report::run(rest, environment),
+        "steer" => loop_reach::steer(rest, environment),
+        "pause" => loop_reach::pause(rest, environment),
+        "unpause" => loop_reach::unpause(rest, environment),
+        "stop" => loop_reach::stop(rest, environment),
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => unknown(other),
     }

@@ -4,7 +4,10 @@ use super::refusal::Refusal;
 use crate::cloud_world::Machine;
 use crate::environment::Environment;
 use agent::Access;
-use model::{Auth, Choice, ClientConfig, CloudCredentials, CloudEndpoint, CredentialSettings, ProxyEnv, Variables};
+use model::{
+    Auth, Choice, ClientConfig, CloudCredentials, CloudEndpoint, CredentialSettings, Profile, ProfileName, ProxyEnv,
+    Variables,
+};
 use settings::{CredentialInputs, Places, Settings};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +30,8 @@ pub fn resolve(
 ) -> Result<Access, Refusal> {
     let mut client = client(environment)?;
     client.cloud = cloud(settings, environment, &client, warnings)?;
+    client.profile = profile(settings, environment, client.cloud.is_some())?;
+    wait_as_long(&mut client, environment);
     Ok(Access {
         client,
         credentials: credentials(settings, places, environment, bare),
@@ -56,6 +61,48 @@ pub fn client(environment: &Environment) -> Result<ClientConfig, Refusal> {
     // Built once now, so that a bad address or proxy is told before the run and not in its middle.
     model::Client::new(client.clone()).map_err(|error| Refusal::new(format!("Error: {error}")))?;
     Ok(client)
+}
+
+/// What the endpoint understands: as the user says, never as its address looks.
+pub fn profile(settings: &Settings, environment: &Environment, is_cloud: bool) -> Result<Profile, Refusal> {
+    let name = "RALPH_ENDPOINT_PROFILE";
+    let (place, text) = match (environment.get(name), settings.text("endpointProfile")) {
+        (Some(text), _) => (name, text),
+        (None, Some(text)) => ("the setting endpointProfile", text),
+        (None, None) if environment.get("ANTHROPIC_BASE_URL").is_some() => {
+            return Ok(Profile::named(ProfileName::Gateway));
+        }
+        (None, None) => return Ok(Profile::default()),
+    };
+    let profile = model::parse_profile(text).map_err(|error| Refusal::new(format!("Error: {place}: {error}.")))?;
+    let is_own = matches!(profile.name, ProfileName::Local | ProfileName::OpenAiChat | ProfileName::OpenAiResponses);
+    let named = profile.name.as_str();
+    if is_own && is_cloud {
+        return Err(Refusal::new(format!(
+            "Error: {place} is '{named}', but a CLAUDE_CODE_USE_… switch chooses a cloud. Unset one of them."
+        )));
+    }
+    if is_own && environment.get("ANTHROPIC_BASE_URL").is_none() {
+        return Err(Refusal::new(format!(
+            "Error: {place} is '{named}', but ANTHROPIC_BASE_URL is not set; set it to the server's address."
+        )));
+    }
+    Ok(profile)
+}
+
+/// A server that reads its prompt in silence is given the time, unless the user set a limit.
+fn wait_as_long(client: &mut ClientConfig, environment: &Environment) {
+    let Some(idle) = client.profile.idle_timeout else { return };
+    let limits = &mut client.timeouts;
+    for (name, limit) in [
+        ("API_TIMEOUT_MS", &mut limits.first_byte),
+        ("CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS", &mut limits.idle),
+        ("CLAUDE_STREAM_IDLE_TIMEOUT_MS", &mut limits.event),
+    ] {
+        if environment.number(name).is_none() {
+            *limit = (*limit).max(idle);
+        }
+    }
 }
 
 /// The cloud that a switch chooses; `None` for the first-party API and gateways in front of it.

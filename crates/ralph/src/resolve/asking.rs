@@ -4,7 +4,7 @@ use super::refusal::{Refusal, one_of};
 use crate::environment::Environment;
 use agent::{Access, Asking, AutoCompact, Caching};
 use arguments::Arguments;
-use model::{ModelEnv, Thinking, ThinkingAsk};
+use model::{ModelEnv, SmallModel, Thinking, ThinkingAsk};
 use project::AgentDef;
 use settings::Settings;
 use std::sync::Arc;
@@ -24,12 +24,17 @@ pub fn resolve(
     model_env.endpoint = access.client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()));
     let named = non_empty(typed.model.as_deref()).or(environment.get("ANTHROPIC_MODEL"));
     let asked = named.or(settings.model.as_deref()).unwrap_or("default");
-    let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or("haiku");
+    let profile = &access.client.profile;
+    let own_small = match profile.small_model {
+        SmallModel::Haiku => "haiku",
+        SmallModel::Main => asked,
+    };
+    let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or(own_small);
     Ok(Asking {
         model: model::resolve(asked, &model_env),
         model_named: named.is_some(),
         small_model: model::resolve(small, &model_env),
-        fallback: fallback(typed, settings, &model_env),
+        fallback: fallback(typed, settings, &model_env)?,
         thinking: thinking(typed, settings, environment)?,
         effort: effort(typed, settings, environment)?,
         max_output: environment.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0),
@@ -38,7 +43,7 @@ pub fn resolve(
         extra_body: extra_body(environment)?,
         cache: caching(environment),
         auto_compact: auto_compact(typed, settings, environment)?,
-        window: window(environment),
+        window: window(environment, profile.context_window),
         subagent_model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         model_env,
     })
@@ -81,12 +86,24 @@ fn model_env(settings: &Settings, environment: &Environment) -> ModelEnv {
     }
 }
 
-fn fallback(typed: &Arguments, settings: &Settings, env: &ModelEnv) -> Vec<String> {
+fn fallback(typed: &Arguments, settings: &Settings, env: &ModelEnv) -> Result<Vec<String>, Refusal> {
     let listed: Vec<&str> = match typed.fallback_model.as_deref() {
         Some(list) => list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
         None => settings.fallback_model.iter().map(String::as_str).collect(),
     };
-    listed.into_iter().take(FALLBACKS_MAX).map(|name| model::resolve(name, env)).collect()
+    listed.into_iter().take(FALLBACKS_MAX).map(|name| fallback_id(name, env)).collect()
+}
+
+/// `provider:model`, where the provider is the one that is asked anyway. Another one is refused rather than sent as the
+/// name of a model: a conversation stays with its provider, and the loop's `fallback` changes it between iterations.
+fn fallback_id(name: &str, env: &ModelEnv) -> Result<String, Refusal> {
+    let own = env.endpoint.as_ref().map_or("firstParty", |endpoint| endpoint.provider_name());
+    match model::split_provider(name) {
+        (Some(choice), _) if choice.name() != own => Err(Refusal::new(format!(
+            "Error: --fallback-model {name}: a conversation cannot change its provider. Use the loop's 'fallback' for that."
+        ))),
+        (_, model) => Ok(model::resolve(model, env)),
+    }
 }
 
 fn thinking(typed: &Arguments, settings: &Settings, environment: &Environment) -> Result<ThinkingAsk, Refusal> {
@@ -170,10 +187,10 @@ fn auto_compact(typed: &Arguments, settings: &Settings, environment: &Environmen
 /// What the long context costs is not everybody's wish.
 const SHORT_WINDOW: u64 = 200_000;
 
-fn window(environment: &Environment) -> Option<u64> {
+fn window(environment: &Environment, of_profile: Option<u64>) -> Option<u64> {
     let most = environment.number("CLAUDE_CODE_MAX_CONTEXT_TOKENS").filter(|tokens| *tokens > 0);
     let short = environment.is_on("CLAUDE_CODE_DISABLE_1M_CONTEXT").then_some(SHORT_WINDOW);
-    most.into_iter().chain(short).min()
+    most.into_iter().chain(short).chain(of_profile).min()
 }
 
 /// The whole number that was given for a flag.

@@ -59,7 +59,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     let access = access::resolve(&settings, &places, environment, bare, &mut warnings)?;
     let mut asking = asking::resolve(typed, &settings, environment, &access)?;
     let session = sessions::resolve(typed, &places, environment)?;
-    let limits = tooling::limits(typed, environment)?;
+    let limits = tooling::limits(typed, environment, access.client.profile.concurrency)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
     let folder::Folder { agents, skills, plugins } =
@@ -241,6 +241,25 @@ pub fn credentials_only(typed: Option<&Arguments>, environment: &Environment) ->
     Ok(access::credentials(&settings, &places, environment, bare))
 }
 
+/// The environment with what the settings add to it, for commands that only tell.
+pub fn with_settings(typed: Option<&Arguments>, environment: &Environment) -> Environment {
+    let nothing = Arguments::default();
+    let typed = typed.unwrap_or(&nothing);
+    let mut whole = environment.clone();
+    let (bare, safe) = minimal(typed, environment);
+    let loaded = sources(typed).and_then(|sources| settings(typed, &places(environment), sources, bare || safe));
+    if let Ok(loaded) = loaded {
+        whole.overlay(&loaded.settings.env);
+    }
+    whole
+}
+
+/// The profile of the endpoint, or why it cannot be; `None` where the settings cannot be read.
+pub fn profile(environment: &Environment) -> Option<Result<model::Profile, Refusal>> {
+    let loaded = settings(&Arguments::default(), &places(environment), Sources::default(), false).ok()?;
+    Some(access::profile(&loaded.settings, environment, false))
+}
+
 /// Only what `explain` needs: how calls are judged, and what should be said about it.
 pub fn judging(typed: &Arguments, environment: &Environment) -> Result<Judging, Refusal> {
     let places = places_for(typed, environment)?;
@@ -277,6 +296,11 @@ fn loop_settings(places: &Places) -> Result<Settings, Refusal> {
 pub fn sandbox_is_policy(environment: &Environment) -> Result<Option<&'static str>, Refusal> {
     let settings = loop_settings(&places(environment))?;
     Ok(confined::is_policy(&settings).then_some(confined::POLICY))
+}
+
+/// A setting of the user's or the administrator's, for a loop.
+pub fn user_setting(key: &str, environment: &Environment) -> Option<String> {
+    loop_settings(&places(environment)).ok()?.text(key).map(str::to_owned)
 }
 
 /// What keeps requests from being sent at all, for `doctor`.

@@ -24,7 +24,8 @@ const WEB_SEARCHES: u64 = 200;
 const LINGER_SHELLS: Duration = Duration::from_secs(5);
 const LINGER_AGENTS_MS: u64 = 600_000;
 
-pub fn limits(typed: &Arguments, environment: &Environment) -> Result<Limits, Refusal> {
+/// `slots` is how many requests the endpoint answers at a time, where it says.
+pub fn limits(typed: &Arguments, environment: &Environment, slots: Option<usize>) -> Result<Limits, Refusal> {
     let count = |name: &str, default: u64| environment.number(name).unwrap_or(default);
     let agents = count("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", LINGER_AGENTS_MS);
     Ok(Limits {
@@ -32,7 +33,10 @@ pub fn limits(typed: &Arguments, environment: &Environment) -> Result<Limits, Re
         max_budget_usd: budget(typed)?,
         schema_retries: count("MAX_STRUCTURED_OUTPUT_RETRIES", SCHEMA_RETRIES) as u32,
         agent_depth: count("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", AGENT_DEPTH) as u32,
-        agents_at_once: count("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", AGENTS_AT_ONCE) as usize,
+        agents_at_once: count(
+            "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS",
+            slots.map_or(AGENTS_AT_ONCE, |slots| slots as u64),
+        ) as usize,
         agent_output: count("TASK_MAX_OUTPUT_LENGTH", AGENT_OUTPUT).min(AGENT_OUTPUT_MAX) as usize,
         linger: Linger { shells: LINGER_SHELLS, agents: (agents > 0).then(|| Duration::from_millis(agents)) },
     })

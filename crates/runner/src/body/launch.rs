@@ -32,6 +32,7 @@ fn by_file(path: &std::path::Path) -> String {
 impl Body<'_> {
     pub(super) async fn start(&mut self, start: Start) -> Option<Input> {
         self.wake = None;
+        self.way = start.way;
         self.before = match &self.git {
             Some(git) => git.snapshot().await,
             None => None,
@@ -68,8 +69,27 @@ impl Body<'_> {
         let settings = &self.job.settings;
         let filed = self.job.backend.needs_file(settings.output_format, transport, text);
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
-        let call = self.job.backend.call(settings, transport, start, &text, &self.job.auth, &self.env);
+        let mut call = self.job.backend.call(settings, transport, start, &text, &self.job.auth, &self.env);
+        self.take_way(start.way, &mut call.env);
+        if let Some(trace) = &self.job.trace {
+            let context = trace.iteration(start.iteration, start.attempt).to_string();
+            set(&mut call.env, "TRACEPARENT", Some(OsStr::new(&context)));
+        }
         self.run_call(call, &text, self.first_word(), self.job.held.as_ref().map(|held| &*held.work))
+    }
+
+    /// The environment of this way to a model; the run's own needs no change.
+    fn take_way(&self, way: usize, env: &mut Env) {
+        let Some(other) = way.checked_sub(1).and_then(|at| self.job.fallback.get(at)) else { return };
+        for (name, value) in &other.env {
+            set(env, name, value.as_deref().map(OsStr::new));
+        }
+    }
+
+    /// Another provider may not have the summariser's model, so there its own one condenses.
+    pub(super) fn summary_model(&self) -> String {
+        let other = self.way.checked_sub(1).and_then(|at| self.job.fallback.get(at));
+        other.map_or_else(|| self.job.settings.summary_model.clone(), |other| other.model.clone())
     }
 
     /// How long its first word is waited for, where it would come at once and there is another way.
@@ -86,7 +106,9 @@ impl Body<'_> {
     ) -> Result<Running, String> {
         let filed = self.job.backend.needs_file(OutputFormat::StreamJson, transport, prompt);
         let text = if filed { self.file(&format!("summary_{through}.md"), prompt)? } else { prompt.to_owned() };
-        let call = self.job.backend.summary_call(transport, &text, &self.job.auth, &self.env);
+        let model = self.summary_model();
+        let mut call = self.job.backend.summary_call(&model, transport, &text, &self.job.auth, &self.env);
+        self.take_way(self.way, &mut call.env);
         self.run_call(call, &text, None, self.job.held.as_ref().map(|held| &*held.look))
     }
 

@@ -4,7 +4,6 @@ use super::{
     AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Price, Report,
     Running, Said, Spent, Start, Verbatim, checks, now, rehearsal, replay, resets,
 };
-use crate::backend::SUMMARY_MODEL;
 use std::collections::HashSet;
 
 /// The check that runs, and those that ran before it.
@@ -283,7 +282,7 @@ impl Body<'_> {
     pub(super) fn summarise(&mut self, through: u32, prompt: &str) -> Option<Input> {
         match self.launch_summariser(prompt, through, self.transport()) {
             Ok(running) => {
-                let work = Work::new(running, None, SUMMARY_MODEL, self.job.price);
+                let work = Work::new(running, None, &self.summary_model(), self.job.price);
                 self.doing = Doing::Summary(Box::new(work), through);
                 None
             }

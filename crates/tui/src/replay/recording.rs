@@ -208,6 +208,7 @@ impl Maker<'_> {
                 model: text("model"),
                 limits: cycle::Limits::default(),
                 checks: Vec::new(),
+                head: None,
                 resumed: None,
                 sandbox: None,
                 unconfined: None,

@@ -90,7 +90,7 @@ fn open(id: GoalId, place: &Place) -> std::io::Result<()> {
         }
     })?;
     let clock = || u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
-    let done = tui::run(shown, |_| {}, tui::Options { clock, suspend: loop_screen::stop, hold: true });
+    let done = tui::run(shown, |_| {}, tui::Options { clock, suspend: loop_screen::stop, hold: true, attached: false });
     is_open.store(false, Ordering::Relaxed);
     done
 }

@@ -23,6 +23,40 @@ pub struct Foreign<'a> {
     pub keeps: &'a [String],
 }
 
+impl Foreign<'_> {
+    fn is_acp(&self) -> bool {
+        runner::acp_command(self.name).is_some()
+    }
+
+    /// Of an ACP agent that is known by its name: where it keeps its state.
+    fn folders(&self) -> Vec<PathBuf> {
+        let preset = acp::preset(self.name).filter(|_| self.is_acp());
+        preset.map_or_else(Vec::new, |preset| preset.folders.iter().map(PathBuf::from).collect())
+    }
+
+    /// Where its model is.
+    fn hosts(&self) -> Vec<String> {
+        if !self.is_acp() {
+            return api_hosts(self.env);
+        }
+        let named = ENDPOINTS.iter().filter_map(|name| get(self.env, name)).map(|address| host_of(address).to_owned());
+        let own = acp::preset(self.name).map_or(&[][..], |preset| preset.hosts);
+        own.iter().map(|host| (*host).to_owned()).chain(named).collect()
+    }
+
+    /// How the names of its own variables begin. An agent that we do not know has none, and gets `--keep-env` ones.
+    fn variables(&self) -> Vec<&'static str> {
+        match acp::preset(self.name).filter(|_| self.is_acp()) {
+            Some(preset) => preset.variables.to_vec(),
+            None if self.is_acp() => Vec::new(),
+            None => OWN_VARIABLES.to_vec(),
+        }
+    }
+}
+
+/// Variables that name where a model is.
+const ENDPOINTS: [&str; 3] = ["ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"];
+
 /// Where its model is unless the environment says otherwise, and where it renews its login.
 const API_HOSTS: [&str; 3] = ["api.anthropic.com", "platform.claude.com", "console.anthropic.com"];
 
@@ -44,8 +78,11 @@ pub fn held(
     warnings: &mut Vec<String>,
 ) -> Result<Held, Refusal> {
     // Nobody can be let into a folder that is not there.
-    std::fs::create_dir_all(&places.config_dir)
-        .map_err(|error| Refusal::new(format!("Error: {} cannot be made: {error}.", places.config_dir.display())))?;
+    let of_preset = foreign.folders().into_iter().filter_map(|folder| Some(environment.home.as_ref()?.join(folder)));
+    for folder in [places.config_dir.clone()].into_iter().chain(of_preset) {
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Refusal::new(format!("Error: {} cannot be made: {error}.", folder.display())))?;
+    }
     let mut said = Vec::new();
     let work = sandbox(foreign, foreign.level, settings, places, environment, &mut said)?;
     let look = sandbox(foreign, Level::ReadOnly, settings, places, environment, &mut said)?;
@@ -68,7 +105,7 @@ pub fn held(
         sets.push(("CLAUDE_CONFIG_DIR".into(), places.config_dir.clone().into()));
         state = Some(State { from: places.global_file(), to: places.config_dir.join(".claude.json") });
     }
-    if matches!(work.rules().network, Network::Only(_)) && api_hosts(foreign.env).iter().any(|host| is_here(host)) {
+    if matches!(work.rules().network, Network::Only(_)) && foreign.hosts().iter().any(|host| is_here(host)) {
         // This machine's loopback is on the other side of the proxy.
         sets.extend(["NO_PROXY", "no_proxy"].map(|name| (name.into(), "".into())));
     }
@@ -93,12 +130,13 @@ fn sandbox(
 ) -> Result<Arc<Sandbox>, Refusal> {
     let block = &super::block(settings);
     let wish = super::Wish::Flag(level);
-    let network = network(block, super::lists_only(wish, settings), &api_hosts(foreign.env), warnings);
+    let network = network(block, super::lists_only(wish, settings), &foreign.hosts(), warnings);
     let mut request = request(level, network, block, places, &[], environment, warnings);
     // They are its own.
     request.deny_read.retain(|path| !places.credential_files().contains(path));
     let clouds = CLOUDS.iter().filter(|(switch, ..)| is_set(foreign.env, switch));
-    request.whole = Some(Whole { keeps: clouds.map(|(.., folder)| PathBuf::from(folder)).collect() });
+    let keeps = clouds.map(|(.., folder)| PathBuf::from(folder)).collect();
+    request.whole = Some(Whole { keeps, folders: foreign.folders() });
     let confined = built(&request, block, wish, warnings)?;
     let confined = confined.ok_or_else(|| Refusal::new("Error: no sandbox can be made here."))?;
     if confined.sandbox.rules().network == Network::Off {
@@ -113,8 +151,8 @@ fn sandbox(
 
 fn keeps(foreign: &Foreign) -> Vec<String> {
     let clouds = CLOUDS.iter().filter(|(switch, ..)| is_set(foreign.env, switch));
-    let names = OWN_VARIABLES.iter().chain(clouds.flat_map(|(_, names, _)| *names)).map(|name| (*name).to_owned());
-    names.chain(foreign.keeps.iter().cloned()).collect()
+    let own = foreign.variables().into_iter().chain(clouds.flat_map(|(_, names, _)| names.iter().copied()));
+    own.map(str::to_owned).chain(foreign.keeps.iter().cloned()).collect()
 }
 
 fn get<'a>(env: &'a Env, name: &str) -> Option<&'a str> {
@@ -185,5 +223,12 @@ mod tests {
         assert_eq!(with(&[("CLAUDE_CODE_USE_BEDROCK", "0")], &[]), "ANTHROPIC_ CLAUDE_");
         assert_eq!(with(&[("CLAUDE_CODE_USE_BEDROCK", "1")], &[]), "ANTHROPIC_ CLAUDE_ AWS_");
         assert_eq!(with(&[], &["OTHER_KEY".into()]), "ANTHROPIC_ CLAUDE_ OTHER_KEY");
+        for (name, kept) in
+            [("gemini", "GEMINI_ GOOGLE_ X_KEY"), ("acp:codex-acp", "OPENAI_ CODEX_ X_KEY"), ("acp:other", "X_KEY")]
+        {
+            let keeps =
+                super::keeps(&Foreign { name, level: Level::Workspace, env: &env(&[]), keeps: &["X_KEY".into()] });
+            assert_eq!(keeps.join(" "), kept, "no agent gets the credential of another one");
+        }
     }
 }

@@ -1,0 +1,87 @@
+//! What can go wrong with a server: while it is connected, and when it is asked for something.
+
+use crate::web::WebError;
+use process::{Exit, SpawnError};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Why a server cannot do what it was asked for. The words are for the model and for people.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ServerError {
+    #[error("there is no MCP tool {0}; its server may have been removed")]
+    NoTool(String),
+    #[error("there is no MCP server {0:?}")]
+    NoServer(String),
+    #[error("the MCP server {0:?} is disabled; enable it first")]
+    Disabled(String),
+    #[error("the MCP server {server:?} failed: {reason}")]
+    Failed { server: String, reason: String },
+    /// The server's own words.
+    #[error("{0}")]
+    Refused(String),
+    #[error("a tool's arguments are an object, not {0}")]
+    Arguments(Value),
+    #[error("{0}")]
+    PromptArguments(String),
+}
+
+impl ServerError {
+    pub(crate) fn failed(server: &str, reason: impl Into<String>) -> Self {
+        Self::Failed { server: server.to_owned(), reason: reason.into() }
+    }
+}
+
+/// For callers that pass the words on.
+impl From<ServerError> for String {
+    fn from(error: ServerError) -> Self {
+        error.to_string()
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectError {
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    #[error(transparent)]
+    Web(#[from] WebError),
+    #[error("it was not ready within {} s", .0.as_secs_f32())]
+    Silent(Duration),
+    #[error("it closed the connection before it was ready{}", note(.0))]
+    Closed(String),
+    #[error("it answered wrongly: {0}")]
+    Answered(String),
+    #[error("it cannot be set up: {0}")]
+    Setup(String),
+    #[error("{cause}{}{}", .exit.map(ended).unwrap_or_default(), said(.words))]
+    Process { cause: Box<ConnectError>, exit: Option<Exit>, words: String },
+}
+
+impl ConnectError {
+    pub(crate) fn needs_auth(&self) -> bool {
+        matches!(self, Self::Web(WebError::Unauthorized))
+    }
+
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Web(error) => error.may_pass(),
+            Self::Closed(_) => true,
+            _ => false,
+        }
+    }
+}
+
+fn note(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+pub(crate) fn ended(exit: Exit) -> String {
+    match (exit.code, exit.signal) {
+        (Some(code), _) => format!(" (exit code {code})"),
+        (None, Some(signal)) => format!(" (signal {signal})"),
+        (None, None) => String::new(),
+    }
+}
+
+pub(crate) fn said(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(". Its last words:\n{words}") }
+}

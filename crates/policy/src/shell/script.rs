@@ -1,0 +1,37 @@
+//! What a script consists of, once it is parsed.
+
+use super::place::Place;
+use super::word::Word;
+
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    pub commands: Vec<SimpleCommand>,
+    /// Something in it can run code that was not seen: a function definition, evaluated data.
+    pub opaque: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct SimpleCommand {
+    /// The words as written, one space between them; no assignments, no redirections.
+    pub text: String,
+    pub words: Vec<Word>,
+    pub assignments: Vec<Assignment>,
+    pub redirects: Vec<Redirect>,
+    /// Where it runs, as far as `cd` in the same script tells.
+    pub place: Place,
+    /// Which program runs is not known before it does.
+    pub opaque: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Assignment {
+    pub name: String,
+    /// As written, for rules that name it.
+    pub raw: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct Redirect {
+    pub target: Word,
+    pub write: bool,
+}

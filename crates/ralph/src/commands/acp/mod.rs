@@ -1,0 +1,249 @@
+//! `ralph acp`: our agent for clients of the Agent Client Protocol, on stdin and stdout.
+//!
+//! The decisions are `acp::Server`'s; here are the pipes, the agent processes, the transcripts and the clocks.
+
+mod children;
+mod login;
+mod past;
+mod pipes;
+
+use crate::environment::Environment;
+use crate::runtime::runtime;
+use crate::{resolve, say};
+use acp::{ChildKey, Frame, LINE_MAX, Server, ServerInput, ServerOptions, ServerOutput, StartError};
+use children::Children;
+pub(super) use children::{Launched, feed};
+pub(super) use pipes::{Stdin, Stdout};
+use process::Env;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use wire::ExitCode;
+
+/// What has happened and was not looked at yet; more wait in the pipes.
+const INPUTS_MAX: usize = 256;
+
+/// For agent processes, between being asked to end and being killed.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The variable that gives the agent a list of tasks.
+const PLAN_TOOLS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
+
+const HELP: &str = "ralph acp: the agent for clients of the Agent Client Protocol (editors, acpx, …)
+
+  ralph acp              speak the protocol (version 1) on stdin and stdout
+  ralph acp login        keep an API key for later sessions; asks for it in a terminal
+
+Each session is a process of its own. In an editor, give 'ralph' as the command and 'acp' as its argument.
+";
+
+pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => serve(environment),
+        ["login"] => login::run(environment),
+        ["-h" | "--help" | "help"] => {
+            say::out(HELP);
+            ExitCode::Success
+        }
+        [word, ..] => {
+            say::err(&format!("error: 'ralph acp' has no argument '{word}'. 'ralph acp --help' lists what it has."));
+            ExitCode::Failure
+        }
+    }
+}
+
+fn serve(environment: &Environment) -> ExitCode {
+    process::adopt_orphans();
+    process::watch_over();
+    process::harden();
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    let exit = runtime.block_on(async {
+        let exit = match Signals::open() {
+            Ok(signals) => Front::new(environment).run(signals).await,
+            Err(error) => {
+                say::err(&format!("error: signals cannot be received: {error}"));
+                ExitCode::Failure
+            }
+        };
+        process::end_all(GRACE).await;
+        exit
+    });
+    // A thread may still sit in a read of stdin; nothing waits for it.
+    runtime.shutdown_background();
+    exit
+}
+
+/// Signals that end a server.
+pub(super) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    pub(super) fn open() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) -> ExitCode {
+        tokio::select! {
+            _ = self.interrupt.recv() => ExitCode::Interrupted,
+            _ = self.terminate.recv() => ExitCode::Terminated,
+            _ = self.hangup.recv() => ExitCode::Terminated,
+        }
+    }
+}
+
+/// The effects of the server.
+struct Front {
+    server: Server,
+    environment: Environment,
+    children: Children,
+    inputs: mpsc::Receiver<ServerInput>,
+    sender: mpsc::Sender<ServerInput>,
+}
+
+impl Front {
+    fn new(environment: &Environment) -> Self {
+        let options = ServerOptions { version: env!("CARGO_PKG_VERSION").into(), may_bypass: may_bypass(environment) };
+        let (sender, inputs) = mpsc::channel(INPUTS_MAX);
+        Self {
+            server: Server::new(options, || uuid::Uuid::new_v4().to_string()),
+            environment: environment.clone(),
+            children: Children::new(sender.clone()),
+            inputs,
+            sender,
+        }
+    }
+
+    /// Until the client closes our input or a signal comes. Then every agent process is ended.
+    async fn run(mut self, mut signals: Signals) -> ExitCode {
+        let mut stdin = Stdin::open(LINE_MAX);
+        let mut stdout = Stdout::open();
+        let exit = loop {
+            let input = tokio::select! {
+                biased;
+                exit = signals.next() => break exit,
+                Some(input) = self.inputs.recv() => input,
+                frame = stdin.next() => match frame {
+                    Some(Frame::Line(line)) => ServerInput::Client(line),
+                    Some(Frame::TooLong) => ServerInput::ClientTooLong,
+                    None => break ExitCode::Success,
+                },
+            };
+            let outputs = self.step(input);
+            // A client that does not read holds up everything but its end.
+            let written = tokio::select! {
+                written = stdout.write(outputs) => written,
+                exit = signals.next() => break exit,
+            };
+            if !written {
+                break ExitCode::Failure;
+            }
+        };
+        self.children.stop_all(GRACE).await;
+        stdout.close().await;
+        exit
+    }
+
+    /// Everything that follows from an input; the lines for the client are left.
+    fn step(&mut self, input: ServerInput) -> Vec<u8> {
+        let mut lines = Vec::new();
+        let mut inputs = vec![input];
+        while let Some(input) = inputs.pop() {
+            for output in self.server.step(input) {
+                match output {
+                    ServerOutput::ToClient(message) => lines.extend(acp::to_line(&message)),
+                    other => inputs.extend(self.carry_out(other)),
+                }
+            }
+        }
+        lines
+    }
+
+    /// What follows at once; the rest comes through the channel.
+    fn carry_out(&mut self, output: ServerOutput) -> Option<ServerInput> {
+        match output {
+            ServerOutput::ToClient(_) => None,
+            ServerOutput::Start { child, launch } => {
+                let error = self.start(child, &launch).err()?;
+                Some(ServerInput::NotStarted { child, error })
+            }
+            ServerOutput::ToChild { child, line } => {
+                let words = self.children.write(child, line).err()?;
+                Some(ServerInput::ChildEnded { child, words })
+            }
+            ServerOutput::Stop { child } => {
+                self.children.stop(child, GRACE);
+                None
+            }
+            ServerOutput::After { child, timer, wait } => {
+                self.later(async move {
+                    tokio::time::sleep(wait).await;
+                    ServerInput::Elapsed { child, timer }
+                });
+                None
+            }
+            ServerOutput::CheckLogin { id } => {
+                Some(ServerInput::LoginChecked { id, is_logged_in: login::is_logged_in(&self.environment) })
+            }
+            looked_up => {
+                let environment = self.environment.clone();
+                self.later(async move {
+                    let found = tokio::task::spawn_blocking(move || past::look_up(looked_up, &environment)).await;
+                    // Only a panic of the reader leads here; the client's own deadline tells it.
+                    found.ok().flatten().unwrap_or(ServerInput::ClientTooLong)
+                });
+                None
+            }
+        }
+    }
+
+    fn later(&self, input: impl Future<Output = ServerInput> + Send + 'static) {
+        let sender = self.sender.clone();
+        tokio::spawn(async move {
+            let input = input.await;
+            // Closed means that this process ends.
+            let _ = sender.send(input).await;
+        });
+    }
+
+    /// Clients show plans, so the agent has the tools that make them, unless somebody has chosen.
+    fn child_env(&self) -> Env {
+        let mut env = self.environment.vars.clone();
+        if self.environment.raw(PLAN_TOOLS).is_none() {
+            env.push((PLAN_TOOLS.into(), "1".into()));
+        }
+        env
+    }
+
+    fn start(&mut self, child: ChildKey, launch: &acp::Launch) -> Result<(), StartError> {
+        if !launch.cwd.is_dir() {
+            return Err(StartError::NoFolder(launch.cwd.clone()));
+        }
+        let launched = Launched {
+            program: self.environment.exe.clone(),
+            args: std::iter::once("agent".to_owned()).chain(launch.args()).collect(),
+            cwd: launch.cwd.clone(),
+            env: self.child_env(),
+        };
+        self.children.start(child, launched).map_err(StartError::NoProcess)
+    }
+}
+
+/// As root, only in a sandbox: then nothing would be left that asks.
+fn may_bypass(environment: &Environment) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    let places = resolve::places(environment);
+    let loaded = settings::load(&places, settings::Sources::default(), None, None, false);
+    let is_forbidden = loaded.map_or(true, |loaded| loaded.settings.permissions.disable_bypass);
+    (!is_root || environment.is_on("IS_SANDBOX")) && !is_forbidden
+}

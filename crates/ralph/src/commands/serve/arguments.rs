@@ -1,0 +1,173 @@
+//! What was typed after `ralph serve`, as values.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+/// Where the page is, unless somebody says otherwise.
+const PORT: u16 = 4747;
+/// More readers than any machine has.
+const STREAMS_MAX: usize = 100_000;
+
+pub const HELP: &str = "ralph serve: runs, goals and agents of these folders over HTTP, with a page
+
+  ralph serve [FOLDER…]   the folders that are served (this one)
+
+Options:
+  --listen ADDRESS     127.0.0.1:4747; an address with its port, a port, or the path of a Unix socket
+  --host NAME          a further name that the server answers to, as proxies and other machines call it; repeatable
+  --token-folder PATH  where the two tokens are kept (serve/ in ralph's state folder)
+  --new-token          make both tokens anew: links and cookies from before are over
+  --no-token           with a Unix socket only, which nobody else can open
+  --allow-exec         clients may run commands in the served folders, in the sandbox
+  --streams N          event streams at the same time (64)
+
+The first line that it prints is a link that opens the page with all rights; the second only looks. Programs send the token
+as 'Authorization: Bearer TOKEN'. /openapi.json describes the interface, which holds that of sandbox-agent: its SDK
+works with this server. Runs that are started here do not end with the server.
+
+Examples:
+  ralph serve                                  this folder, on this machine
+  ralph serve ~/work/api ~/work/web            two folders
+  ralph serve --listen unix:/run/user/1000/ralph.sock --no-token
+  ralph serve --listen 0.0.0.0:4747 --host build.example   reachable by others: put TLS before it
+";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListenAt {
+    Address(SocketAddr),
+    Socket(PathBuf),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct ServeArguments {
+    pub folders: Vec<PathBuf>,
+    pub listen: ListenAt,
+    pub hosts: Vec<String>,
+    pub token_folder: Option<PathBuf>,
+    pub new_token: bool,
+    pub no_token: bool,
+    pub allow_exec: bool,
+    pub streams: usize,
+}
+
+impl ServeArguments {
+    pub fn is_beyond_loopback(&self) -> bool {
+        matches!(self.listen, ListenAt::Address(address) if !address.ip().is_loopback())
+    }
+}
+
+pub fn parse(words: &[String]) -> Result<ServeArguments, String> {
+    let mut wanted = ServeArguments {
+        folders: Vec::new(),
+        listen: ListenAt::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))),
+        hosts: Vec::new(),
+        token_folder: None,
+        new_token: false,
+        no_token: false,
+        allow_exec: false,
+        streams: serve::STREAMS,
+    };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (flag, inline) = match word.split_once('=') {
+            Some((flag, value)) if word.starts_with('-') => (flag, Some(value.to_owned())),
+            _ => (word.as_str(), None),
+        };
+        let mut value = || {
+            let given = inline.clone().or_else(|| words.next().cloned()).filter(|value| !value.is_empty());
+            given.ok_or_else(|| format!("option '{flag}' needs a value. 'ralph serve --help' explains it."))
+        };
+        match flag {
+            "--listen" => wanted.listen = listen_at(&value()?)?,
+            "--host" => wanted.hosts.push(value()?),
+            "--token-folder" => wanted.token_folder = Some(value()?.into()),
+            "--streams" => wanted.streams = streams(&value()?)?,
+            "--new-token" | "--no-token" | "--allow-exec" if inline.is_some() => {
+                return Err(format!("option '{flag}' takes no value."));
+            }
+            "--new-token" => wanted.new_token = true,
+            "--no-token" => wanted.no_token = true,
+            "--allow-exec" => wanted.allow_exec = true,
+            _ if flag.starts_with('-') => {
+                return Err(format!("unknown option '{flag}'. 'ralph serve --help' lists them."));
+            }
+            folder => wanted.folders.push(folder.into()),
+        }
+    }
+    checked(wanted)
+}
+
+/// Nobody is let in by an oversight.
+fn checked(wanted: ServeArguments) -> Result<ServeArguments, String> {
+    if wanted.no_token && !matches!(wanted.listen, ListenAt::Socket(_)) {
+        return Err(
+            "--no-token is for Unix sockets: every program and page of this machine can reach an address.".into()
+        );
+    }
+    if wanted.is_beyond_loopback() && wanted.hosts.is_empty() {
+        return Err("an address that others can reach needs the name that they call it by: --host NAME.".into());
+    }
+    Ok(wanted)
+}
+
+fn listen_at(text: &str) -> Result<ListenAt, String> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return Ok(ListenAt::Socket(path.into()));
+    }
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(ListenAt::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, port))));
+    }
+    if let Some(port) = text.strip_prefix("localhost:").and_then(|port| port.parse::<u16>().ok()) {
+        return Ok(ListenAt::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, port))));
+    }
+    match text.parse::<SocketAddr>() {
+        Ok(address) => Ok(ListenAt::Address(address)),
+        Err(_) if text.contains('/') => Ok(ListenAt::Socket(text.into())),
+        Err(_) => Err(format!("'{text}' is no address with a port and no path of a socket. Example: 127.0.0.1:4747.")),
+    }
+}
+
+fn streams(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().filter(|number| (1..=STREAMS_MAX).contains(number));
+    number.ok_or_else(|| format!("--streams is a number from 1 to {STREAMS_MAX}, not '{text}'."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> Result<ServeArguments, String> {
+        parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn addresses_ports_and_sockets_are_understood() {
+        for (text, expected) in [
+            ("8080", "127.0.0.1:8080"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("localhost:90", "127.0.0.1:90"),
+            ("[::1]:90", "[::1]:90"),
+        ] {
+            assert_eq!(of(&["--listen", text]).unwrap().listen, ListenAt::Address(expected.parse().unwrap()), "{text}");
+        }
+        for text in ["unix:a.sock", "./a.sock", "/run/a.sock"] {
+            assert!(matches!(of(&[&format!("--listen={text}")]).unwrap().listen, ListenAt::Socket(_)), "{text}");
+        }
+        for text in ["", "nowhere", "127.0.0.1", "1.2.3.4:99999"] {
+            assert!(of(&["--listen", text]).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_let_others_in_must_be_said_in_full() {
+        assert!(of(&["--no-token"]).is_err());
+        assert!(of(&["--no-token", "--listen", "unix:/x"]).is_ok());
+        assert!(of(&["--listen", "0.0.0.0:1"]).is_err());
+        assert!(of(&["--listen", "0.0.0.0:1", "--host", "build"]).unwrap().is_beyond_loopback());
+        assert!(!of(&[]).unwrap().is_beyond_loopback());
+        for wrong in [&["--nonsense"][..], &["--host"], &["--streams", "0"], &["--allow-exec=yes"]] {
+            assert!(of(wrong).is_err(), "{wrong:?}");
+        }
+        assert_eq!(of(&["a", "b"]).unwrap().folders.len(), 2);
+    }
+}

@@ -1,0 +1,45 @@
+//! `ralph serve`: runs, goals and agents over HTTP, with a page.
+//!
+//! [`guard`] says who may ask; [`routes`] lists what can be asked for, and is the source of `/openapi.json`; the rest does it.
+//! Runs belong to nobody here: they are read from their folders, told things through their sockets, and started as processes of
+//! their own. Deliberately absent: TLS (a proxy's job), accounts (two tokens are all), and any state on disk but the tokens.
+
+mod acp;
+mod agents;
+mod app;
+mod children;
+mod config;
+mod files;
+mod fs;
+mod goals;
+mod guard;
+mod listen;
+mod login;
+mod openapi;
+mod page;
+mod patient;
+mod problem;
+mod processes;
+mod request;
+mod routes;
+mod runs;
+mod sse;
+mod tar;
+mod time;
+mod tokens;
+
+pub use app::Options;
+pub use guard::{Access, GuardConfig, Refused, RequestHead, Tokens, Verdict, guard};
+pub use listen::Listener;
+pub use tokens::{TokenError, load_tokens};
+
+/// Streams at the same time, unless somebody wants more.
+pub const STREAMS: usize = 64;
+
+/// Serves until `stop` completes. Processes and agents that clients started end with it; runs go on.
+pub async fn serve(listener: Listener, options: Options, stop: impl Future<Output = ()>) {
+    let streams = options.streams;
+    let (closing, closed) = tokio::sync::watch::channel(false);
+    let app = app::App::new(options, closed);
+    listen::accept(listener, routes::router(app), streams, &closing, stop).await;
+}

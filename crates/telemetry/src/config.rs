@@ -1,0 +1,337 @@
+//! What the user's variables say about export. Pure: variables come in by name.
+
+use std::time::Duration;
+
+/// How long the process may live on for its last export.
+const SHUTDOWN: Duration = Duration::from_secs(2);
+const METRICS_INTERVAL: Duration = Duration::from_secs(60);
+const OTHER_INTERVAL: Duration = Duration::from_secs(5);
+const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
+const DEFAULT_GRPC_ENDPOINT: &str = "http://localhost:4317";
+/// Characters of content in a record.
+const CONTENT_MAX: usize = 61_440;
+const PROMETHEUS_PORT: u16 = 9464;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    Metrics,
+    Logs,
+    Traces,
+}
+
+impl Signal {
+    pub const ALL: [Self; 3] = [Self::Traces, Self::Logs, Self::Metrics];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Metrics => "METRICS",
+            Self::Logs => "LOGS",
+            Self::Traces => "TRACES",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Metrics => "v1/metrics",
+            Self::Logs => "v1/logs",
+            Self::Traces => "v1/traces",
+        }
+    }
+
+    fn grpc_path(self) -> &'static str {
+        match self {
+            Self::Metrics => "opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+            Self::Logs => "opentelemetry.proto.collector.logs.v1.LogsService/Export",
+            Self::Traces => "opentelemetry.proto.collector.trace.v1.TraceService/Export",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    HttpJson,
+    HttpProtobuf,
+    Grpc,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exporter {
+    Otlp,
+    Console,
+    /// Metrics only.
+    Prometheus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Temporality {
+    Delta,
+    Cumulative,
+}
+
+/// How one signal is exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignalConfig {
+    pub signal: Signal,
+    pub exporters: Vec<Exporter>,
+    pub protocol: Protocol,
+    /// The whole address.
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    pub is_compressed: bool,
+    pub interval: Duration,
+}
+
+/// What content leaves the machine: nothing, unless the user says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gates {
+    bits: u8,
+}
+
+const PROMPTS: u8 = 1;
+const RESPONSES: u8 = 2;
+const TOOL_DETAILS: u8 = 4;
+const TOOL_CONTENT: u8 = 8;
+
+impl Gates {
+    pub fn prompts(self) -> bool {
+        self.bits & PROMPTS != 0
+    }
+
+    pub fn responses(self) -> bool {
+        self.bits & RESPONSES != 0
+    }
+
+    pub fn tool_details(self) -> bool {
+        self.bits & TOOL_DETAILS != 0
+    }
+
+    pub fn tool_content(self) -> bool {
+        self.bits & TOOL_CONTENT != 0
+    }
+}
+
+/// Which of the common attributes are exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one variable of the user's")]
+pub(crate) struct Shows {
+    pub session: bool,
+    pub version: bool,
+    pub entrypoint: bool,
+    pub account: bool,
+    pub resource_attributes: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Those with an exporter.
+    pub signals: Vec<SignalConfig>,
+    pub temporality: Temporality,
+    pub gates: Gates,
+    pub content_max: usize,
+    /// For the last export, all signals together.
+    pub shutdown: Duration,
+    pub prometheus: (String, u16),
+    pub(crate) shows: Shows,
+    pub(crate) service_name: Option<String>,
+    pub(crate) resource_attributes: Vec<(String, String)>,
+}
+
+struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
+
+impl Variables<'_> {
+    fn get(&self, name: &str) -> Option<String> {
+        (self.0)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        match self.get(name)?.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Some(true),
+            "0" | "false" | "no" | "off" => Some(false),
+            _ => None,
+        }
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.flag(name) == Some(true)
+    }
+
+    fn millis(&self, name: &str) -> Option<Duration> {
+        self.get(name)?.parse().ok().map(Duration::from_millis)
+    }
+
+    /// The signal's own variable, or the one for all of them.
+    fn of_signal(&self, signal: Signal, name: &str) -> Option<String> {
+        let own = format!("OTEL_EXPORTER_OTLP_{}_{name}", signal.word());
+        self.get(&own).or_else(|| self.get(&format!("OTEL_EXPORTER_OTLP_{name}")))
+    }
+}
+
+impl Config {
+    /// `None` where nothing is exported.
+    pub fn read(lookup: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let variables = Variables(lookup);
+        if !variables.is_on("CLAUDE_CODE_ENABLE_TELEMETRY") {
+            return None;
+        }
+        let signals: Vec<SignalConfig> =
+            Signal::ALL.iter().filter_map(|signal| read_signal(*signal, &variables)).collect();
+        if signals.is_empty() {
+            return None;
+        }
+        let port = variables.get("OTEL_EXPORTER_PROMETHEUS_PORT").and_then(|port| port.parse().ok());
+        let resource_attributes = resource_attributes(&variables);
+        let named = resource_attributes.iter().find(|(name, _)| name == "service.name").map(|(_, value)| value.clone());
+        Some(Self {
+            signals,
+            temporality: match variables.get("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE").as_deref() {
+                Some("cumulative") => Temporality::Cumulative,
+                _ => Temporality::Delta,
+            },
+            gates: gates(&variables),
+            content_max: variables
+                .get("CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH")
+                .and_then(|most| most.parse().ok())
+                .unwrap_or(CONTENT_MAX),
+            shutdown: variables.millis("CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS").unwrap_or(SHUTDOWN),
+            prometheus: (
+                variables.get("OTEL_EXPORTER_PROMETHEUS_HOST").unwrap_or_else(|| "0.0.0.0".to_owned()),
+                port.unwrap_or(PROMETHEUS_PORT),
+            ),
+            shows: Shows {
+                session: variables.flag("OTEL_METRICS_INCLUDE_SESSION_ID") != Some(false),
+                version: variables.is_on("OTEL_METRICS_INCLUDE_VERSION"),
+                entrypoint: variables.is_on("OTEL_METRICS_INCLUDE_ENTRYPOINT"),
+                account: variables.flag("OTEL_METRICS_INCLUDE_ACCOUNT_UUID") != Some(false),
+                resource_attributes: variables.flag("OTEL_METRICS_INCLUDE_RESOURCE_ATTRIBUTES") != Some(false),
+            },
+            service_name: variables.get("OTEL_SERVICE_NAME").or(named),
+            resource_attributes: resource_attributes.into_iter().filter(|(name, _)| name != "service.name").collect(),
+        })
+    }
+
+    pub fn signal(&self, signal: Signal) -> Option<&SignalConfig> {
+        self.signals.iter().find(|config| config.signal == signal)
+    }
+
+    pub fn exports_to(&self, exporter: Exporter) -> bool {
+        self.signals.iter().any(|signal| signal.exporters.contains(&exporter))
+    }
+}
+
+fn read_signal(signal: Signal, variables: &Variables) -> Option<SignalConfig> {
+    let word = signal.word();
+    if signal == Signal::Traces {
+        let beta = ["CLAUDE_CODE_ENHANCED_TELEMETRY_BETA", "ENABLE_ENHANCED_TELEMETRY_BETA"];
+        let is_off = variables.get("OTEL_TRACES_SAMPLER").as_deref() == Some("always_off");
+        if is_off || !beta.iter().any(|name| variables.is_on(name)) {
+            return None;
+        }
+    }
+    let listed = variables.get(&format!("OTEL_{word}_EXPORTER"))?;
+    let exporters: Vec<Exporter> = listed.split(',').filter_map(|name| exporter(name.trim(), signal)).collect();
+    if exporters.is_empty() {
+        return None;
+    }
+    let protocol = match variables.of_signal(signal, "PROTOCOL").as_deref() {
+        Some("http/json") => Protocol::HttpJson,
+        Some("grpc") => Protocol::Grpc,
+        _ => Protocol::HttpProtobuf,
+    };
+    let interval = match signal {
+        Signal::Metrics => variables.millis("OTEL_METRIC_EXPORT_INTERVAL").unwrap_or(METRICS_INTERVAL),
+        _ => variables.millis(&format!("OTEL_{word}_EXPORT_INTERVAL")).unwrap_or(OTHER_INTERVAL),
+    };
+    Some(SignalConfig {
+        signal,
+        exporters,
+        protocol,
+        url: url(signal, protocol, variables),
+        headers: headers(signal, variables),
+        is_compressed: variables.of_signal(signal, "COMPRESSION").as_deref() == Some("gzip"),
+        interval,
+    })
+}
+
+fn exporter(name: &str, signal: Signal) -> Option<Exporter> {
+    match name {
+        "otlp" => Some(Exporter::Otlp),
+        "console" => Some(Exporter::Console),
+        "prometheus" if signal == Signal::Metrics => Some(Exporter::Prometheus),
+        _ => None,
+    }
+}
+
+/// A signal's own address is taken as it is; the common one gets the signal's path.
+fn url(signal: Signal, protocol: Protocol, variables: &Variables) -> String {
+    let own = variables.get(&format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.word()));
+    let common = variables.get("OTEL_EXPORTER_OTLP_ENDPOINT");
+    match (protocol, own, common) {
+        (Protocol::Grpc, own, common) => {
+            let base = own.or(common).unwrap_or_else(|| DEFAULT_GRPC_ENDPOINT.to_owned());
+            let base = if base.contains("://") { base } else { format!("http://{base}") };
+            format!("{}/{}", base.trim_end_matches('/'), signal.grpc_path())
+        }
+        (_, Some(own), _) => own,
+        (_, None, common) => {
+            let base = common.unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
+            format!("{}/{}", base.trim_end_matches('/'), signal.path())
+        }
+    }
+}
+
+/// `k=v,k=v`, values as they are; the signal's own win.
+fn headers(signal: Signal, variables: &Variables) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for name in ["OTEL_EXPORTER_OTLP_HEADERS".to_owned(), format!("OTEL_EXPORTER_OTLP_{}_HEADERS", signal.word())] {
+        for (key, value) in pairs(&variables.get(&name).unwrap_or_default()) {
+            all.retain(|(known, _)| !known.eq_ignore_ascii_case(&key));
+            all.push((key, value));
+        }
+    }
+    all
+}
+
+fn pairs(text: &str) -> Vec<(String, String)> {
+    let pair = |part: &str| part.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()));
+    text.split(',').filter_map(pair).filter(|(key, _)| !key.is_empty()).collect()
+}
+
+fn resource_attributes(variables: &Variables) -> Vec<(String, String)> {
+    let listed = pairs(&variables.get("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
+    listed.into_iter().map(|(key, value)| (key, percent_decoded(&value))).collect()
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        let hex = (*first == b'%').then(|| more.get(..2)).flatten().and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = more.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn gates(variables: &Variables) -> Gates {
+    let prompts = variables.is_on("OTEL_LOG_USER_PROMPTS");
+    let responses = variables.flag("OTEL_LOG_ASSISTANT_RESPONSES").unwrap_or(prompts);
+    let rows = [
+        (PROMPTS, prompts),
+        (RESPONSES, responses),
+        (TOOL_DETAILS, variables.is_on("OTEL_LOG_TOOL_DETAILS")),
+        (TOOL_CONTENT, variables.is_on("OTEL_LOG_TOOL_CONTENT")),
+    ];
+    Gates { bits: rows.iter().filter(|(_, on)| *on).fold(0, |bits, (bit, _)| bits | bit) }
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

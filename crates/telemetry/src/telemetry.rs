@@ -1,0 +1,233 @@
+//! The handle that the program reports to.
+
+use crate::attribute::{Attributes, Common, Resource};
+use crate::buffer::Buffer;
+use crate::config::{Config, Exporter, Gates, Signal, SignalConfig};
+use crate::event::{Count, Event};
+use crate::json::{self, Source};
+use crate::prometheus;
+use crate::record::{LogRecord, Span};
+use crate::ship::Shipper;
+use crate::trace::TraceContext;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A shorter interval would do nothing but export.
+const INTERVAL_MIN: Duration = Duration::from_millis(100);
+
+/// Reports go here. An empty handle does nothing.
+#[derive(Clone, Default)]
+pub struct Telemetry(Option<Arc<Inner>>);
+
+struct Inner {
+    config: Config,
+    common: Attributes,
+    resource: Attributes,
+    version: String,
+    shippers: Vec<(Signal, Shipper)>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    buffer: Buffer,
+    /// Of the next event.
+    sequence: u64,
+    prompt_id: Option<String>,
+    /// The span that events belong to, or the one that came in from outside.
+    context: Option<TraceContext>,
+    /// What `otelHeadersHelper` said; wins over the configured headers.
+    headers: Vec<(String, String)>,
+    /// For the console exporter, to be printed by the caller.
+    console: String,
+}
+
+impl Telemetry {
+    /// Nothing is exported, and nothing is kept.
+    pub fn off() -> Self {
+        Self(None)
+    }
+
+    pub fn new(config: Config, resource: &Resource, common: &Common, incoming: Option<TraceContext>) -> Self {
+        let shippers = config.signals.iter().filter(|signal| signal.exporters.contains(&Exporter::Otlp));
+        let shippers = shippers.map(|signal| (signal.signal, Shipper::new(signal.clone()))).collect();
+        Self(Some(Arc::new(Inner {
+            common: common.attributes(&config),
+            resource: resource.attributes(&config),
+            version: resource.version.clone(),
+            shippers,
+            config,
+            state: Mutex::new(State { context: incoming, ..State::default() }),
+        })))
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether spans are exported.
+    pub fn traces(&self) -> bool {
+        self.0.as_ref().is_some_and(|inner| inner.config.signal(Signal::Traces).is_some())
+    }
+
+    /// What content may be shown; nothing where telemetry is off.
+    pub fn gates(&self) -> Gates {
+        self.0.as_ref().map(|inner| inner.config.gates).unwrap_or_default()
+    }
+
+    /// Everything that follows belongs to this prompt.
+    pub fn set_prompt(&self, id: &str) {
+        if let Some(inner) = &self.0 {
+            inner.state().prompt_id = Some(id.to_owned());
+        }
+    }
+
+    /// Events that follow belong to this span.
+    pub fn set_context(&self, context: Option<TraceContext>) {
+        if let Some(inner) = &self.0 {
+            inner.state().context = context;
+        }
+    }
+
+    /// The span that is open, or the one that came in from outside.
+    pub fn context(&self) -> Option<TraceContext> {
+        self.0.as_ref().and_then(|inner| inner.state().context)
+    }
+
+    /// What the user's helper command says; wins over the configured headers.
+    pub fn set_headers(&self, headers: Vec<(String, String)>) {
+        if let Some(inner) = &self.0 {
+            inner.state().headers = headers;
+        }
+    }
+
+    pub fn record(&self, event: Event) {
+        let Some(inner) = self.0.as_ref().filter(|inner| inner.config.signal(Signal::Logs).is_some()) else { return };
+        let now = jiff::Timestamp::now();
+        let mut state = inner.state();
+        let mut attributes = inner.common.clone();
+        attributes.push(("event.name".into(), event.name.into()));
+        attributes.push(("event.timestamp".into(), format!("{now:.3}").into()));
+        attributes.push(("event.sequence".into(), state.sequence.into()));
+        attributes.extend(state.prompt_id.clone().map(|id| ("prompt.id".to_owned(), id.into())));
+        attributes.extend(event.attributes);
+        state.sequence += 1;
+        let context = state.context;
+        state.buffer.log(LogRecord {
+            at: nanos(now),
+            body: format!("claude_code.{}", event.name),
+            attributes,
+            context,
+        });
+    }
+
+    pub fn count(&self, count: Count) {
+        let Some(inner) = self.0.as_ref().filter(|inner| inner.config.signal(Signal::Metrics).is_some()) else {
+            return;
+        };
+        inner.state().buffer.add(count, &inner.common, nanos(jiff::Timestamp::now()));
+    }
+
+    /// A span that has ended. The common attributes are put before its own.
+    pub fn span(&self, mut span: Span) {
+        let Some(inner) = self.0.as_ref().filter(|inner| inner.config.signal(Signal::Traces).is_some()) else { return };
+        let mut attributes = inner.common.clone();
+        attributes.append(&mut span.attributes);
+        span.attributes = attributes;
+        inner.state().buffer.span(span);
+    }
+
+    /// Exports a signal again and again, each after its interval. To be run beside the program's work.
+    pub async fn run(&self) {
+        let Some(inner) = &self.0 else { return };
+        let signals = &inner.config.signals;
+        tokio::join!(inner.repeat(signals.first()), inner.repeat(signals.get(1)), inner.repeat(signals.get(2)));
+    }
+
+    /// The last export: all signals at the same time, within the budget, whatever the collector does. Returns what the
+    /// console exporter would print.
+    pub async fn flush(&self) -> String {
+        let Some(inner) = &self.0 else { return String::new() };
+        let all = async {
+            tokio::join!(inner.export(Signal::Traces), inner.export(Signal::Logs), inner.export(Signal::Metrics));
+        };
+        // What has not arrived by then is lost.
+        let _ = tokio::time::timeout(inner.config.shutdown, all).await;
+        std::mem::take(&mut inner.state().console)
+    }
+
+    /// Where Prometheus is to find us, where it is to.
+    pub fn prometheus_address(&self) -> Option<(String, u16)> {
+        let config = &self.0.as_ref()?.config;
+        config.exports_to(Exporter::Prometheus).then(|| config.prometheus.clone())
+    }
+
+    /// The metrics as Prometheus reads them.
+    pub fn prometheus_text(&self) -> String {
+        let Some(inner) = &self.0 else { return String::new() };
+        let state = inner.state();
+        prometheus::text(&inner.resource, &state.buffer.series, &inner.version)
+    }
+}
+
+impl Inner {
+    /// A panic while the lock was held leaves plain data behind.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn repeat(&self, config: Option<&SignalConfig>) {
+        let Some(config) = config else { return };
+        loop {
+            tokio::time::sleep(config.interval.max(INTERVAL_MIN)).await;
+            self.export(config.signal).await;
+        }
+    }
+
+    async fn export(&self, signal: Signal) {
+        let Some(config) = self.config.signal(signal) else { return };
+        let Some(tree) = self.take(signal) else { return };
+        if config.exporters.contains(&Exporter::Console) {
+            let text = serde_json::to_string_pretty(&tree).unwrap_or_default();
+            self.state().console.push_str(&format!("{text}\n"));
+        }
+        let headers = self.state().headers.clone();
+        if let Some((_, shipper)) = self.shippers.iter().find(|(known, _)| *known == signal) {
+            shipper.send(&tree, &headers).await;
+        }
+    }
+
+    /// What waits of this signal, as a tree; `None` where nothing does.
+    fn take(&self, signal: Signal) -> Option<Value> {
+        let source = Source { resource: &self.resource, version: &self.version };
+        let mut state = self.state();
+        match signal {
+            Signal::Logs => {
+                let records = std::mem::take(&mut state.buffer.logs);
+                (!records.is_empty()).then(|| json::logs(&source, &records))
+            }
+            Signal::Traces => {
+                let spans = std::mem::take(&mut state.buffer.spans);
+                (!spans.is_empty()).then(|| json::traces(&source, &spans))
+            }
+            Signal::Metrics => {
+                // A scraper reads sums since the start.
+                let is_scraped = self.config.exports_to(Exporter::Prometheus);
+                let temporality = if is_scraped { crate::Temporality::Cumulative } else { self.config.temporality };
+                let series = state.buffer.take_series(temporality);
+                let now = nanos(jiff::Timestamp::now());
+                (!series.is_empty()).then(|| json::metrics(&source, &series, temporality, now))
+            }
+        }
+    }
+}
+
+/// Nanoseconds since 1970.
+fn nanos(time: jiff::Timestamp) -> u64 {
+    u64::try_from(time.as_nanosecond()).unwrap_or(0)
+}
+
+#[cfg(test)]
+#[path = "telemetry_tests.rs"]
+mod tests;

@@ -1,0 +1,110 @@
+//! The pages that WebFetch has read: one client, made at the first need, and a small cache.
+
+use super::get::{Guard, client};
+use futures_util::future::BoxFuture;
+use reqwest::{Client, ClientBuilder};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+use url::Url;
+
+/// Characters of a page the small model is given.
+pub(crate) const LONGEST_TEXT: usize = 100_000;
+
+/// Pages kept; each has at most [`LONGEST_TEXT`] characters.
+pub(crate) const MOST_CACHED: usize = 32;
+
+/// Asks the small model.
+pub type AskSmall = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+
+/// Brings the caller's certificates and proxies. Called once, at the first fetch: a client is not free.
+pub type MakeClient = Arc<dyn Fn() -> Result<ClientBuilder, String> + Send + Sync>;
+
+/// Cheap to clone; all clones share client and cache.
+#[derive(Clone)]
+pub struct Web(pub(crate) Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) make_client: MakeClient,
+    pub(crate) ask_small: AskSmall,
+    guard: Guard,
+    cache_for: Duration,
+    client: Mutex<Option<Client>>,
+    pub(crate) cache: Mutex<VecDeque<Cached>>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Cached {
+    asked: Url,
+    at: Instant,
+    text: Arc<Readable>,
+}
+
+/// A page as the small model reads it.
+pub(crate) struct Readable {
+    pub(crate) url: Url,
+    pub(crate) status: u16,
+    pub(crate) reason: String,
+    pub(crate) bytes: usize,
+    pub(crate) text: String,
+}
+
+impl Web {
+    pub const CACHE_FOR: Duration = Duration::from_mins(15);
+
+    pub fn new(make_client: MakeClient, ask_small: AskSmall) -> Self {
+        Self::with(make_client, ask_small, Self::CACHE_FOR, None, false)
+    }
+
+    /// `proxy_host` is the host of the proxy that `make_client` sets, if it does: it may be private.
+    /// `allow_private` lets pages of this machine through, for tests.
+    pub fn with(
+        make_client: MakeClient,
+        ask_small: AskSmall,
+        cache_for: Duration,
+        proxy_host: Option<String>,
+        allow_private: bool,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            make_client,
+            ask_small,
+            guard: Guard { private_allowed: allow_private, proxy_host },
+            cache_for,
+            client: Mutex::default(),
+            cache: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.0.guard
+    }
+
+    pub(crate) fn ask(&self, question: String) -> BoxFuture<'static, Result<String, String>> {
+        (self.0.ask_small)(question)
+    }
+
+    pub(crate) fn client(&self) -> Result<Client, String> {
+        let mut kept = self.0.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = &*kept {
+            return Ok(client.clone());
+        }
+        let made = client((self.0.make_client)()?, self.0.guard.clone())?;
+        *kept = Some(made.clone());
+        Ok(made)
+    }
+
+    pub(crate) fn cached(&self, asked: &Url) -> Option<Arc<Readable>> {
+        let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.retain(|page| page.at.elapsed() < self.0.cache_for);
+        cache.iter().find(|page| page.asked == *asked).map(|page| Arc::clone(&page.text))
+    }
+
+    pub(crate) fn remember(&self, asked: Url, text: &Arc<Readable>) {
+        let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= MOST_CACHED {
+            cache.pop_front();
+        }
+        cache.push_back(Cached { asked, at: Instant::now(), text: Arc::clone(text) });
+    }
+}

@@ -1,0 +1,11 @@
+//! `ralph acp` and ACP agents in the loop, from outside: JSON-RPC on the pipes of the built binary, every line that it
+//! writes held against the protocol's own JSON Schema.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
+
+mod agents;
+mod asking;
+mod client;
+mod packaging;
+mod schema;
+mod sessions;
+mod turns;
