@@ -6,6 +6,8 @@ mod common;
 mod demo;
 #[path = "commands/doctor.rs"]
 mod doctor;
+#[path = "commands/help.rs"]
+mod help;
 #[path = "commands/link.rs"]
 mod link;
 #[path = "commands/mock_faults.rs"]
@@ -17,6 +19,7 @@ mod mock_turns;
 mod rooms;
 #[path = "commands/server.rs"]
 mod server;
+mod structure;
 #[path = "commands/trust.rs"]
 mod trust;
 

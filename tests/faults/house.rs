@@ -38,6 +38,7 @@ impl House {
 
     /// A command for `program` that lives in this house and starts in `folder`.
     pub fn command(&self, program: &Path, folder: &Path) -> Command {
+        testkit::reset_ignored_signals();
         let mut command = match (&self.keeper, self.kind) {
             (Some(keeper), _) => {
                 let mut command = Command::new("nsenter");

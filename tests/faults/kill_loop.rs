@@ -71,6 +71,7 @@ fn live_through(dice: &mut Dice, most: u64) -> u64 {
 
 /// Starts the loop, or goes on with it where there is something to go on with.
 fn start(world: &World, agent: &Path) -> Child {
+    testkit::reset_ignored_signals();
     let mut command = Command::new(crate::binary());
     command.arg0("ralph");
     if !recordings(world).is_empty() {

@@ -49,6 +49,7 @@ impl Goals {
     #[expect(clippy::disallowed_methods, reason = "workers must live beside each other, and be killed")]
     pub fn command(&self, words: &[&str]) -> Command {
         let path = std::env::var("PATH").unwrap_or_default();
+        testkit::reset_ignored_signals();
         let mut command = Command::new(binary());
         command.args(words).current_dir(self.world.wd()).env_clear();
         command.env("HOME", self.world.home()).env("PATH", path).env("RALPH_STATE", self.state());

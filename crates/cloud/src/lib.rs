@@ -5,16 +5,16 @@
 //! Deliberately absent: HTTP, files, the environment, the clock. `model` sends the requests and finds the
 //! credentials.
 
-pub mod aws;
-pub mod azure;
 mod error;
 pub mod event_stream;
-#[cfg(test)]
-mod fake_world;
-pub mod google;
 pub mod jwt;
 pub mod profile_file;
 pub mod sigv4;
 pub mod world;
+pub mod aws;
+pub mod google;
+pub mod azure;
+#[cfg(test)]
+mod fake_world;
 
 pub use error::CredentialError;

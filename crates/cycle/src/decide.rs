@@ -1,18 +1,22 @@
 //! What to do next: the whole loop as one function from what happened to what is to be done.
 
-use crate::judge::summary_of;
 use crate::review::Opinion;
-use crate::state::{Cut, Phase, Working};
-use crate::{
-    Answer, CheckFinished, EventKind, IterationStarted, Progress, Report, SessionMode, Spent, Start, State, Tokens,
-    VerdictKind,
-};
+use crate::state::{Cut, Phase};
+use crate::{Answer, CheckFinished, EventKind, IterationStarted, Report, Spent, Start, State, Tokens, VerdictKind};
 
-mod claim;
+mod effect;
 mod ending;
-mod iteration;
+mod next;
+mod receipt;
 mod review;
+mod claim;
 mod waits;
+mod iteration;
+
+pub use effect::Effect;
+use effect::{emit, wake_at_the_end};
+use iteration::is_formless;
+use next::next;
 
 pub(crate) use review::QUESTION as REVIEW_QUESTION;
 
@@ -61,40 +65,6 @@ pub enum Input {
     Terminate,
 }
 
-/// What is to be done.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
-    Emit(EventKind),
-    StartAgent(Box<Start>),
-    /// A message to the running agent.
-    Say(String),
-    /// No more messages: the agent may leave.
-    CloseInput,
-    StopAgent,
-    RunChecks {
-        iteration: u32,
-    },
-    /// Ask another agent, which may cost so much.
-    Review {
-        iteration: u32,
-        usd: Option<f64>,
-    },
-    Summarise {
-        through: u32,
-        earlier: Option<String>,
-        entries: Vec<Progress>,
-    },
-    /// Commit what an iteration left.
-    Commit {
-        iteration: u32,
-        summary: String,
-    },
-    /// Send [`Input::Tick`] then, at the latest.
-    Wake(u64),
-    /// Over. The verdict was emitted before.
-    End(VerdictKind),
-}
-
 /// Takes what happened at `now` and says what is to be done. After [`Effect::End`] nothing is.
 pub fn decide(state: &mut State, input: Input, now: u64) -> Vec<Effect> {
     state.pass_time(now);
@@ -123,90 +93,6 @@ pub fn decide(state: &mut State, input: Input, now: u64) -> Vec<Effect> {
         Input::Terminate => stop_now(state, VerdictKind::Terminated, &mut effects),
     }
     effects
-}
-
-/// Emits, and remembers what it emits.
-fn emit(state: &mut State, kind: EventKind, effects: &mut Vec<Effect>) {
-    state.memory.fold(&kind.clone().at(state.now));
-    effects.push(Effect::Emit(kind));
-}
-
-/// Between two iterations: end, pause, summarise, or start the next.
-fn next(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.stopping {
-        return ending::end(state, VerdictKind::Interrupted, "stopped after this iteration, as asked", effects);
-    }
-    let iterations = state.plan.limits.iterations;
-    if iterations > 0 && state.memory.iterations >= iterations {
-        let used = if iterations == 1 { "1 iteration is".to_owned() } else { format!("{iterations} iterations are") };
-        let reason = format!("limit of the run: {used} used");
-        return ending::end(state, VerdictKind::Limit, &reason, effects);
-    }
-    if let Some(reason) = state.limit_reached() {
-        return ending::end(state, VerdictKind::Limit, &reason, effects);
-    }
-    if state.pausing {
-        state.phase = Phase::Paused;
-        return emit(state, EventKind::Paused, effects);
-    }
-    let unsummarised = state.memory.iterations.saturating_sub(state.memory.summary_tried);
-    let every = state.plan.summarise_every;
-    if every > 0 && unsummarised >= every && !state.memory.progress.is_empty() {
-        state.phase = Phase::Summarising(Spent::default());
-        let entries = state.memory.progress.iter().cloned().collect();
-        let earlier = state.memory.summary.clone();
-        effects.push(Effect::Summarise { through: state.memory.iterations, earlier, entries });
-        return wake_at_the_end(state, effects);
-    }
-    start(state, effects);
-}
-
-fn start(state: &mut State, effects: &mut Vec<Effect>) {
-    let iteration = state.iteration();
-    let struggling = state.strategy.is_some();
-    let other = state.plan.other_model.clone().filter(|_| struggling);
-    let own = other.unwrap_or_else(|| state.plan.model.clone());
-    let way = take_way(state, &own, effects);
-    let model = way.checked_sub(1).and_then(|at| state.plan.fallback.get(at)).map_or(own, |way| way.model.clone());
-    let session = match state.plan.session {
-        SessionMode::Clean => None,
-        SessionMode::Continue => state.memory.session.clone(),
-    };
-    let allowance = state.allowance();
-    let begin = Start {
-        iteration,
-        attempt: state.attempt,
-        model,
-        way,
-        session,
-        strategy: state.strategy.clone(),
-        notes: state.memory.notes.clone(),
-        work: state.memory.work.clone(),
-        summary: state.memory.summary.clone(),
-        progress: state.memory.progress.iter().cloned().collect(),
-        allowance,
-    };
-    state.corrections = 0;
-    state.phase = Phase::Working(Working { since: state.now, ..Working::default() });
-    effects.push(Effect::StartAgent(Box::new(begin)));
-    if let Some(time) = allowance.time_ms {
-        effects.push(Effect::Wake(state.now.saturating_add(time)));
-    }
-}
-
-/// The way that the next iteration takes. A change is told.
-fn take_way(state: &mut State, own: &str, effects: &mut Vec<Effect>) -> usize {
-    // Where all are limited the wait is over early, at a person's wish: the way in use is tried.
-    let way = state.ways.first_free(state.now).unwrap_or(state.ways.current);
-    if way != state.ways.current {
-        state.ways.current = way;
-        let text = match way.checked_sub(1).and_then(|at| state.plan.fallback.get(at)) {
-            Some(other) => format!("going on with {} while the limit lasts", other.name),
-            None => format!("the limit is over; going back to {own}"),
-        };
-        emit(state, EventKind::Warning { iteration: Some(state.iteration()), text }, effects);
-    }
-    way
 }
 
 impl Start {
@@ -266,11 +152,6 @@ fn turn_ended(state: &mut State, answer: &Answer, effects: &mut Vec<Effect>) {
     }
 }
 
-/// The answer is not in the form that was asked for.
-fn is_formless(state: &State, answer: &Answer) -> bool {
-    state.plan.structured && !answer.is_error && summary_of(answer.structured.as_ref()).is_none()
-}
-
 fn summarised(
     state: &mut State,
     through: u32,
@@ -310,11 +191,6 @@ fn tick(state: &mut State, effects: &mut Vec<Effect>) {
         },
         _ => {}
     }
-}
-
-/// Time passes as well where no agent works.
-fn wake_at_the_end(state: &State, effects: &mut Vec<Effect>) {
-    effects.extend(state.time_ends().map(Effect::Wake));
 }
 
 fn steer(state: &mut State, text: String, effects: &mut Vec<Effect>) {

@@ -1,6 +1,7 @@
 //! The loop, decision by decision, with a clock of the test's own.
 
 use super::*;
+use crate::SessionMode;
 use crate::{
     AgentEnd, Allowance, Changes, Failure, FileChange, Heard, Limits, Memory, OnFailure, Outcome, Plan, Receipt,
     RunStarted, SCHEMA,

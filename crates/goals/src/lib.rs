@@ -4,19 +4,19 @@
 //! The loop itself is another `ralph`, known only by its `--json`.
 //! Deliberately absent: the command line, screens, settings and trust (`ralph`), and the loop (`runner`).
 
-mod error;
 mod goal;
-pub mod import;
-mod landing;
 pub mod machine;
+mod error;
+pub mod import;
 mod notify;
-mod postgres;
-mod prompt;
 mod repository;
-mod schema;
 mod sql;
+mod postgres;
+mod schema;
 mod sqlite;
 mod store;
+mod landing;
+mod prompt;
 mod work;
 
 pub use error::GoalError;

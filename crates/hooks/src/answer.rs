@@ -1,6 +1,7 @@
 //! From the way a handler ended to what it means. Pure: the table of exit codes, status codes and failures.
 
 use crate::event::HookEvent;
+use crate::handler::OnFailure;
 use crate::hook_answer::HookAnswer;
 use crate::host::Outcome;
 use crate::opinion;
@@ -31,15 +32,6 @@ pub(crate) enum Raw {
     TimedOut(Duration),
     /// It could not be asked at all, or refused to answer.
     Failed(String),
-}
-
-/// What a handler that gives no valid answer does to the event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnFailure {
-    Continue,
-    /// Only silence blocks, and only a tool call: a client's callback that was asked to guard one.
-    BlockOnTimeout,
-    Block,
 }
 
 #[derive(Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! An event happens: everything that matches runs at once, and the answers become one.
 
-use crate::answer::{self, OnFailure, Raw};
+use crate::answer::{self, Raw};
 use crate::background::{Finished, Open, Streams};
 use crate::condition;
 use crate::event::{HookEvent, HookPayload};
+use crate::handler::OnFailure;
 use crate::handler::{Action, Handler, Judge, Mode, Program};
 use crate::hook_answer::HookAnswer;
 use crate::host::{HookContext, HookHost, HookRun, Outcome};

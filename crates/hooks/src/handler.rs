@@ -1,6 +1,5 @@
 //! One handler as configured: what runs, for which subjects, for how long.
 
-use crate::answer::OnFailure;
 use crate::event::HookEvent;
 use crate::matcher::Matcher;
 use policy::{Rule, Source, parse_rule};
@@ -9,6 +8,15 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
+
+/// What a handler that gives no valid answer does to the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnFailure {
+    Continue,
+    /// Only silence blocks, and only a tool call: a client's callback that was asked to guard one.
+    BlockOnTimeout,
+    Block,
+}
 
 /// Hooks run test suites; ten minutes is what the reference gives them.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);

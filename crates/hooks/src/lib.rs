@@ -8,24 +8,24 @@
 //!
 //! Deliberately absent: which settings files count (`config` has settled that), and the conversation itself.
 
-mod answer;
-mod background;
-mod command;
-mod condition;
-mod event;
 pub mod file_watch;
-mod fire_hook;
-pub mod frontmatter_hooks;
-mod handler;
 mod hook_answer;
-mod host;
-mod http;
-mod list;
 mod matcher;
-mod opinion;
+mod spill;
+mod event;
 mod property;
 mod speech;
-mod spill;
+mod handler;
+mod host;
+mod background;
+mod condition;
+mod opinion;
+mod answer;
+mod command;
+mod http;
+mod list;
+pub mod frontmatter_hooks;
+mod fire_hook;
 
 pub use event::{
     BackgroundTask, BatchCall, ConfigChange, CwdChanged, DirectoryAdded, Elicitation, ElicitationResult, FileChanged,

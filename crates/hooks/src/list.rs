@@ -1,8 +1,8 @@
 //! All handlers of a session: those of settings and plugins, and the client's callbacks.
 
-use crate::answer::OnFailure;
 use crate::background::{Background, Finished};
 use crate::event::HookEvent;
+use crate::handler::OnFailure;
 use crate::handler::{Action, Condition, Handler, Plugin, seconds};
 use crate::host::HookRun;
 use crate::http;

@@ -1,6 +1,6 @@
 //! As much HTTP/1.1 as a Messages API needs: bodies by length or in chunks, connections that stay open.
 
-use crate::playbook::{End, Framing, Reply};
+use crate::reply::{End, Framing, Reply};
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 

@@ -7,23 +7,26 @@
 //! beyond a turn's own `expect`.
 
 mod asked;
-mod expect;
-mod formats;
-mod heard;
-mod http;
-mod playbook;
-mod record;
 mod redact;
-mod relay;
+mod record;
+mod reply;
+mod http;
 mod routes;
 mod script;
-mod server;
+mod expect;
+mod recording;
 mod sse;
+mod formats;
+mod heard;
+mod playbook;
 mod tape;
+mod relay;
+mod server;
 
 pub use record::Recorded;
+pub use recording::Exchange;
 pub use redact::Redactor;
 pub use relay::Relay;
 pub use script::{Script, ScriptError, Turn};
 pub use server::{Mock, Server, serve};
-pub use tape::{Exchange, Tape, private_file};
+pub use tape::{Tape, private_file};

@@ -1,9 +1,10 @@
 //! Which answer a request gets. Pure: requests in, replies out, no socket and no clock.
 
 use crate::asked::Asked;
+use crate::recording::Exchange;
+use crate::reply::{End, Framing, Reply};
 use crate::routes::{Format, Route, route};
 use crate::sse::{Answer, Number};
-use crate::tape::Exchange;
 use crate::{Recorded, Script, Turn, expect, formats};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -28,37 +29,6 @@ pub(crate) struct Playbook {
     played: usize,
     /// Said before the script goes on.
     first: VecDeque<Turn>,
-}
-
-/// An answer, ready to be written.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) framing: Framing,
-    pub(crate) end: End,
-    pub(crate) delay: Duration,
-    /// Size of the pieces and the pause between them.
-    pub(crate) chunks: Option<(usize, Duration)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Framing {
-    Length(usize),
-    Chunked,
-}
-
-/// What happens after the last byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Finish,
-    /// The connection closes in the middle of the answer.
-    Cut,
-    /// The connection is thrown away, and what the client has not read yet with it.
-    Reset,
-    /// The connection stays open and silent until the client leaves.
-    Stall,
 }
 
 impl Playbook {

@@ -1,6 +1,6 @@
 //! What the model will say: a list of turns, read from JSON with errors that name the place.
 
-use crate::tape::{self, Exchange};
+use crate::recording::{self, Exchange};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -75,8 +75,8 @@ pub enum ScriptError {
 impl Script {
     /// A script, or a recording of [`crate::Relay`].
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
-        if tape::is_recording(text) {
-            return Ok(Self { recorded: tape::read(text)?, ..Self::default() });
+        if recording::is_recording(text) {
+            return Ok(Self { recorded: recording::read(text)?, ..Self::default() });
         }
         Self::from_value(serde_json::from_str(text)?)
     }

@@ -1,7 +1,8 @@
 //! The rim: sockets, and the thread that a mock runs on inside a test.
 
 use crate::http::{Request, read_request, write_reply};
-use crate::playbook::{End, Playbook};
+use crate::playbook::Playbook;
+use crate::reply::End;
 use crate::{Recorded, Script, Turn};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -4,13 +4,12 @@
 //! What is kept of a request is what its conversation gained, not the conversation again. Deliberately absent:
 //! requests that are no messages; the mock answers those by itself.
 
-use crate::Turn;
 use crate::asked::Asked;
 use crate::heard::Answered;
 use crate::http::Request;
 use crate::record::SECRET_HEADERS;
+use crate::recording::{MARK, VERSION};
 use crate::redact::{REDACTED, Redactor};
-use crate::script::{ScriptError, turn};
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -18,19 +17,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The member that marks a recording's first line, and its version.
-const MARK: &str = "recording";
-const VERSION: u64 = 1;
-
 /// Stands for the folder that was worked in, so that a recording plays in another one.
 const FOLDER: &str = "$WD";
-
-/// An answer that was recorded, and what it answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
-    pub(crate) asked: Asked,
-    pub(crate) turn: Turn,
-}
 
 /// A new file that nobody else can read. What is there already, a link among it, is left alone.
 pub fn private_file(path: &Path) -> io::Result<File> {
@@ -145,29 +133,6 @@ fn placed(text: &str, folder: &str) -> String {
         made.push_str(piece);
     }
     made
-}
-
-pub(crate) fn is_recording(text: &str) -> bool {
-    let first = text.lines().next().unwrap_or_default();
-    serde_json::from_str::<Value>(first).is_ok_and(|line| line.get(MARK).is_some())
-}
-
-/// The answers of a recording. A torn last line is a recorder that was killed, and left out.
-pub(crate) fn read(text: &str) -> Result<Vec<Exchange>, ScriptError> {
-    let bad = |number: usize, why: String| ScriptError::BadTurn { place: format!("line {number}"), why };
-    let mut exchanges = Vec::new();
-    let lines = text.lines().count();
-    for (at, line) in text.lines().enumerate().skip(1) {
-        let mut line: Value = match serde_json::from_str(line) {
-            Ok(line) => line,
-            Err(_) if at + 1 == lines && !text.ends_with('\n') => break,
-            Err(error) => return Err(bad(at + 1, error.to_string())),
-        };
-        let asked = serde_json::from_value(line["request"].take()).map_err(|error| bad(at + 1, error.to_string()))?;
-        let turn = turn(&format!("line {}: turn", at + 1), line["turn"].take())?;
-        exchanges.push(Exchange { asked, turn });
-    }
-    if exchanges.is_empty() { Err(ScriptError::NothingRecorded) } else { Ok(exchanges) }
 }
 
 #[cfg(test)]

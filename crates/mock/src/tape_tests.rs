@@ -1,5 +1,7 @@
 use super::*;
 use crate::Script;
+use crate::ScriptError;
+use crate::recording::read;
 
 fn request(key: &str, body: &Value) -> Request {
     Request {

@@ -5,28 +5,28 @@
 //! again ([`retry`]). The one effect is HTTP, in [`Client`]. Deliberately absent: the environment, the
 //! home folder, refreshing credentials, the conversation itself, and anything that prints.
 
-mod ask;
-mod assemble;
-mod catalog;
-mod client;
-mod config;
-mod credential;
 mod failure;
 mod frame;
-mod http;
-mod login;
-mod openai;
-mod profile;
-mod provider;
-mod recorded;
 mod request;
-pub mod retry;
 mod sse;
+mod profile;
+mod config;
+mod openai;
+mod assemble;
+mod recorded;
+pub mod retry;
+mod http;
+mod thinking;
+mod login;
+mod catalog;
 mod step_down;
+mod provider;
 mod stream;
+mod credential;
+mod ask;
+mod client;
 #[cfg(test)]
 mod test_server;
-mod thinking;
 
 pub use ask::{Ask, Event, Reply};
 pub use catalog::{

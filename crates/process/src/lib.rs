@@ -11,24 +11,24 @@
 //! Deliberately absent: which command to run and whether it may run (`tools`, `policy`), shells and
 //! their quoting, and any reading of our own environment.
 
-mod capture;
-mod child;
+mod spec;
 mod confine;
-mod detached;
+pub mod scrub;
 mod environ;
-mod git;
+pub mod table;
 mod killed;
+mod timed;
+mod capture;
+mod git;
+pub mod tree;
+mod suspend;
+mod watcher;
 mod launch;
+mod detached;
+mod child;
 mod peer;
 mod piped;
 mod pty;
-pub mod scrub;
-mod spec;
-mod suspend;
-pub mod table;
-mod timed;
-pub mod tree;
-mod watcher;
 
 pub use capture::{Captured, Limits, capture, capture_inside, capture_telling};
 pub use child::Child;

@@ -1,6 +1,14 @@
 use super::*;
 use proptest::prelude::*;
 
+const END: &[u8] = b"PK\x05\x06";
+const ENTRY: &[u8] = b"PK\x01\x02";
+const LOCAL: &[u8] = b"PK\x03\x04";
+
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+const ENCRYPTED: u16 = 1;
+
 /// What a writer of archives may choose for one file.
 struct Packed<'a> {
     name: &'a str,
@@ -77,7 +85,7 @@ fn files_come_out_as_they_went_in() {
 #[test]
 fn what_would_leave_its_folder_or_cannot_be_read_is_refused() {
     for name in ["../x", "/etc/x", "a/../../x", "a\\..\\x", "", "a\0b", ".."] {
-        let error = read(&zip(&[Packed::new(name, b"x")])).unwrap_err();
+        let error = read(&zip(&[Packed::new(name, b"x")])).unwrap_err().to_string();
         assert!(error.contains("leads out"), "{name:?}: {error}");
     }
     for (file, words) in [
@@ -85,11 +93,15 @@ fn what_would_leave_its_folder_or_cannot_be_read_is_refused() {
         (Packed { flags: ENCRYPTED, ..Packed::new("l", b"x") }, "is encrypted"),
         (Packed { method: 14, ..Packed::new("l", b"x") }, "not known"),
     ] {
-        assert!(read(&zip(&[file])).unwrap_err().contains(words), "{words}");
+        let error = read(&zip(&[file])).unwrap_err().to_string();
+        assert!(error.contains(words), "{words}: {error}");
     }
-    assert!(read(&zip(&[Packed::new("a", b"1"), Packed::new("./a", b"2")])).unwrap_err().contains("twice"));
+    for second in ["./a", "a"] {
+        let error = read(&zip(&[Packed::new("a", b"1"), Packed::new(second, b"2")])).unwrap_err();
+        assert_eq!(error, ArchiveError::Twice("a".into()));
+    }
     for archive in [&b""[..], b"PK", b"no archive at all, but long enough to hold the end of one"] {
-        assert_eq!(read(archive), Err("it is not a zip archive".to_owned()));
+        assert_eq!(read(archive), Err(ArchiveError::NotAnArchive));
     }
 }
 
@@ -99,7 +111,7 @@ fn a_changed_byte_is_noticed() {
     let at = archive.windows(5).position(|bytes| bytes == b"hello").unwrap();
     let mut changed = archive;
     changed[at] = b'j';
-    assert_eq!(read(&changed), Err("a in it is damaged".to_owned()));
+    assert_eq!(read(&changed), Err(ArchiveError::DamagedFile("a".into())));
 }
 
 /// A claim of size is no reason to take so much memory, and a lie about it is noticed.
@@ -111,8 +123,16 @@ fn a_bomb_is_not_unpacked() {
     for (size, words) in [(u32::MAX, "larger than"), (10, "is damaged")] {
         let mut lying = archive.clone();
         lying[at + 24..at + 28].copy_from_slice(&size.to_le_bytes());
-        assert!(read(&lying).unwrap_err().contains(words), "{size}");
+        let error = read(&lying).unwrap_err().to_string();
+        assert!(error.contains(words), "{size}: {error}");
     }
+}
+
+#[test]
+fn more_files_than_a_plugin_has_are_refused_before_they_are_read() {
+    let names: Vec<String> = (0..=FILES_MAX).map(|number| number.to_string()).collect();
+    let files: Vec<Packed<'_>> = names.iter().map(|name| Packed { method: STORED, ..Packed::new(name, b"") }).collect();
+    assert_eq!(read(&zip(&files)), Err(ArchiveError::TooManyFiles));
 }
 
 proptest! {

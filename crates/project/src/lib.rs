@@ -4,27 +4,28 @@
 //! Deliberately absent: running anything (hooks, `` !`cmd` `` lines), judging a call, reading the environment, and the
 //! question whether a folder is trusted (`settings`).
 
-mod agents;
 mod archive;
-mod copying;
-mod documents;
 mod error;
+mod copying;
 mod expand;
 mod frontmatter;
 mod globs;
-mod installed;
-mod manifest;
 mod markdown;
-mod marketplace;
-mod memory;
-mod plugins;
 mod reach;
-mod skill_choice;
-mod skills;
+mod documents;
+mod agents;
+mod memory;
 mod styles;
 mod unpack;
+mod plugins;
+mod manifest;
+mod marketplace;
+mod installed;
+mod skills;
+mod skill_choice;
 
 pub use agents::{AgentDef, agents, agents_from_json};
+pub use archive::ArchiveError;
 pub use error::ProjectError;
 pub use expand::{Segment, expand, split_arguments};
 pub use installed::{

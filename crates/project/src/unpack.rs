@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::archive;
+use crate::archive::{self, ArchiveError};
 use settings::Places;
 
 /// A plugin is text and a few programs; a larger archive is something else.
@@ -14,13 +14,13 @@ pub const ARCHIVE_MAX: u64 = 64 * 1024 * 1024;
 
 /// The folder that an archive stands for. One that was unpacked before is there already: the same content has the
 /// same name, and nothing else gets that name.
-pub fn unpack_plugin(places: &Places, archive: &[u8]) -> Result<PathBuf, String> {
+pub fn unpack_plugin(places: &Places, archive: &[u8]) -> Result<PathBuf, ArchiveError> {
     let name: String = Sha256::digest(archive).iter().map(|byte| format!("{byte:02x}")).collect();
     let parent = places.config_dir.join("plugins/unpacked");
     let folder = parent.join(name);
     if !folder.is_dir() {
         let files = archive::read(archive)?;
-        let failed = |error: io::Error| format!("it cannot be unpacked to {}: {error}", folder.display());
+        let failed = |error: io::Error| ArchiveError::Unpack { folder: folder.clone(), reason: error.to_string() };
         write(&files, &parent, &folder).map_err(failed)?;
     }
     Ok(root(&folder))

@@ -1,12 +1,12 @@
 //! The binary: who was called, with what, and how it ends. Called as `claude`, or as `ralph agent`,
 //! it is the agent; called as `ralph` it is everything else. No logic worth a unit test lives here.
 
-mod argv;
-mod cloud_world;
-mod commands;
 mod environment;
-mod meaning;
+mod cloud_world;
 mod say;
+mod runtime;
+mod resolve;
+mod commands;
 
 use environment::Environment;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn main() -> std::process::ExitCode {
 fn run(mut environment: Environment) -> ExitCode {
     // Whoever asks for the version waits for nothing else.
     if !environment.words.iter().any(|word| word == "--version") {
-        let config_dir = meaning::places(&environment).config_dir;
+        let config_dir = resolve::places(&environment).config_dir;
         sandbox::remove_left(&environment.cwd, environment.home.as_deref(), &config_dir);
     }
     let words = std::mem::take(&mut environment.words);

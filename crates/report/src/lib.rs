@@ -4,13 +4,13 @@
 //! wrote is text: escaped, cleaned of what reverses or hides, and cut to a bound. Deliberately absent: reading files, asking git,
 //! and scripts.
 
-mod chart;
 mod diff;
-mod html;
-mod markdown;
 mod model;
 mod style;
 mod text;
+mod chart;
+mod html;
+mod markdown;
 
 pub use diff::{DiffFile, DiffLine, parse as parse_diff};
 pub use html::html;

@@ -10,49 +10,49 @@
 
 mod attempt;
 #[cfg(target_os = "linux")]
-mod bubblewrap;
-#[cfg(target_os = "linux")]
 mod calls;
-#[cfg(target_os = "linux")]
-mod cell;
 mod credentials;
 #[cfg(target_os = "linux")]
 mod ending;
 #[cfg(target_os = "linux")]
-mod enter;
-#[cfg(target_os = "linux")]
 mod filter;
 mod hosts;
-#[cfg(target_os = "linux")]
-mod init;
-#[cfg(target_os = "linux")]
-mod landlock;
-mod layout;
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "macos")]
-mod macos;
-#[cfg(target_os = "linux")]
-mod mounts;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-mod nowhere;
 #[cfg(target_os = "linux")]
 mod placeholder;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod proxy;
 mod repository;
-mod rules;
-#[cfg(target_os = "linux")]
-mod run_sockets;
-#[cfg(any(target_os = "macos", test))]
-mod seatbelt;
+mod layout;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
+mod init;
+#[cfg(target_os = "linux")]
+mod cell;
+mod rules;
+#[cfg(target_os = "linux")]
+mod run_sockets;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod nowhere;
+#[cfg(target_os = "linux")]
 mod temporary;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod enter;
+#[cfg(target_os = "linux")]
+mod linux;
+mod whole;
 #[cfg(test)]
 mod testing;
-mod whole;
 
 pub use attempt::{SharedMemory, attempt};
 pub use credentials::CREDENTIALS;

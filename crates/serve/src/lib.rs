@@ -4,29 +4,29 @@
 //! Runs belong to nobody here: they are read from their folders, told things through their sockets, and started as processes of
 //! their own. Deliberately absent: TLS (a proxy's job), accounts (two tokens are all), and any state on disk but the tokens.
 
-mod acp;
-mod agents;
-mod app;
-mod children;
-mod config;
-mod files;
-mod fs;
-mod goals;
 mod guard;
-mod listen;
-mod login;
-mod openapi;
-mod page;
 mod patient;
+mod listen;
 mod problem;
-mod processes;
+mod page;
 mod request;
-mod routes;
-mod runs;
-mod sse;
 mod tar;
 mod time;
+mod files;
+mod app;
 mod tokens;
+mod agents;
+mod children;
+mod goals;
+mod sse;
+mod acp;
+mod login;
+mod fs;
+mod config;
+mod processes;
+mod runs;
+mod openapi;
+mod routes;
 
 pub use app::Options;
 pub use guard::{Access, GuardConfig, Refused, RequestHead, Tokens, Verdict, guard};

@@ -6,17 +6,17 @@
 //! an index of sessions, rewriting a file in place, and any knowledge of what the messages mean.
 
 mod append;
-mod chain;
 mod entry;
-mod fork;
 mod history;
-mod index;
-mod lines;
-mod listing;
-mod load;
 mod peek;
+mod lines;
+mod index;
+mod fork;
+mod chain;
+mod load;
 mod sidecar;
 mod store;
+mod listing;
 mod transcript;
 
 #[cfg(test)]

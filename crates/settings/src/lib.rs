@@ -4,25 +4,25 @@
 //! Deliberately absent: running anything (helpers, hooks), judging a call, reading the environment, and what a folder
 //! brings (`project`). Nothing is read before it is asked for; a missing file costs one system call.
 
-mod credential_files;
-mod credentials;
 mod error;
 pub mod files;
 mod folder_env;
 mod json;
-mod layers;
-mod mcp_store;
-mod oauth;
 mod objects;
-mod permission_store;
 mod places;
+mod credential_files;
+mod permission_store;
 mod repository;
 mod scope;
+mod mcp_store;
 mod screen;
-mod settings;
 mod sources;
 pub mod text;
 mod trust;
+mod layers;
+mod settings;
+mod credentials;
+mod oauth;
 
 pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, Secret, credentials};
 pub use error::SettingsError;

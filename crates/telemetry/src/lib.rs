@@ -6,17 +6,17 @@
 //! `otelHeadersHelper` (the caller gives its headers), printing (the console exporter's text is given back), and any
 //! word to the user about a collector that does not work: exit codes, stdout and stderr never change.
 
-mod attribute;
-mod buffer;
 mod config;
+mod attribute;
 mod event;
+mod protobuf;
+mod ship;
+mod trace;
+mod record;
+mod buffer;
 mod json;
 mod prometheus;
-mod protobuf;
-mod record;
-mod ship;
 mod telemetry;
-mod trace;
 
 pub use attribute::{Attribute, Attributes, Common, Resource, Value};
 pub use config::{Config, Exporter, Gates, Protocol, Signal, SignalConfig, Temporality};

@@ -6,17 +6,19 @@
 //! Deliberately absent: assertions, and any knowledge of what the binary does; only
 //! [`looping`] knows a loop when it sees one.
 
-pub mod captures;
-pub mod looping;
 pub mod matching;
 mod pipes;
 pub mod postgres;
+mod signals;
 mod run;
 mod service;
 mod terminal;
 mod world;
+pub mod captures;
+pub mod looping;
 
 pub use run::{Outcome, Run, RunError, Step};
 pub use service::Service;
+pub use signals::reset_ignored_signals;
 pub use terminal::{Left, Screen, Terminal, TerminalError};
 pub use world::{World, WorldError};

@@ -1,5 +1,8 @@
 //! One run of a binary with scripted stdin, under a hard deadline.
-#![expect(clippy::disallowed_methods, reason = "tests start the binary under test; `proc` is what some of them test")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests start the binary under test; `process` is what some of them test"
+)]
 
 use crate::matching::{differences, substitute};
 use crate::pipes::{Output, feed};
@@ -231,6 +234,7 @@ impl Run {
     }
 
     pub(crate) fn command(&self) -> Command {
+        crate::reset_ignored_signals();
         let mut command = Command::new(&self.binary);
         command
             .arg0(&self.name)

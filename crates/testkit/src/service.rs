@@ -17,6 +17,7 @@ pub struct Service {
 impl Service {
     /// Starts `binary` in `cwd` with no environment but `env`, and waits for its first line.
     pub fn start(binary: &Path, cwd: &Path, args: &[&str], env: &[(&str, &str)]) -> std::io::Result<Self> {
+        crate::reset_ignored_signals();
         let mut child = Command::new(binary)
             .args(args)
             .current_dir(cwd)

@@ -7,31 +7,31 @@
 //! for anything but a terminal.
 
 mod amounts;
-mod board;
-mod feed;
-#[cfg(test)]
-mod fixture;
-mod header;
-mod help;
-#[cfg(test)]
-mod hostile_tests;
-mod keys;
-mod lines;
-mod markdown;
-mod picture;
-mod reader;
-#[cfg(test)]
-mod recorded_tests;
-pub mod replay;
-mod screen;
-mod scroll;
-mod side;
-mod state;
 mod terminal;
 mod theme;
+mod board;
 mod tool;
-mod view;
+mod feed;
+mod reader;
 mod wrap;
+mod markdown;
+pub mod replay;
+mod state;
+mod lines;
+mod help;
+mod header;
+mod scroll;
+mod side;
+mod view;
+mod keys;
+mod picture;
+mod screen;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+mod recorded_tests;
 
 pub use board::{Board, BoardAction, Card, show_board};
 use cycle::clean;

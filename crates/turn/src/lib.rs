@@ -41,32 +41,32 @@
 //!
 //! A command that goes on in the background is a call whose tool has finished with the words that say so.
 
-mod asking;
-mod batch;
-mod begin;
-mod books;
-mod call;
-mod compact;
-mod conversation;
-mod effect;
-mod ending;
 mod fault;
 mod hook;
 mod ids;
-mod input;
-mod interrupt;
-mod mainline;
 mod model_answer;
 mod next;
+mod books;
+mod settings;
+mod words;
+mod conversation;
+mod effect;
+mod input;
+mod result;
+mod state;
+mod turn;
+mod asking;
+mod batch;
+mod begin;
+mod call;
+mod compact;
+mod ending;
+mod interrupt;
+mod mainline;
 mod permission;
 mod plan;
 mod prompt;
-mod result;
 mod say;
-mod settings;
-mod state;
-mod turn;
-mod words;
 
 #[cfg(test)]
 mod testing;

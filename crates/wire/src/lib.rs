@@ -9,21 +9,21 @@
 
 #[cfg(test)]
 mod arbitrary;
-pub mod clean;
-mod content;
-mod control;
-mod event;
 mod exit;
-mod input;
-mod line;
 mod message;
+mod control;
 mod mode;
-mod partial;
-mod read;
 mod requests;
 mod system;
 mod usage;
+mod content;
 mod visible;
+pub mod clean;
+mod event;
+mod input;
+mod line;
+mod partial;
+mod read;
 
 pub use content::{Block, Message, ToolResult, ToolUse};
 pub use control::{

@@ -108,7 +108,9 @@ fn a_folder_that_cannot_be_made_is_named() {
 #[test]
 fn options_are_not_folders() {
     let world = plain();
-    for words in [&["link", "--help"][..], &["link", "--force"], &["link", "a", "b"]] {
+    let help = run(&world, &["link", "--help"]);
+    assert!(help.code == Some(0) && help.lines[0] == "Usage: ralph link [FOLDER]", "{:?}", help.lines);
+    for words in [&["link", "--force"][..], &["link", "a", "b"]] {
         let outcome = run(&world, words);
         assert_eq!(outcome.code, Some(1), "{words:?}: {:?}", outcome.lines);
         assert!(outcome.stderr.contains("usage: ralph link [FOLDER]"), "{words:?}: {}", outcome.stderr);

@@ -242,7 +242,7 @@ fn flags_of_large_features_are_accepted_and_say_at_most_one_line() {
 
 /// What the table of flags calls `later`: its name, whether it takes a value, what is said.
 fn not_built_yet() -> Vec<(&'static str, bool, &'static str)> {
-    let table = include_str!("../../../crates/ralph/src/argv/flags.rs");
+    let table = include_str!("../../../crates/arguments/src/flags.rs");
     let rows = table.lines().filter_map(|line| line.trim().strip_prefix("later(\"")?.strip_suffix("\"),"));
     rows.map(|row| {
         let (name, rest) = row.split_once("\", ").expect("a name");

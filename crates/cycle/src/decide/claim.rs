@@ -1,7 +1,7 @@
 //! An agent says that all is done, and there is no check that could tell. Is it believed?
 
-use super::Effect;
-use super::iteration::{block_on, go_on};
+use super::effect::Effect;
+use super::receipt::{Verdicts, block_on, go_on};
 use crate::memory::is_change;
 use crate::state::State;
 use crate::{Question, QuestionAbout, Receipt, RefusedClaim, Report};
@@ -20,13 +20,7 @@ pub(super) fn made(state: &mut State, report: &Report, effects: &mut Vec<Effect>
         }
         Some(refused) => {
             let note = note(&refused);
-            go_on(
-                state,
-                report,
-                Some(note),
-                super::iteration::Verdicts { refused: Some(refused), ..Default::default() },
-                effects,
-            );
+            go_on(state, report, Some(note), Verdicts { refused: Some(refused), ..Default::default() }, effects);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The end of a run, and the waits between its iterations.
+//! The end of a run, and a wait before its next iteration.
 
-use super::{Effect, emit, next};
+use super::effect::{Effect, emit};
 use crate::state::{Phase, State};
 use crate::{EventKind, Question, Verdict, VerdictKind};
 
@@ -32,14 +32,6 @@ pub(super) fn end_with(
     let kind = verdict.verdict;
     emit(state, EventKind::Verdict(verdict), effects);
     effects.push(Effect::End(kind));
-}
-
-/// Before the next iteration; at once where there is nothing to wait for, or no iteration follows.
-pub(super) fn wait(state: &mut State, ms: u64, reason: &str, effects: &mut Vec<Effect>) {
-    if ms == 0 || state.stopping || state.is_used_up() {
-        return next(state, effects);
-    }
-    wait_until(state, state.now.saturating_add(ms), reason, effects);
 }
 
 pub(super) fn wait_until(state: &mut State, until: u64, reason: &str, effects: &mut Vec<Effect>) {

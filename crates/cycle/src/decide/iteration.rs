@@ -1,25 +1,19 @@
 //! An iteration is over: what was it, and what follows?
 
-use super::ending::{end, end_with, wait};
-use super::{Effect, claim, emit, is_formless, next, review, waits, wake_at_the_end};
+use super::effect::{Effect, wake_at_the_end};
+use super::ending::{end, end_with};
+use super::next::{next, wait};
+use super::receipt::{Verdicts, block_on, finish, go_on};
+use super::{claim, review, waits};
+use crate::judge::summary_of;
 use crate::receipt::PASSED;
 use crate::state::{Cut, Phase, State, Working};
-use crate::stuck::{Sign, Standing};
-use crate::text::{bounded, ending, fingerprint};
-use crate::{
-    CheckFinished, Claim, EventKind, Failure, OnFailure, Outcome, Question, Receipt, RefusedClaim, Report, VerdictKind,
-    questions,
-};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use crate::text::{ending, fingerprint};
+use crate::{Answer, CheckFinished, Claim, Failure, OnFailure, Outcome, Question, Report, VerdictKind, questions};
 
 const FAILURE_PAUSE_MAX_MS: u64 = 5 * 60 * 1000;
 /// Of a failed check, in the next prompt.
 const CHECK_OUTPUT_MAX: usize = 4_000;
-const SUMMARY_MAX: usize = 4_000;
-
-const RETHINK: &str = "The last iterations changed nothing that lasts. Do not repeat what was tried. Look at the \
-    problem afresh: read the failing output again, question the assumption behind the last attempts, and take a \
-    different and smaller step. If only a person can help, say so with <blocked>your question</blocked>.";
 
 pub(super) fn ended(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
     let Phase::Working(working) = std::mem::replace(&mut state.phase, Phase::New) else { return };
@@ -122,16 +116,6 @@ fn asked(iteration: u32, report: &Report) -> Option<Question> {
     report.heard.question.clone().or_else(|| questions::in_words(iteration, report.heard.final_words()))
 }
 
-pub(super) fn block_on(state: &mut State, report: &Report, question: Question, effects: &mut Vec<Effect>) {
-    emit(state, EventKind::Question(question.clone()), effects);
-    finish(state, report, Outcome::Blocked, Some(question.text.clone()), Vec::new(), None, effects);
-    if state.plan.attended && !state.stopping {
-        state.phase = Phase::Asking;
-        return wake_at_the_end(state, effects);
-    }
-    end_with(state, VerdictKind::Blocked, "the agent needs an answer", Some(question), effects);
-}
-
 /// A limit of the run or the day is reached while no agent works.
 pub(super) fn out_of_time(state: &mut State, reason: &str, effects: &mut Vec<Effect>) {
     match std::mem::replace(&mut state.phase, Phase::New) {
@@ -178,102 +162,7 @@ pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut
     go_on(state, &report, Some(blocking), verdicts, effects);
 }
 
-/// Why a claim to be done does not end the run.
-#[derive(Debug, Default)]
-pub(super) struct Verdicts {
-    /// A fingerprint of the checks that failed.
-    pub failed_check: Option<u64>,
-    pub evidence: Vec<String>,
-    pub refused: Option<RefusedClaim>,
-}
-
-const UNMEASURED: &str = "the agent reports no usage, so a limit in USD or tokens cannot hold. Limit iterations (--max) or \
-    time (--duration) instead";
-
-/// No end yet: is there progress, and what comes next?
-pub(super) fn go_on(
-    state: &mut State,
-    report: &Report,
-    blocking: Option<String>,
-    verdicts: Verdicts,
-    effects: &mut Vec<Effect>,
-) {
-    let Verdicts { failed_check, evidence, refused } = verdicts;
-    let sign = Sign { tree: report.tree, words: exact(&report.summary()), failed_check };
-    let standing = if state.plan.watch_for_stuck { state.stuck.observe(sign) } else { Standing::Progress };
-    let outcome = match (failed_check.is_some() || refused.is_some(), standing) {
-        (true, _) => Outcome::NotDone,
-        (false, Standing::Progress) => Outcome::Progress,
-        (false, _) => Outcome::NoProgress,
-    };
-    let iteration = state.iteration();
-    finish(state, report, outcome, blocking, evidence, refused, effects);
-    if !report.measures(&state.plan.limits) {
-        return end(state, VerdictKind::Limit, UNMEASURED, effects);
-    }
-    match standing {
-        Standing::Progress => state.strategy = None,
-        Standing::NoProgress => {}
-        Standing::ChangeStrategy => change_strategy(state, iteration, effects),
-        Standing::Stop => {
-            let reason = "nothing changes any more, and a change of strategy did not help";
-            return end(state, VerdictKind::Stuck, reason, effects);
-        }
-    }
-    wait(state, state.plan.cooldown_ms, "a pause between iterations", effects);
-}
-
-fn change_strategy(state: &mut State, iteration: u32, effects: &mut Vec<Effect>) {
-    state.strategy = Some(RETHINK.to_owned());
-    let strategy = match &state.plan.other_model {
-        Some(model) => format!("another prompt section, and {model} instead of {}", state.plan.model),
-        None => "another prompt section".to_owned(),
-    };
-    let reason = "the last iterations changed nothing that lasts".to_owned();
-    emit(state, EventKind::StrategyChanged { iteration, strategy, reason }, effects);
-}
-
-/// Words that are the same to the letter; numbers may be all that tells two steps apart.
-fn exact(words: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    words.trim().hash(&mut hasher);
-    hasher.finish()
-}
-
-/// Writes the receipt.
-pub(super) fn finish(
-    state: &mut State,
-    report: &Report,
-    outcome: Outcome,
-    blocking: Option<String>,
-    mut evidence: Vec<String>,
-    refused: Option<RefusedClaim>,
-    effects: &mut Vec<Effect>,
-) {
-    let iteration = state.iteration();
-    evidence.extend(report.changed.commits.iter().map(|commit| format!("commit {commit}")));
-    if report.heard.is_estimate() {
-        evidence.push("the agent did not say what it cost; the cost is an estimate".into());
-    } else if report.heard.cost_doubtful && report.heard.answer.is_some() {
-        evidence.push("the agent did not say what it cost; the cost is a lower bound".into());
-    }
-    let deferred = matches!(outcome, Outcome::Deferred);
-    let receipt = Receipt {
-        outcome,
-        summary: if deferred { String::new() } else { bounded(&report.summary(), SUMMARY_MAX) },
-        changed: report.changed.clone(),
-        blocking,
-        refused,
-        evidence,
-        cost_usd: report.heard.cost_usd,
-        tokens: report.heard.tokens,
-        duration_ms: report.duration_ms,
-        tool_calls: report.heard.tool_calls,
-        session: report.heard.session.clone(),
-    };
-    let summary = receipt.summary.clone();
-    emit(state, EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }, effects);
-    if state.plan.commit && !deferred {
-        effects.push(Effect::Commit { iteration, summary });
-    }
+/// The answer is not in the form that was asked for.
+pub(super) fn is_formless(state: &State, answer: &Answer) -> bool {
+    state.plan.structured && !answer.is_error && summary_of(answer.structured.as_ref()).is_none()
 }

@@ -1,8 +1,8 @@
 //! A claim has passed its checks, and a reviewer is wanted: does it approve?
 
+use super::effect::{Effect, emit, wake_at_the_end};
 use super::ending::end;
-use super::iteration::{Verdicts, block_on, finish, go_on};
-use super::{Effect, emit, wake_at_the_end};
+use super::receipt::{Verdicts, block_on, finish, go_on};
 use crate::review::{APPROVE, Opinion};
 use crate::state::{Phase, Reviewing, State};
 use crate::text::fingerprint;

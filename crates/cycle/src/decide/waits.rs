@@ -1,8 +1,9 @@
 //! An iteration that could not be: a usage limit, or an API that is down. The same iteration starts again later.
 
+use super::effect::Effect;
 use super::ending::{end, wait_until};
-use super::iteration::finish;
-use super::{Effect, next};
+use super::next::next;
+use super::receipt::finish;
 use crate::amounts::clock;
 use crate::outage::wait_ms;
 use crate::state::{OutageSoFar, State};

@@ -1,6 +1,7 @@
 //! Exit codes, JSON answers and failures: what they mean, event by event.
 
-use crate::answer::{OnFailure, Raw, read};
+use crate::answer::{Raw, read};
+use crate::handler::OnFailure;
 use crate::host::Outcome;
 use crate::speech::hear;
 use crate::{Decision, HookAnswer, HookEvent};

@@ -4,9 +4,8 @@
 //! tree is killed at the end.
 
 use super::acp::{Launched, Signals, Stdin, Stdout, feed};
-use super::runtime;
-use crate::argv;
 use crate::environment::Environment;
+use crate::runtime::runtime;
 use crate::say;
 use acp::{Bridge, BridgeInput, BridgeOptions, BridgeOutput, Decision, Frame, Frames, LINE_MAX};
 use process::Piped;
@@ -60,7 +59,7 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         Err(exit) => return exit,
     };
     let options = options(&command, &typed, environment);
-    let prompt = typed.positionals.first().cloned().filter(|_| !typed.has("input-format"));
+    let prompt = typed.positionals.first().cloned().filter(|_| !typed.input_format.is_some());
     let exit = runtime.block_on(async {
         let exit = match (launched.spawn(), Signals::open()) {
             (Ok(agent), Ok(signals)) => drive(Bridge::new(options, id), agent, prompt, signals).await,
@@ -85,31 +84,31 @@ fn refuse(why: &str) -> ExitCode {
 }
 
 /// The agent's command, and the flags that the loop gives to every agent.
-fn parse(words: &[String]) -> Result<(String, argv::Typed), String> {
+fn parse(words: &[String]) -> Result<(String, arguments::Arguments), String> {
     let [flag, command, rest @ ..] = words else { return Err(USAGE.into()) };
     if flag != "--command" {
         return Err(USAGE.into());
     }
-    let typed = argv::parse(rest.iter().cloned()).map_err(|error| error.to_string())?;
+    let typed = arguments::parse(rest.iter().cloned()).map_err(|error| error.to_string())?;
     Ok((command.clone(), typed))
 }
 
 const USAGE: &str = "'ralph acp-bridge' is for the loop; use 'ralph --backend acp:COMMAND'.";
 
-fn options(command: &str, typed: &argv::Typed, environment: &Environment) -> BridgeOptions {
-    let mode = if typed.has("dangerously-skip-permissions") {
+fn options(command: &str, typed: &arguments::Arguments, environment: &Environment) -> BridgeOptions {
+    let mode = if typed.dangerously_skip_permissions {
         "bypassPermissions"
     } else {
-        typed.value("permission-mode").unwrap_or_default()
+        typed.permission_mode.as_deref().unwrap_or_default()
     };
-    let text = |flag: &str| typed.value(flag).filter(|value| !value.is_empty()).map(str::to_owned);
+    let text = |given: &Option<String>| given.clone().filter(|value| !value.is_empty());
     BridgeOptions {
         name: command.to_owned(),
         cwd: environment.cwd.clone(),
-        model: text("model"),
+        model: text(&typed.model),
         decision: Decision::of_mode(mode),
-        resume: text("resume"),
-        is_partial: typed.has("include-partial-messages"),
+        resume: text(&typed.resume.value),
+        is_partial: typed.include_partial_messages,
         version: env!("CARGO_PKG_VERSION").into(),
     }
 }

@@ -1,11 +1,13 @@
 //! The agent face: `claude …`.
 
-use super::{auth, doctor, help, mcp, plugin, runtime};
-use crate::argv::{self, Typed};
+use super::{auth, doctor, mcp, plugin};
 use crate::environment::Environment;
-use crate::meaning::{self, CONTRACT_VERSION, Refusal};
+use crate::resolve::{self, CONTRACT_VERSION, Refusal};
+use crate::runtime::runtime;
 use crate::say;
 use agent::{InputFormat, OutputFormat};
+use arguments::Arguments;
+use arguments::help;
 use wire::ExitCode;
 
 /// Subcommands of the reference that clients call, and those we know but do not have.
@@ -13,15 +15,15 @@ const SUBCOMMANDS: [&str; 6] = ["auth", "doctor", "help", "update", "mcp", "plug
 
 pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     let command = command_words(&mut words);
-    let typed = match argv::parse(words) {
+    let typed = match arguments::parse(words) {
         Ok(typed) => typed,
         Err(error) => return refuse(&error.to_string()),
     };
-    if typed.has("version") {
+    if typed.version {
         say::out(&format!("{CONTRACT_VERSION} (Claude Code)\n"));
         return ExitCode::Success;
     }
-    if typed.has("help") {
+    if typed.help {
         say::out(&help::agent());
         return ExitCode::Success;
     }
@@ -34,25 +36,25 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     if let Some(exit) = subcommand(&typed, &environment) {
         return exit;
     }
-    let meaning = match meaning::options(&typed, &mut environment) {
-        Ok(meaning) => meaning,
+    let resolved = match resolve::options(&typed, &mut environment) {
+        Ok(resolved) => resolved,
         Err(refusal) => return refused(&typed, refusal),
     };
-    if is_interactive(&typed, &meaning.options, &environment) {
+    if is_interactive(&typed, &resolved.options, &environment) {
         return refuse("Error: this agent has no interactive mode. Give a prompt with -p, or pipe one in.");
     }
-    for warning in &meaning.warnings {
+    for warning in &resolved.warnings {
         say::err(warning);
     }
     process::adopt_orphans();
     process::watch_over();
-    let sandbox = meaning.options.tools.shell.sandbox.clone();
+    let sandbox = resolved.options.tools.shell.sandbox.clone();
     process::harden();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let exit = runtime.block_on(stdio::run(meaning.options));
+    let exit = runtime.block_on(stdio::run(resolved.options));
     // A thread may still sit in a read of stdin; nothing waits for it.
     runtime.shutdown_background();
     if let Some(sandbox) = sandbox {
@@ -72,8 +74,8 @@ fn command_words(words: &mut Vec<String>) -> Option<Vec<String>> {
         COMMANDS.iter().any(|(names, next)| names.contains(&pair[0].as_str()) && next.contains(&pair[1].as_str()))
     };
     let at = words.windows(2).position(is_command)?;
-    let before = argv::parse(words[..at].iter().cloned()).ok()?;
-    if before.has("print") || !before.positionals.is_empty() || words[..at].iter().any(|word| word == "--") {
+    let before = arguments::parse(words[..at].iter().cloned()).ok()?;
+    if before.print || !before.positionals.is_empty() || words[..at].iter().any(|word| word == "--") {
         return None;
     }
     Some(words.split_off(at))
@@ -84,8 +86,8 @@ fn refuse(line: &str) -> ExitCode {
     ExitCode::Failure
 }
 
-fn refused(typed: &Typed, refusal: Refusal) -> ExitCode {
-    let (input, output) = meaning::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
+fn refused(typed: &Arguments, refusal: Refusal) -> ExitCode {
+    let (input, output) = resolve::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
     match runtime() {
         Ok(runtime) if refusal.as_result => runtime.block_on(stdio::failed_start(input, output, refusal.text)),
         _ => refuse(&refusal.text),
@@ -93,19 +95,19 @@ fn refused(typed: &Typed, refusal: Refusal) -> ExitCode {
 }
 
 /// Nobody gave a prompt and a person sits at both ends.
-fn is_interactive(typed: &Typed, options: &agent::Options, environment: &Environment) -> bool {
+fn is_interactive(typed: &Arguments, options: &agent::Options, environment: &Environment) -> bool {
     options.stdin == agent::StdinKind::Terminal
         && environment.stdout_is_terminal
         && options.prompt.is_none()
-        && !typed.has("print")
+        && !typed.print
         && options.input == InputFormat::Text
         && options.preparation != Some(agent::Preparation::InitOnly)
 }
 
 /// A first word that is a command, unless `-p` says that it is a prompt.
-fn subcommand(typed: &Typed, environment: &Environment) -> Option<ExitCode> {
+fn subcommand(typed: &Arguments, environment: &Environment) -> Option<ExitCode> {
     let (first, rest) = typed.positionals.split_first()?;
-    if typed.has("print") || typed.has("input-format") {
+    if typed.print || typed.input_format.is_some() {
         return None;
     }
     Some(match first.as_str() {
@@ -120,7 +122,7 @@ fn subcommand(typed: &Typed, environment: &Environment) -> Option<ExitCode> {
             refuse(&format!("Error: '{first}' is not part of this agent yet."))
         }
         word if rest.is_empty() && !word.contains(char::is_whitespace) => {
-            let near = argv::nearest(word, SUBCOMMANDS.into_iter()).filter(|_| word.len() > 2)?;
+            let near = arguments::nearest(word, SUBCOMMANDS.into_iter()).filter(|_| word.len() > 2)?;
             refuse(&format!("error: unknown command '{word}' (did you mean '{near}'?). A prompt goes after -p."))
         }
         _ => return None,

@@ -1,12 +1,12 @@
 //! `auth status`: which credential is used, and why the others are not. Never prints a secret.
 
-use crate::argv::Typed;
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::{resolve, say};
+use arguments::Arguments;
 use serde_json::json;
 use wire::ExitCode;
 
-pub fn run(words: &[String], environment: &Environment, typed: Option<&Typed>) -> ExitCode {
+pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments>) -> ExitCode {
     let (command, flags): (Vec<&str>, Vec<&str>) =
         words.iter().map(String::as_str).partition(|word| !word.starts_with('-'));
     match command.as_slice() {
@@ -24,9 +24,9 @@ pub fn run(words: &[String], environment: &Environment, typed: Option<&Typed>) -
     }
 }
 
-fn status(environment: &Environment, typed: Option<&Typed>, as_text: bool) -> ExitCode {
+fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -> ExitCode {
     // The switches count from the settings' `env`, too.
-    let whole = meaning::with_settings(typed, environment);
+    let whole = resolve::with_settings(typed, environment);
     let lookup = |name: &str| whole.get(name).map(str::to_owned);
     let choice = model::Choice::from_switches(&model::Variables::new(&lookup));
     if let Some(switch) = choice.switch() {
@@ -36,7 +36,7 @@ fn status(environment: &Environment, typed: Option<&Typed>, as_text: bool) -> Ex
         say::out(&by_provider(choice.name(), switch, as_text));
         return ExitCode::Success;
     }
-    let resolution = match meaning::credentials_only(typed, environment) {
+    let resolution = match resolve::credentials_only(typed, environment) {
         Ok(resolution) => resolution,
         Err(refusal) => {
             say::err(&refusal.text);

@@ -2,8 +2,8 @@
 //! real tools. Only the model is played, by the mock, and it makes a mistake that the check finds.
 
 use super::loop_run::{self, Show};
-use super::runtime;
 use crate::environment::{Environment, temp_dir};
+use crate::runtime::runtime;
 use crate::say;
 use runner::{Auth, Folder, Job, SandboxWish, Settings};
 use std::path::{Path, PathBuf};

@@ -3,11 +3,11 @@
 
 use super::doctor_endpoint;
 use super::doctor_sandbox::{self, Found, Verdict};
-use super::runtime;
-use crate::argv::Typed;
 use crate::environment::Environment;
-use crate::meaning::{self, CONTRACT_VERSION};
+use crate::resolve::{self, CONTRACT_VERSION};
+use crate::runtime::runtime;
 use crate::say;
+use arguments::Arguments;
 use wire::ExitCode;
 
 /// `doctor [--json] [--endpoint]`, and `doctor try NAME ABOUT`: one attempt, for the doctor itself to start.
@@ -34,7 +34,7 @@ pub fn command(words: &[String], environment: &Environment) -> ExitCode {
 
 /// `asks`: the endpoint may be sent one question.
 pub fn run(environment: &Environment, json: bool, asks: bool) -> ExitCode {
-    let places = meaning::places(environment);
+    let places = resolve::places(environment);
     let mut report = Report::default();
     report.line("version", &format!("ralph {}, speaking {CONTRACT_VERSION}", env!("CARGO_PKG_VERSION")));
     report.line("binary", &environment.exe.display().to_string());
@@ -48,11 +48,11 @@ pub fn run(environment: &Environment, json: bool, asks: bool) -> ExitCode {
     report.line("shell", &shell.display().to_string());
     let endpoint = environment.get("ANTHROPIC_BASE_URL").unwrap_or(model::ClientConfig::DEFAULT_BASE_URL);
     report.line("endpoint", &without_password(endpoint));
-    if let Some(problem) = meaning::endpoint_problem(environment) {
+    if let Some(problem) = resolve::endpoint_problem(environment) {
         report.problem("endpoint", problem.trim_start_matches("Error: "));
     }
     settings(&mut report, &places);
-    let whole = meaning::with_settings(None, environment);
+    let whole = resolve::with_settings(None, environment);
     doctor_endpoint::examine(&mut report, &whole, asks);
     credentials(&mut report, environment);
     writable(&mut report, &places.config_dir);
@@ -126,9 +126,9 @@ fn settings(report: &mut Report, places: &settings::Places) {
 
 fn credentials(report: &mut Report, environment: &Environment) {
     // Broken settings are told already; what they say of credentials is not known, and the rest is.
-    let without_settings = || crate::argv::parse(["--setting-sources".to_owned(), String::new()]).unwrap_or_default();
-    let found = meaning::credentials_only(None::<&Typed>, environment)
-        .or_else(|_| meaning::credentials_only(Some(&without_settings()), environment));
+    let without_settings = || arguments::parse(["--setting-sources".to_owned(), String::new()]).unwrap_or_default();
+    let found = resolve::credentials_only(None::<&Arguments>, environment)
+        .or_else(|_| resolve::credentials_only(Some(&without_settings()), environment));
     match found {
         Ok(resolution) => match resolution.chosen {
             Some(chosen) => report.line("credentials", &chosen.label),

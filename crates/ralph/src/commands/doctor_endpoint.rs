@@ -4,9 +4,9 @@
 //! its answer.
 
 use super::doctor::Report;
-use super::runtime;
 use crate::environment::Environment;
-use crate::meaning;
+use crate::resolve;
+use crate::runtime::runtime;
 use ::cloud::world::HttpRequest;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub fn examine(report: &mut Report, environment: &Environment, asks: bool) {
         return;
     }
     // Settings that cannot be read are told already.
-    let profile = match meaning::profile(environment) {
+    let profile = match resolve::profile(environment) {
         Some(Ok(profile)) => profile.name,
         Some(Err(refusal)) => return report.problem("profile", refusal.text.trim_start_matches("Error: ")),
         None => return,
@@ -50,7 +50,7 @@ pub fn examine(report: &mut Report, environment: &Environment, asks: bool) {
 }
 
 fn looks_like(base: &str, environment: &Environment) -> Option<model::ProfileName> {
-    let client = meaning::api(environment).ok()?;
+    let client = resolve::api(environment).ok()?;
     let base = base.trim_end_matches('/');
     let url = if base.ends_with("/v1") { format!("{base}/models") } else { format!("{base}/v1/models") };
     let request = HttpRequest { method: "GET", url, wait: WAIT, ..HttpRequest::default() };

@@ -3,10 +3,10 @@
 //! The same rules, mode and folders as a run with the same flags. Deliberately absent: asking hooks or
 //! people, because neither should be bothered for a question.
 
-use crate::argv::{self, Typed};
 use crate::environment::Environment;
-use crate::meaning::{self, Judging};
+use crate::resolve::{self, Judging};
 use crate::say;
+use arguments::Arguments;
 use policy::{Call, Decision, RuleKind, Verdict, names};
 use serde_json::{Value, json};
 use tools::Disk;
@@ -15,11 +15,11 @@ use wire::ExitCode;
 const USAGE: &str = "usage: ralph explain [agent's flags] [--] 'Bash(git push)' 'Read(~/.ssh/id_rsa)' …";
 
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    let typed = match argv::parse(words.iter().cloned()) {
+    let typed = match arguments::parse(words.iter().cloned()) {
         Ok(typed) => typed,
         Err(error) => return fail(&error.to_string()),
     };
-    if typed.has("help") {
+    if typed.help {
         say::out(&format!("{USAGE}\n"));
         return ExitCode::Success;
     }
@@ -40,8 +40,8 @@ fn fail(line: &str) -> ExitCode {
     ExitCode::Failure
 }
 
-fn report(typed: &Typed, environment: &Environment) -> Result<String, String> {
-    let judging = meaning::judging(typed, environment).map_err(|refusal| refusal.text)?;
+fn report(typed: &Arguments, environment: &Environment) -> Result<String, String> {
+    let judging = resolve::judging(typed, environment).map_err(|refusal| refusal.text)?;
     for warning in &judging.warnings {
         say::err(warning);
     }

@@ -3,42 +3,26 @@
 mod add;
 mod arguments;
 mod board;
+mod common;
 mod show;
 mod worker;
 
-use super::runtime;
+use self::arguments::GoalCommand;
 use crate::environment::Environment;
+use crate::runtime::runtime;
 use crate::say;
-use arguments::{GoalCommand, HELP};
+use common::{Refusal, as_json, place, refuse, said};
 use goals::machine::Happening;
-use goals::{Goal, GoalError, GoalId, Place, Store};
-use serde_json::json;
+use goals::{GoalId, Place, Store};
 use wire::ExitCode;
 
 pub use arguments::reviewer;
 pub use board::run as board;
 pub use worker::run as work;
 
-/// A reason not to go on, for a person.
-pub struct Refusal(String);
-
-impl From<GoalError> for Refusal {
-    fn from(error: GoalError) -> Self {
-        let hint = error.hint();
-        let dot = if hint.is_empty() { "" } else { ". " };
-        Self(format!("error: {error}{dot}{hint}"))
-    }
-}
-
-impl From<String> for Refusal {
-    fn from(line: String) -> Self {
-        Self(line)
-    }
-}
-
 pub fn goal(words: &[String], environment: &Environment) -> ExitCode {
     if matches!(words.first().map(String::as_str), Some("-h" | "--help" | "help")) {
-        say::out(HELP);
+        say::out(::arguments::GOAL_HELP);
         return ExitCode::Success;
     }
     let (command, json) = match arguments::goal(words) {
@@ -48,20 +32,7 @@ pub fn goal(words: &[String], environment: &Environment) -> ExitCode {
     with_store(environment, async |store| run(command, json, &store, environment).await)
 }
 
-fn refuse(refusal: &Refusal) -> ExitCode {
-    say::err(&refusal.0);
-    ExitCode::Failure
-}
-
-/// Where the goals are: `RALPH_STORE`, or a file in the state folder.
-fn place(environment: &Environment) -> Result<Place, Refusal> {
-    let state = environment.state_folder().ok_or_else(|| {
-        Refusal("error: there is no home folder to keep goals in. Set RALPH_STATE or RALPH_STORE.".into())
-    })?;
-    Ok(Place::new(environment.get("RALPH_STORE"), &state))
-}
-
-/// The same for those who can do without.
+/// The store's place for those who can do without.
 pub fn store_place(environment: &Environment) -> Option<Place> {
     place(environment).ok()
 }
@@ -122,16 +93,4 @@ async fn act(store: &Store, id: GoalId, happening: Happening, json: bool) -> Res
         say::out(&format!("goal {id}: {}\n", goal.state));
     }
     Ok(())
-}
-
-fn said(json: bool, id: GoalId, line: &str) {
-    if json {
-        say::out(&format!("{}\n", json!({"goal": id})));
-    } else {
-        say::out(line);
-    }
-}
-
-fn as_json(goal: &Goal) -> String {
-    serde_json::to_string(goal).unwrap_or_default()
 }

@@ -2,8 +2,9 @@
 
 use super::loop_reach::{find_live, runtime_error};
 use super::loop_run::{EndSignals, Show, wait_for_screen};
-use super::{loop_prices, loop_screen, runtime};
+use super::{loop_prices, loop_screen};
 use crate::environment::Environment;
+use crate::runtime::runtime;
 use crate::say;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use runner::reach::{Client, Events, Follower, ReachError, Request};

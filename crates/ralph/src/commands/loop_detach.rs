@@ -3,8 +3,8 @@
 //! What can be refused is refused here, in front of the person. Then the same program starts the run, without a terminal, in a session
 //! of its own; this one says the run's id when the run answers on its socket.
 
-use super::runtime;
 use crate::environment::Environment;
+use crate::runtime::runtime;
 use crate::say;
 use process::{Output, Spec, Stdin};
 use runner::reach::Client;

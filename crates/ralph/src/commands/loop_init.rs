@@ -1,7 +1,7 @@
 //! `ralph init`: the files of a loop, never overwriting, and the folder trusted.
 
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::{resolve, say};
 use runner::Folder;
 use wire::ExitCode;
 
@@ -18,7 +18,7 @@ pub fn run(environment: &Environment) -> ExitCode {
         let what = if file.is_new { "made" } else { "kept" };
         say::out(&format!("{what} {}\n", name.display()));
     }
-    if let Err(error) = settings::trust(&meaning::places(environment)) {
+    if let Err(error) = settings::trust(&resolve::places(environment)) {
         say::err(&format!("error: {error}"));
         return ExitCode::Failure;
     }

@@ -1,7 +1,7 @@
 //! `ralph steer|pause|unpause|stop [RUN]`: words to a run that works elsewhere.
 
-use super::runtime;
 use crate::environment::Environment;
+use crate::runtime::runtime;
 use crate::say;
 use runner::reach::{Client, FailureKind, ReachError, Request};
 use runner::{Folder, Lock};

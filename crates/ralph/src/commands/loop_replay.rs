@@ -1,10 +1,10 @@
 //! `ralph --replay [FILE]`: a recording on the screen, or as lines where there is none.
 
-use super::loop_flags::Recording;
 use super::loop_run::{Show, Stdout};
 use super::{loop_prices, loop_screen};
 use crate::environment::Environment;
 use crate::say;
+use arguments::loop_flags::Recording;
 use runner::{Folder, PlainSink, Sink};
 use std::path::Path;
 use tui::replay::{About, Recording as Recorded};

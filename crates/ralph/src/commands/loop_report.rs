@@ -1,8 +1,9 @@
 //! `ralph report [RUN]`: a run as one HTML file, as Markdown, or its screen as a picture.
 
-use super::{loop_prices, runtime};
+use super::loop_prices;
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::runtime::runtime;
+use crate::{resolve, say};
 use report::{Extras, Report};
 use runner::{Folder, RunInfo};
 use std::io::Read as _;
@@ -122,7 +123,7 @@ fn extras(folder: &Folder, info: &RunInfo, environment: &Environment) -> Extras 
         let name = path.strip_prefix(folder.root()).unwrap_or(&path).display().to_string();
         Some((name, read(folder, &path)?))
     });
-    let rules = meaning::confined_checks(environment, &mut Vec::new()).ok().flatten();
+    let rules = resolve::confined_checks(environment, &mut Vec::new()).ok().flatten();
     let diff = runtime()
         .ok()
         .and_then(|runtime| runtime.block_on(runner::run_diff(folder, info, &environment.vars, rules.as_ref())));

@@ -1,6 +1,6 @@
 //! Going on with a run: which one, and with which of its flags.
 
-use super::loop_flags::Wanted;
+use arguments::loop_flags::Wanted;
 use cycle::VerdictKind;
 use runner::Folder;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::goals::reviewer as parse;
 use crate::environment::Environment;
-use crate::meaning;
+use crate::resolve;
 use goals::Reviewer;
 use runner::{Job, Settings};
 use sandbox::Level;
@@ -46,8 +46,8 @@ pub fn command(
     let mut env: process::Env = env.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
     let mut sandbox = None;
     if !ours {
-        let foreign = meaning::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };
-        let held = meaning::held(&foreign, &there, &mut Vec::new()).map_err(|refusal| refusal.text)?;
+        let foreign = resolve::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };
+        let held = resolve::held(&foreign, &there, &mut Vec::new()).map_err(|refusal| refusal.text)?;
         env.extend(held.sets.clone());
         sandbox = Some(held.look);
     }

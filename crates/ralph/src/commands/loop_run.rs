@@ -1,12 +1,15 @@
 //! `ralph [N]` and `ralph resume`: wires the loop to this machine.
 
+use super::loop_rehearse::Fault;
 use super::{
-    loop_ask, loop_detach, loop_fallback, loop_flags, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay,
-    loop_resume, loop_screen, loop_signals, loop_telemetry, runtime,
+    loop_ask, loop_detach, loop_fallback, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume,
+    loop_screen, loop_signals, loop_telemetry,
 };
 use crate::environment::{Environment, stdin_kind};
-use crate::{meaning, say};
+use crate::runtime::runtime;
+use crate::{resolve, say};
 use agent::StdinKind;
+use arguments::loop_flags;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
 use runner::reach::Server;
@@ -71,6 +74,11 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         Ok(wanted) => wanted,
         Err(line) => return refuse(&line),
     };
+    let faults: Result<Vec<Fault>, String> = wanted.faults.iter().map(|fault| Fault::parse(fault)).collect();
+    let faults = match faults {
+        Ok(faults) => faults,
+        Err(line) => return refuse(&line),
+    };
     if wanted.help {
         say::out(&loop_flags::help());
         return ExitCode::Success;
@@ -81,20 +89,20 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
     }
     match job(&wanted, environment, resume.clone()) {
         Ok(job) if wanted.detach => loop_detach::run(words, resume.as_deref(), job.settings.json, environment),
-        Ok(job) => go(job, &wanted, environment),
+        Ok(job) => go(job, &wanted, &faults, environment),
         // Nothing is wrong: a person was shown what to do next.
         Err(Refusal(line)) if line.is_empty() => ExitCode::Success,
         Err(Refusal(line)) => refuse(&line),
     }
 }
 
-fn go(mut job: Job, wanted: &loop_flags::Wanted, environment: &Environment) -> ExitCode {
+fn go(mut job: Job, wanted: &loop_flags::Wanted, faults: &[Fault], environment: &Environment) -> ExitCode {
     let show = Show::choose(job.settings.json, job.settings.no_tui, environment);
     job.attended = show == Show::Screen;
     // Words appear on a screen as they come.
     job.settings.live |= show == Show::Screen;
     let rehearsal = wanted.rehearse.as_deref();
-    let rehearsal = rehearsal.map(|file| loop_rehearse::prepare(file, &wanted.faults, &mut job, environment));
+    let rehearsal = rehearsal.map(|file| loop_rehearse::prepare(file, faults, &mut job, environment));
     let director = match rehearsal.transpose() {
         Ok(director) => director,
         Err(why) => return refuse(&format!("error: {why}")),
@@ -180,7 +188,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         reviewer: None,
         warnings,
         zone: TimeZone::system(),
-        account: Some(meaning::places(environment).config_dir.join("ralph").join("day.json")),
+        account: Some(resolve::places(environment).config_dir.join("ralph").join("day.json")),
         work: None,
         resume,
         attended: false,
@@ -194,7 +202,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
 
 fn settings_refusal(error: &SettingsError) -> Refusal {
     let near = match error {
-        SettingsError::UnknownKey { key, known, .. } => crate::argv::nearest(key, known.iter().map(String::as_str)),
+        SettingsError::UnknownKey { key, known, .. } => arguments::nearest(key, known.iter().map(String::as_str)),
         _ => None,
     };
     let hint = near.map_or(String::new(), |near| format!(". Did you mean '{near}'?"));
@@ -208,10 +216,10 @@ fn confined(
     warnings: &mut Vec<String>,
 ) -> Result<Option<Rules>, Refusal> {
     if settings.sandbox == SandboxWish::Off {
-        let policy = meaning::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
+        let policy = resolve::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
         return policy.map_or(Ok(None), |why| Err(Refusal(format!("error: {why}"))));
     }
-    meaning::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
+    resolve::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
 }
 
 /// The box around an agent that is not ours.
@@ -224,15 +232,15 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
     if job.backend.is_ours() {
         return Ok(());
     }
-    let foreign = meaning::Foreign { name: &job.backend.name, level, env: &job.env, keeps: &job.settings.keep_env };
-    let held = meaning::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
+    let foreign = resolve::Foreign { name: &job.backend.name, level, env: &job.env, keeps: &job.settings.keep_env };
+    let held = resolve::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
     job.held = Some(held);
     Ok(())
 }
 
 /// An agent works here unattended, so somebody has to have require_trust for the folder.
 fn require_trust(environment: &Environment) -> Result<(), Refusal> {
-    let places = meaning::places(environment);
+    let places = resolve::places(environment);
     let trust = settings::trust_state(&places);
     if let settings::Trust::Path(_) = trust {
         // From before, or of a repository without a commit: from now on its first commit counts as well. Where that
@@ -275,7 +283,7 @@ fn auth(settings: &Settings, backend: &str, environment: &Environment) -> Auth {
     if backend == "builtin" || runner::acp_command(backend).is_some() {
         return Auth::Ambient;
     }
-    let chosen = meaning::credentials_only(None, environment).ok().and_then(|resolution| resolution.chosen);
+    let chosen = resolve::credentials_only(None, environment).ok().and_then(|resolution| resolution.chosen);
     match chosen.map(|chosen| chosen.found) {
         Some(Found::ApiKey(key) | Found::ApiKeyFile(key)) => Auth::Key(key.expose().to_owned()),
         _ => Auth::Ambient,

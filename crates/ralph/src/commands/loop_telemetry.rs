@@ -2,7 +2,7 @@
 
 use crate::cloud_world::Machine;
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::{resolve, say};
 use ::cloud::world::{Command, World as _};
 use std::time::Duration;
 use telemetry::{Common, Config, Resource, Telemetry, TraceContext};
@@ -47,7 +47,7 @@ fn resource() -> Resource {
 }
 
 fn common(environment: &Environment) -> Common {
-    let state = std::fs::read_to_string(meaning::places(environment).global_file()).unwrap_or_default();
+    let state = std::fs::read_to_string(resolve::places(environment).global_file()).unwrap_or_default();
     let state: serde_json::Value = serde_json::from_str(&state).unwrap_or_default();
     // An id that is kept nowhere is one for this process.
     let fresh = || format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
@@ -62,8 +62,8 @@ fn common(environment: &Environment) -> Common {
 
 /// What the user's or the administrator's helper says; a folder's never counts.
 async fn helper_headers(environment: &Environment) -> Result<Vec<(String, String)>, String> {
-    let Some(command) = meaning::user_setting("otelHeadersHelper", environment) else { return Ok(Vec::new()) };
-    let client = meaning::api(environment).map_err(|refusal| refusal.text)?;
+    let Some(command) = resolve::user_setting("otelHeadersHelper", environment) else { return Ok(Vec::new()) };
+    let client = resolve::api(environment).map_err(|refusal| refusal.text)?;
     let machine = Machine::new(environment, &client);
     let said = machine.run(Command::Shell(command), HELPER_WAIT).await.map_err(|error| error.to_string())?;
     let said: serde_json::Map<String, serde_json::Value> =

@@ -3,7 +3,7 @@
 //! Deliberately absent: logging in to servers, and serving our own tools.
 
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::{resolve, say};
 use serde_json::{Map, Value, json};
 use settings::{Places, Scope, StoredServer};
 use wire::ExitCode;
@@ -27,7 +27,7 @@ const USAGE: &str = "usage: mcp add [-s local|project|user] [-t stdio|http|sse] 
                      mcp add-json [-s SCOPE] <name> <json> | list | get <name> | remove [-s SCOPE] <name> | reset-project-choices";
 
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    match act(words, &meaning::places(environment)) {
+    match act(words, &resolve::places(environment)) {
         Ok(text) => {
             say::out(&text);
             ExitCode::Success

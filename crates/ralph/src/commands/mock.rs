@@ -1,8 +1,9 @@
 //! `ralph mock SCRIPT.json [--port N] [--log FILE]`: the scripted Messages API, until interrupted; and
 //! `ralph mock --record FILE`, the relay that makes such scripts (`mock_record`).
 
-use super::{mock_record, runtime};
+use super::mock_record;
 use crate::environment::Environment;
+use crate::runtime::runtime;
 use crate::say;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,9 +1,9 @@
 //! `ralph mock --record FILE [--upstream URL] [--port N]`: a relay on loopback before the configured API, that
 //! writes down what a loop and its model say to each other. The file is a script for `ralph --rehearse`.
 
-use super::runtime;
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::runtime::runtime;
+use crate::{resolve, say};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 const SECRET_MIN: usize = 16;
 
 pub fn run(file: &Path, upstream: Option<&str>, port: u16, environment: &Environment) -> Result<(), String> {
-    let mut api = meaning::api(environment).map_err(|refusal| refusal.text)?;
+    let mut api = resolve::api(environment).map_err(|refusal| refusal.text)?;
     if let Some(upstream) = upstream {
         upstream.clone_into(&mut api.base_url);
     }

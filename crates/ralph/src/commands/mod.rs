@@ -10,13 +10,11 @@ mod doctor_endpoint;
 mod doctor_sandbox;
 mod explain;
 mod goals;
-mod help;
 mod link;
 mod loop_ask;
 mod loop_attach;
 mod loop_detach;
 mod loop_fallback;
-mod loop_flags;
 mod loop_init;
 mod loop_notify;
 mod loop_prices;
@@ -41,6 +39,7 @@ mod trust;
 
 use crate::environment::Environment;
 use crate::say;
+use arguments::{COMMANDS, Command, completions, help, loop_flags, manual};
 use wire::ExitCode;
 
 /// `ralph …`: everything but the agent.
@@ -48,9 +47,8 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
     let Some((first, rest)) = words.split_first() else {
         return loop_run::run(words, environment);
     };
-    if asks_for_help(first, rest) {
-        say::out(&help::ralph());
-        return ExitCode::Success;
+    if let Some(command) = asked_about(first, rest) {
+        return explain_command(command, environment);
     }
     if let Some(word) = rest.first().filter(|_| ALONE.contains(&first.as_str())) {
         say::err(&format!("error: 'ralph {first}' takes no arguments, and '{word}' is one."));
@@ -61,10 +59,13 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
             say::out(concat!("ralph ", env!("CARGO_PKG_VERSION"), "\n"));
             ExitCode::Success
         }
+        "help" if !rest.is_empty() => unknown(&rest[0]),
         "-h" | "--help" | "help" => {
             say::out(&help::ralph());
             ExitCode::Success
         }
+        "completions" => complete(rest),
+        "man" => man(rest),
         "acp" => acp::run(rest, environment),
         acp_bridge::NAME => acp_bridge::run(rest, environment),
         "auth" => auth::run(rest, environment, None),
@@ -92,16 +93,42 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "unpause" => loop_reach::unpause(rest, environment),
         "stop" => loop_reach::stop(rest, environment),
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
-        other => {
-            let names = [
-                "acp", "agent", "answer", "attach", "auth", "board", "demo", "doctor", "explain", "goal", "help",
-                "init", "link", "mcp", "mock", "pause", "plugin", "report", "resume", "runs", "serve", "show", "steer",
-                "stop", "trust", "unpause", "version", "work",
-            ];
-            let hint = crate::argv::nearest(other, names.into_iter())
-                .map(|name| format!(" Did you mean '{name}'?"))
-                .unwrap_or_default();
-            say::err(&format!("error: unknown command '{other}'.{hint} 'ralph help' lists the commands."));
+        other => unknown(other),
+    }
+}
+
+fn unknown(command: &str) -> ExitCode {
+    let hint = arguments::nearest(command, COMMANDS.iter().map(|command| command.name))
+        .map(|name| format!(" Did you mean '{name}'?"))
+        .unwrap_or_default();
+    say::err(&format!("error: unknown command '{command}'.{hint} 'ralph help' lists the commands."));
+    ExitCode::Failure
+}
+
+fn man(words: &[String]) -> ExitCode {
+    match words {
+        [] => say::out(&manual::roff_page()),
+        [flag] if flag == "--markdown" => say::out(&manual::markdown()),
+        _ => {
+            say::err("usage: ralph man [--markdown]");
+            return ExitCode::Failure;
+        }
+    }
+    ExitCode::Success
+}
+
+fn complete(words: &[String]) -> ExitCode {
+    let script = match words {
+        [shell] => completions::script(shell),
+        _ => None,
+    };
+    match script {
+        Some(script) => {
+            say::out(&script);
+            ExitCode::Success
+        }
+        None => {
+            say::err("usage: ralph completions bash|zsh|fish");
             ExitCode::Failure
         }
     }
@@ -110,17 +137,19 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
 /// Commands that are the whole line: a word that would be ignored is a mistake.
 const ALONE: [&str; 3] = ["init", "demo", "trust"];
 
-/// `ralph init --help` must not set up anything.
-fn asks_for_help(command: &str, rest: &[String]) -> bool {
-    let simple = ALONE.contains(&command)
-        || matches!(command, "runs" | "show" | "answer" | "report" | "attach" | "steer" | "pause" | "unpause" | "stop");
-    simple && matches!(rest.first().map(String::as_str), Some("-h" | "--help"))
+/// The command that `ralph help COMMAND` and `ralph COMMAND --help` are about.
+fn asked_about(first: &str, rest: &[String]) -> Option<&'static Command> {
+    let second = rest.first().map(String::as_str)?;
+    match (first, second) {
+        (name, "-h" | "--help") | ("help", name) => Command::find(name),
+        _ => None,
+    }
 }
 
-/// The runtime of everything that waits: one thread, so that a process costs little.
-pub fn runtime() -> Result<tokio::runtime::Runtime, ExitCode> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        say::err(&format!("error: the runtime cannot be started: {error}"));
-        ExitCode::Failure
-    })
+fn explain_command(command: &'static Command, environment: &Environment) -> ExitCode {
+    if command.name == "agent" {
+        return agent::run(vec!["--help".to_owned()], environment.clone());
+    }
+    say::out(&help::command(command));
+    ExitCode::Success
 }

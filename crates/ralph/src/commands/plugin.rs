@@ -4,7 +4,7 @@
 
 use super::plugin_fetch::{self, Fetched};
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::{resolve, say};
 use project::{Installed, Marketplace, Offer, Source};
 use serde_json::{Value, json};
 use settings::{Places, Scope, Settings};
@@ -97,7 +97,7 @@ fn now() -> String {
 
 impl<'a> Shop<'a> {
     fn open(environment: &'a Environment) -> Result<Self, String> {
-        let places = meaning::places(environment);
+        let places = resolve::places(environment);
         let loaded = settings::load(&places, settings::Sources::default(), None, None, false).map_err(told)?;
         Ok(Self { environment, places, settings: loaded.settings })
     }

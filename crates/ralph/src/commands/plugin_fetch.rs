@@ -1,7 +1,7 @@
 //! Getting marketplaces and plugins: folders as they are, repositories by git, which obeys nobody's configuration.
 
-use super::runtime;
 use crate::environment::Environment;
+use crate::runtime::runtime;
 use process::Git;
 use project::{Fetching, Source};
 use settings::Places;

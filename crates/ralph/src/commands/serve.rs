@@ -2,9 +2,10 @@
 
 mod arguments;
 
-use super::{goals, loop_prices, runtime};
+use super::{goals, loop_prices};
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::runtime::runtime;
+use crate::{resolve, say};
 use arguments::{HELP, ListenAt, ServeArguments};
 use sandbox::Sandbox;
 use serve::{GuardConfig, Listener, Options, Tokens};
@@ -92,7 +93,7 @@ fn sandboxes(folders: &[PathBuf], environment: &Environment) -> Result<Vec<Arc<S
     let mut sandboxes = Vec::new();
     for folder in folders {
         let rules =
-            meaning::confined_checks(&environment.in_folder(folder), &mut warnings).map_err(|refusal| refusal.text)?;
+            resolve::confined_checks(&environment.in_folder(folder), &mut warnings).map_err(|refusal| refusal.text)?;
         let rules = rules.ok_or_else(|| "commands of clients need a sandbox, and the settings have none".to_owned())?;
         let sandbox = Sandbox::new(rules).map_err(|error| format!("{error}. Leave '--allow-exec' out."))?;
         sandboxes.push(Arc::new(sandbox));

@@ -1,11 +1,11 @@
 //! `ralph trust`: this folder's settings may grant things.
 
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::{resolve, say};
 use wire::ExitCode;
 
 pub fn run(environment: &Environment) -> ExitCode {
-    match settings::trust(&meaning::places(environment)) {
+    match settings::trust(&resolve::places(environment)) {
         Ok(folder) => {
             say::out(&format!(
                 "Trusted: {}\nIts allow rules, permission mode and extra folders now count.\n",

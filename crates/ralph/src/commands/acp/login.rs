@@ -1,7 +1,7 @@
 //! `ralph acp login`: an API key, asked for in a terminal and kept where the agent looks for one.
 
 use crate::environment::{Environment, stdin_kind};
-use crate::{meaning, say};
+use crate::{resolve, say};
 use agent::StdinKind;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ pub(super) fn is_logged_in(environment: &Environment) -> bool {
     let lookup = |name: &str| environment.get(name).map(str::to_owned);
     let choice = model::Choice::from_switches(&model::Variables::new(&lookup));
     choice.switch().is_some()
-        || meaning::credentials_only(None, environment).is_ok_and(|resolution| resolution.chosen.is_some())
+        || resolve::credentials_only(None, environment).is_ok_and(|resolution| resolution.chosen.is_some())
 }
 
 pub(super) fn run(environment: &Environment) -> ExitCode {
@@ -44,7 +44,7 @@ pub(super) fn run(environment: &Environment) -> ExitCode {
     if !key.starts_with(KEY_PREFIX) || key.len() > KEY_MAX || key.contains(char::is_whitespace) {
         return refuse(&format!("this is no API key: one begins with {KEY_PREFIX}."));
     }
-    let [file, _] = meaning::places(environment).key_files();
+    let [file, _] = resolve::places(environment).key_files();
     match keep(&file, &key) {
         Ok(()) => {
             say::out(&format!("Logged in: the key is in {}.\n", file.display()));

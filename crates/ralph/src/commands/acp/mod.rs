@@ -7,9 +7,9 @@ mod login;
 mod past;
 mod pipes;
 
-use super::runtime;
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::runtime::runtime;
+use crate::{resolve, say};
 use acp::{ChildKey, Frame, LINE_MAX, Server, ServerInput, ServerOptions, ServerOutput, StartError};
 use children::Children;
 pub(super) use children::{Launched, feed};
@@ -259,7 +259,7 @@ impl Front {
 /// As root, only in a sandbox: then nothing would be left that asks.
 fn may_bypass(environment: &Environment) -> bool {
     let is_root = rustix::process::geteuid().is_root();
-    let places = meaning::places(environment);
+    let places = resolve::places(environment);
     let loaded = settings::load(&places, settings::Sources::default(), None, None, false);
     let is_forbidden = loaded.map_or(true, |loaded| loaded.settings.permissions.disable_bypass);
     (!is_root || environment.is_on("IS_SANDBOX")) && !is_forbidden

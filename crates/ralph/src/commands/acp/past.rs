@@ -1,7 +1,7 @@
 //! Sessions on disk, for the requests that are about them.
 
 use crate::environment::Environment;
-use crate::meaning;
+use crate::resolve;
 use acp::{ChildKey, PastSession, ServerInput};
 use serde_json::Value;
 use session::Store;
@@ -28,7 +28,7 @@ pub(super) fn delete(id: Value, session: &str, environment: &Environment) -> Ser
 }
 
 fn store(cwd: &Path, environment: &Environment) -> Store {
-    let places = meaning::places(environment);
+    let places = resolve::places(environment);
     let name = environment.get("CLAUDE_CODE_PROJECT_DIR_NAME").filter(|_| places.config_dir_is_custom);
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     Store::new(&places.config_dir, &cwd, name)

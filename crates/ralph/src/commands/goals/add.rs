@@ -1,9 +1,9 @@
 //! Making and changing goals.
 
 use super::arguments::{ATTEMPTS, Fields};
-use super::{Refusal, as_json, said};
+use super::common::{Refusal, as_json, said};
 use crate::environment::Environment;
-use crate::{meaning, say};
+use crate::{resolve, say};
 use goals::{Attachment, Edit, GoalId, Land, NewGoal, Spec, Store, is_branch_name, is_local};
 use serde_json::json;
 use std::ffi::OsStr;
@@ -191,7 +191,7 @@ impl Home {
         if !is_branch_name(&base) || run(&["rev-parse", "--verify", "--quiet", &branch]).await.is_err() {
             return Err(goals::GoalError::BaseGone { repo, base }.into());
         }
-        if !settings::is_trusted(&meaning::places(&environment.in_folder(Path::new(&repo)))) {
+        if !settings::is_trusted(&resolve::places(&environment.in_folder(Path::new(&repo)))) {
             return Err(refusal(&format!(
                 "{repo} is not trusted, and agents would work in clones of it on their own. Run 'ralph trust' there first"
             )));

@@ -75,46 +75,6 @@ const SLOTS_MAX: usize = 256;
 pub const USAGE: &str = "usage: ralph goal add|import|list|show|log|diff|comment|attach|answer|retry|cancel|queue|edit|budget … \
                          ('ralph goal --help' explains them)";
 
-pub const HELP: &str = "ralph goal: goals for 'ralph work'
-
-  ralph goal add TEXT | -f FILE   a goal in this repository and branch, or with --repo and --base
-  ralph goal import FILE          a goal for each checkbox or heading of plan.md, story of prd.json, issue of issues.jsonl
-  ralph goal list [--all]         goals that are not over, or all; --state STATE, --label LABEL
-  ralph goal show N               where a goal stands
-  ralph goal log N [-f]           what happened to it; -f follows
-  ralph goal diff N               what it changed
-  ralph goal comment N TEXT       tell its agent something
-  ralph goal attach N FILE…       give its agent files
-  ralph goal answer N TEXT        answer what it asks
-  ralph goal retry N              try again what failed, waits or was cancelled
-  ralph goal cancel N             stop it
-  ralph goal queue N              let a draft be worked on
-  ralph goal edit N [options]     change it
-  ralph goal budget [SCOPE USD]   what may be spent: all, repo:PATH, label:NAME; --tokens N, --remove
-
-Options of add, import and edit:
-  --title TEXT           what lists show (the first line of the text)
-  --repo PATH|URL        the repository (this one)
-  --base BRANCH          the branch that the work starts from and goes to (the current one)
-  --after N              only when goal N is done; repeatable
-  --check COMMAND        must pass before done counts, and again before landing; repeatable
-  --label NAME           repeatable
-  --attach FILE          repeatable
-  --priority N           higher first (0)
-  --attempts N           before it counts as failed (3)
-  --model M  --reasoning R  --backend B  --max-iterations N  --duration SPAN
-  --max-cost USD  --max-tokens N         of the goal
-  --iteration-cost USD  --iteration-tokens N
-  --land branch|push|pr  leave ralph/goal-N for a person (default), move the branch, or open a pull request
-  --squash               one commit
-  --review[=BACKEND:MODEL]  another agent looks at it before it lands
-  --draft                not to be worked on yet
-  --key TEXT             the same key makes no second goal
-  --trust                with --repo URL: let agents work in it on their own
-
-All commands take --json. RALPH_STORE=postgres://… is a store for many machines; without it, a file of yours.
-";
-
 /// Words, taken one after the other.
 struct Words<'a> {
     rest: std::slice::Iter<'a, String>,
@@ -159,7 +119,7 @@ impl<'a> Words<'a> {
 }
 
 fn unknown(flag: &str, known: &[&str]) -> String {
-    let near = crate::argv::nearest(flag, known.iter().copied()).map(|near| format!(" Did you mean '--{near}'?"));
+    let near = arguments::nearest(flag, known.iter().copied()).map(|near| format!(" Did you mean '--{near}'?"));
     format!("error: unknown option '--{flag}'.{} See 'ralph goal --help'.", near.unwrap_or_default())
 }
 
@@ -336,7 +296,7 @@ fn by_number(verb: &str, plain: &[&str]) -> Result<GoalCommand, String> {
                 "add", "import", "list", "show", "log", "diff", "comment", "attach", "answer", "retry", "cancel",
                 "queue", "edit", "budget",
             ];
-            let near = crate::argv::nearest(other, verbs.into_iter()).map(|near| format!(" Did you mean '{near}'?"));
+            let near = arguments::nearest(other, verbs.into_iter()).map(|near| format!(" Did you mean '{near}'?"));
             return Err(format!("error: 'ralph goal {other}' is unknown.{} {USAGE}", near.unwrap_or_default()));
         }
     })

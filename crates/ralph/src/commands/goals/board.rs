@@ -1,9 +1,9 @@
 //! `ralph board`: the goals on a screen, and behind each its run.
 
-use super::{Refusal, place, refuse};
-use crate::commands::{loop_screen, runtime};
+use super::common::{Refusal, place, refuse};
+use crate::commands::loop_screen;
 use crate::environment::{Environment, stdin_kind};
-use crate::say;
+use crate::runtime::runtime;
 use agent::StdinKind;
 use cycle::LoopEvent;
 use goals::{Filter, Goal, GoalError, GoalId, GoalState, Place, Store};
@@ -21,11 +21,6 @@ const FOLLOW: Duration = Duration::from_millis(500);
 
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     if let Some(word) = words.first() {
-        let help = matches!(word.as_str(), "-h" | "--help");
-        if help {
-            say::out("ralph board: the goals on a screen, by state. Enter opens a goal's run, q leaves.\n");
-            return ExitCode::Success;
-        }
         return refuse(&Refusal(format!("error: 'ralph board' takes no arguments, and '{word}' is one.")));
     }
     let somebody = environment.stdout_is_terminal && stdin_kind(false) == StdinKind::Terminal;

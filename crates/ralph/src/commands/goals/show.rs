@@ -1,6 +1,6 @@
 //! Looking at goals.
 
-use super::{Refusal, as_json};
+use super::common::{Refusal, as_json};
 use crate::environment::Environment;
 use crate::say;
 use goals::{Filter, Goal, GoalId, GoalState, LogLine, Store, is_local};

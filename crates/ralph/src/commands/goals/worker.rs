@@ -1,10 +1,10 @@
 //! `ralph work`: wires a worker to this machine.
 
 use super::arguments::{self, WorkArguments};
-use super::{Refusal, place, refuse};
-use crate::commands::runtime;
+use super::common::{Refusal, place, refuse};
 use crate::environment::{Environment, hangup_is_ignored};
-use crate::{meaning, say};
+use crate::runtime::runtime;
+use crate::{resolve, say};
 use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
 use runner::{SandboxWish, Settings};
 use sandbox::Rules;
@@ -18,22 +18,7 @@ use wire::ExitCode;
 /// For what agents left running, at the very end.
 const GRACE: Duration = Duration::from_secs(2);
 
-const HELP: &str = "ralph work: works on goals ('ralph goal add') until it is stopped
-
-  --slots N       goals at the same time (1)
-  --drain         end when nothing is left to do
-  --lease SPAN    how long a goal stays with a worker that is not heard of any more (60s)
-  --notify WHERE  a command (the event as JSON on stdin), a web address, or 'terminal'; repeatable
-  --json          one line of JSON for each goal that leaves a slot
-
-Ctrl-C, or SIGTERM, ends it in order: what was done is kept, and another worker goes on with it.
-";
-
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    if matches!(words.first().map(String::as_str), Some("-h" | "--help")) {
-        say::out(HELP);
-        return ExitCode::Success;
-    }
     let wanted = match arguments::work(words) {
         Ok(wanted) => wanted,
         Err(line) => return refuse(&Refusal(line)),
@@ -127,7 +112,7 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
             let json = wanted.json;
             Box::new(move |goal| {
                 if json {
-                    say::out(&format!("{}\n", super::as_json(goal)));
+                    say::out(&format!("{}\n", super::common::as_json(goal)));
                 }
             })
         },
@@ -150,20 +135,20 @@ fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, Stri
     let settings =
         Settings::load(&runner::Folder::new(folder).config(), toml::Table::new()).map_err(|error| error.to_string())?;
     if settings.sandbox == SandboxWish::Off {
-        let policy = meaning::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
+        let policy = resolve::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
         return policy.map_or(Ok(None), |why| Err(why.to_owned()));
     }
-    meaning::confined_checks(&there, &mut Vec::new()).map_err(|refusal| refusal.text)
+    resolve::confined_checks(&there, &mut Vec::new()).map_err(|refusal| refusal.text)
 }
 
 /// The one place where a clone inherits the trust of its repository; goals of repositories that nobody vouched for never
 /// come here. A folder of this machine must be trusted still; an address was vouched for with the goal (`--trust`).
 fn trust_clone(repo: &str, clone: &Path, environment: &Environment) -> Result<(), String> {
     if !goals::is_local(repo) {
-        let there = meaning::places(&environment.in_folder(clone));
+        let there = resolve::places(&environment.in_folder(clone));
         return settings::trust(&there).map(drop).map_err(|error| error.to_string());
     }
-    let source = meaning::places(&environment.in_folder(Path::new(repo)));
+    let source = resolve::places(&environment.in_folder(Path::new(repo)));
     match settings::inherit_trust(&source, clone) {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!("{repo} is not trusted any more; run 'ralph trust' there, then 'ralph goal retry'")),

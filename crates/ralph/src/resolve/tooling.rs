@@ -1,10 +1,11 @@
 //! Tools and limits.
 
+use super::asking;
 use super::confined::Confined;
-use super::{Refusal, asking};
-use crate::argv::Typed;
+use super::refusal::Refusal;
 use crate::environment::{Environment, temp_dir};
 use agent::{Limits, Linger, Session, ToolChoice, ToolSetup};
+use arguments::Arguments;
 use session::Store;
 use settings::Places;
 use std::ffi::OsString;
@@ -24,7 +25,7 @@ const LINGER_SHELLS: Duration = Duration::from_secs(5);
 const LINGER_AGENTS_MS: u64 = 600_000;
 
 /// `slots` is how many requests the endpoint answers at a time, where it says.
-pub fn limits(typed: &Typed, environment: &Environment, slots: Option<usize>) -> Result<Limits, Refusal> {
+pub fn limits(typed: &Arguments, environment: &Environment, slots: Option<usize>) -> Result<Limits, Refusal> {
     let count = |name: &str, default: u64| environment.number(name).unwrap_or(default);
     let agents = count("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", LINGER_AGENTS_MS);
     Ok(Limits {
@@ -41,12 +42,12 @@ pub fn limits(typed: &Typed, environment: &Environment, slots: Option<usize>) ->
     })
 }
 
-fn max_turns(typed: &Typed, environment: &Environment) -> Result<Option<u32>, Refusal> {
+fn max_turns(typed: &Arguments, environment: &Environment) -> Result<Option<u32>, Refusal> {
     let positive = |value: u64, name: &str| match u32::try_from(value) {
         Ok(turns) if turns > 0 => Ok(Some(turns)),
         _ => Err(Refusal::new(format!("error: {name} is {value}; at least 1 turn is needed"))),
     };
-    if let Some(turns) = asking::number(typed, "max-turns")? {
+    if let Some(turns) = asking::number(typed.max_turns.as_deref(), "max-turns")? {
         return positive(turns, "option '--max-turns'");
     }
     match environment.get("CLAUDE_CODE_MAX_TURNS") {
@@ -58,8 +59,8 @@ fn max_turns(typed: &Typed, environment: &Environment) -> Result<Option<u32>, Re
     }
 }
 
-fn budget(typed: &Typed) -> Result<Option<f64>, Refusal> {
-    let Some(text) = typed.value("max-budget-usd").filter(|text| !text.is_empty()) else {
+fn budget(typed: &Arguments) -> Result<Option<f64>, Refusal> {
+    let Some(text) = typed.max_budget_usd.as_deref().filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
     match text.parse::<f64>() {
@@ -68,7 +69,7 @@ fn budget(typed: &Typed) -> Result<Option<f64>, Refusal> {
     }
 }
 
-pub fn resolve(typed: &Typed, environment: &Environment, places: &Places, session: &Session) -> ToolSetup {
+pub fn resolve(typed: &Arguments, environment: &Environment, places: &Places, session: &Session) -> ToolSetup {
     let off = environment.is_off("CLAUDE_CODE_ENABLE_TASKS");
     ToolSetup {
         choice: choice(typed),
@@ -100,11 +101,11 @@ pub fn confine(tools: &mut ToolSetup, confined: Confined) {
     tools.shell.sandbox = Some(confined.sandbox);
 }
 
-fn choice(typed: &Typed) -> ToolChoice {
-    if !typed.has("tools") {
+fn choice(typed: &Arguments) -> ToolChoice {
+    if !!typed.tools.is_empty() {
         return ToolChoice::Default;
     }
-    let names: Vec<String> = typed.values("tools").iter().flat_map(|list| policy::split_list(list)).collect();
+    let names: Vec<String> = typed.tools.iter().flat_map(|list| policy::split_list(list)).collect();
     if names.iter().any(|name| name == "default") { ToolChoice::Default } else { ToolChoice::Only(names) }
 }
 

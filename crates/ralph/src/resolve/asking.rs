@@ -1,9 +1,9 @@
 //! Which model, thinking how, up to what.
 
-use super::{Refusal, one_of};
-use crate::argv::Typed;
+use super::refusal::{Refusal, one_of};
 use crate::environment::Environment;
 use agent::{Access, Asking, AutoCompact, Caching};
+use arguments::Arguments;
 use model::{ModelEnv, SmallModel, Thinking, ThinkingAsk};
 use project::AgentDef;
 use settings::Settings;
@@ -15,14 +15,14 @@ const FALLBACKS_MAX: usize = 3;
 const EFFORTS: [&str; 6] = ["low", "medium", "high", "xhigh", "max", "ultracode"];
 
 pub fn resolve(
-    typed: &Typed,
+    typed: &Arguments,
     settings: &Settings,
     environment: &Environment,
     access: &Access,
 ) -> Result<Asking, Refusal> {
     let mut model_env = model_env(settings, environment);
     model_env.endpoint = access.client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()));
-    let named = non_empty(typed.value("model")).or(environment.get("ANTHROPIC_MODEL"));
+    let named = non_empty(typed.model.as_deref()).or(environment.get("ANTHROPIC_MODEL"));
     let asked = named.or(settings.model.as_deref()).unwrap_or("default");
     let profile = &access.client.profile;
     let own_small = match profile.small_model {
@@ -39,7 +39,7 @@ pub fn resolve(
         effort: effort(typed, settings, environment)?,
         max_output: environment.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0),
         betas: betas(typed, environment),
-        task_budget: number(typed, "task-budget")?,
+        task_budget: number(typed.task_budget.as_deref(), "task-budget")?,
         extra_body: extra_body(environment)?,
         cache: caching(environment),
         auto_compact: auto_compact(typed, settings, environment)?,
@@ -86,8 +86,8 @@ fn model_env(settings: &Settings, environment: &Environment) -> ModelEnv {
     }
 }
 
-fn fallback(typed: &Typed, settings: &Settings, env: &ModelEnv) -> Result<Vec<String>, Refusal> {
-    let listed: Vec<&str> = match typed.value("fallback-model") {
+fn fallback(typed: &Arguments, settings: &Settings, env: &ModelEnv) -> Result<Vec<String>, Refusal> {
+    let listed: Vec<&str> = match typed.fallback_model.as_deref() {
         Some(list) => list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
         None => settings.fallback_model.iter().map(String::as_str).collect(),
     };
@@ -106,8 +106,8 @@ fn fallback_id(name: &str, env: &ModelEnv) -> Result<String, Refusal> {
     }
 }
 
-fn thinking(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<ThinkingAsk, Refusal> {
-    let flag = match typed.value("thinking") {
+fn thinking(typed: &Arguments, settings: &Settings, environment: &Environment) -> Result<ThinkingAsk, Refusal> {
+    let flag = match typed.thinking.as_deref() {
         None | Some("") => None,
         Some("adaptive" | "enabled") => Some(Thinking::Adaptive),
         Some("disabled") => Some(Thinking::Disabled),
@@ -116,7 +116,7 @@ fn thinking(typed: &Typed, settings: &Settings, environment: &Environment) -> Re
     Ok(ThinkingAsk {
         flag,
         max_tokens_env: environment.number("MAX_THINKING_TOKENS"),
-        flag_budget: number(typed, "max-thinking-tokens")?,
+        flag_budget: number(typed.max_thinking_tokens.as_deref(), "max-thinking-tokens")?,
         always: settings.always_thinking == Some(true),
         disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_THINKING"),
         adaptive_disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"),
@@ -128,8 +128,8 @@ fn summaries(settings: &Settings) -> Option<String> {
     (settings.flag("showThinkingSummaries") == Some(true)).then(|| "summarized".to_owned())
 }
 
-fn display(typed: &Typed) -> Result<Option<String>, Refusal> {
-    match non_empty(typed.value("thinking-display")) {
+fn display(typed: &Arguments) -> Result<Option<String>, Refusal> {
+    match non_empty(typed.thinking_display.as_deref()) {
         Some(other) if !["summarized", "omitted"].contains(&other) => {
             Err(one_of("thinking-display", other, "summarized, omitted"))
         }
@@ -137,8 +137,8 @@ fn display(typed: &Typed) -> Result<Option<String>, Refusal> {
     }
 }
 
-fn effort(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<Option<String>, Refusal> {
-    let flag = non_empty(typed.value("effort"));
+fn effort(typed: &Arguments, settings: &Settings, environment: &Environment) -> Result<Option<String>, Refusal> {
+    let flag = non_empty(typed.effort.as_deref());
     if let Some(level) = flag.filter(|level| !EFFORTS.contains(level)) {
         return Err(one_of("effort", level, "low, medium, high, xhigh, max"));
     }
@@ -148,8 +148,8 @@ fn effort(typed: &Typed, settings: &Settings, environment: &Environment) -> Resu
         .map(|level| if level == "ultracode" { "max" } else { level }.to_owned()))
 }
 
-fn betas(typed: &Typed, environment: &Environment) -> Vec<String> {
-    let flag = typed.values("betas").iter().map(String::as_str);
+fn betas(typed: &Arguments, environment: &Environment) -> Vec<String> {
+    let flag = typed.betas.iter().map(String::as_str);
     let all = flag.chain(environment.get("ANTHROPIC_BETAS"));
     all.flat_map(|list| list.split(',')).map(str::trim).filter(|beta| !beta.is_empty()).map(str::to_owned).collect()
 }
@@ -164,14 +164,14 @@ fn extra_body(environment: &Environment) -> Result<Option<serde_json::Value>, Re
     }
 }
 
-fn auto_compact(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<AutoCompact, Refusal> {
+fn auto_compact(typed: &Arguments, settings: &Settings, environment: &Environment) -> Result<AutoCompact, Refusal> {
     if environment.is_on("DISABLE_COMPACT")
         || environment.is_on("DISABLE_AUTO_COMPACT")
         || settings.auto_compact_enabled == Some(false)
     {
         return Ok(AutoCompact::Off);
     }
-    match typed.value("autocompact") {
+    match typed.autocompact.as_deref() {
         None | Some("" | "auto") => {}
         Some(text) => {
             let (digits, unit) = text.strip_suffix(['k', 'K']).map_or((text, 1), |digits| (digits, 1000));
@@ -193,8 +193,9 @@ fn window(environment: &Environment, of_profile: Option<u64>) -> Option<u64> {
     most.into_iter().chain(short).chain(of_profile).min()
 }
 
-pub fn number(typed: &Typed, flag: &str) -> Result<Option<u64>, Refusal> {
-    let Some(text) = non_empty(typed.value(flag)) else {
+/// The whole number that was given for a flag.
+pub fn number(given: Option<&str>, flag: &str) -> Result<Option<u64>, Refusal> {
+    let Some(text) = non_empty(given) else {
         return Ok(None);
     };
     text.parse()

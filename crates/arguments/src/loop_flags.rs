@@ -1,7 +1,6 @@
 //! What was typed after `ralph`: every key of `.ralph/config.toml` is a flag, plus a few that are about
 //! this one run.
 
-use super::loop_rehearse::Fault;
 use std::path::PathBuf;
 
 /// How a flag's value is read.
@@ -117,7 +116,8 @@ pub struct Wanted {
     pub replay: Option<Recording>,
     /// A script for the model.
     pub rehearse: Option<PathBuf>,
-    pub faults: Vec<Fault>,
+    /// What is to go wrong in a rehearsal, as it was typed.
+    pub faults: Vec<String>,
     pub help: bool,
 }
 
@@ -171,14 +171,14 @@ fn unknown(word: &str, name: &str) -> String {
     let names = FLAGS.iter().map(|(flag, ..)| *flag).chain(OWN.iter().map(|(flag, _)| *flag));
     // One letter is as near to any other.
     let names = names.filter(|known| known.len() > 1);
-    let near = crate::argv::nearest(name, names).map(|near| format!("Did you mean '--{near}'?"));
+    let near = crate::nearest(name, names).map(|near| format!("Did you mean '--{near}'?"));
     let hint = near.unwrap_or_else(|| {
-        let of_agent = |flag: &crate::argv::Flag| {
+        let of_agent = |flag: &crate::Flag| {
             flag.name == name
                 || flag.aliases.contains(&name)
                 || flag.short.is_some_and(|short| name == short.to_string())
         };
-        let agents = crate::argv::FLAGS.iter().any(of_agent);
+        let agents = crate::FLAGS.iter().any(of_agent);
         let where_else = if agents { "It is one of the agent: 'ralph agent …'." } else { "See 'ralph 1 --help'." };
         where_else.to_owned()
     });
@@ -202,7 +202,7 @@ impl Wanted {
             "detach" => self.detach = switch(name, inline)?,
             "help" | "h" => self.help = switch(name, inline)?,
             "rehearse" => self.rehearse = Some(own_value(name, inline, words)?.into()),
-            "fault" => self.faults.push(Fault::parse(&own_value(name, inline, words)?)?),
+            "fault" => self.faults.push(own_value(name, inline, words)?),
             "replay" => {
                 let next = words.next_if(|word| !word.starts_with('-'));
                 let file = inline.or(next.map(String::as_str));
@@ -247,19 +247,26 @@ fn own_value<'a>(
     value.ok_or_else(|| format!("error: option '--{name}' needs a value."))
 }
 
-pub fn help() -> String {
-    let mut text =
-        String::from("Usage: ralph [N] [options]\n\nRuns an agent in iterations until it is done, and checked.\n\n");
-    for (flag, _, kind, help) in FLAGS {
+/// The options of a run as they are typed, with what they do.
+pub fn option_lines() -> Vec<(String, &'static str)> {
+    let keys = FLAGS.iter().map(|(flag, _, kind, help)| {
         let value = match kind {
             Switch => "",
             Maybe => " [value]",
             _ => " <value>",
         };
-        text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}{value}")));
-    }
-    for (flag, help) in OWN.iter().filter(|(flag, _)| flag.len() > 1) {
-        text.push_str(&format!("  {:<28} {help}\n", format!("--{flag}")));
+        (format!("--{flag}{value}"), *help)
+    });
+    // `-h` is known, but nobody needs to be told of it.
+    let own = OWN.iter().filter(|(flag, _)| flag.len() > 1).map(|(flag, help)| (format!("--{flag}"), *help));
+    keys.chain(own).collect()
+}
+
+pub fn help() -> String {
+    let mut text =
+        String::from("Usage: ralph [N] [options]\n\nRuns an agent in iterations until it is done, and checked.\n\n");
+    for (option, help) in option_lines() {
+        text.push_str(&format!("  {option:<28} {help}\n"));
     }
     text.push_str("\nEvery option but --detach, --rehearse, --fault, --continue, --replay and --help is also a key of .ralph/config.toml.\n\nExit codes:\n");
     text + &wire::exit_table()
@@ -308,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_flag_is_a_key_and_every_key_a_flag() {
-        let template = include_str!("../../../runner/src/templates/config.toml");
+        let template = include_str!("../../runner/src/templates/config.toml");
         let words = |line: &str| line.trim_start_matches("# ").split(" = ").next().unwrap_or_default().to_owned();
         let keys: Vec<String> = template.lines().filter(|line| line.contains(" = ")).map(words).collect();
         for key in keys {

@@ -1,6 +1,7 @@
 //! What was typed, together with environment and settings, becomes [`agent::Options`]. Every error
 //! here is one line on stderr and exit 1, before any model call.
 
+mod refusal;
 mod access;
 mod asking;
 mod confined;
@@ -13,12 +14,14 @@ mod tooling;
 pub use access::client as api;
 pub use confined::Foreign;
 pub use permissions::Judging;
+pub use refusal::Refusal;
+use refusal::one_of;
 
-use crate::argv::{Flag, Standing, Typed};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
 use agent::{
     BuiltinAgents, InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind,
 };
+use arguments::Arguments;
 use runner::Held;
 use sandbox::Rules;
 use settings::{FlagSettings, Places, Settings, Sources};
@@ -29,32 +32,13 @@ use std::rc::Rc;
 /// The contract we speak: the version clients compare against.
 pub const CONTRACT_VERSION: &str = "2.1.325";
 
-/// A reason not to start. The text is the whole line.
-#[derive(Debug, thiserror::Error)]
-#[error("{text}")]
-pub struct Refusal {
-    pub text: String,
-    /// Clients that read events wait for a result; bad usage gives them none, a failed resume does.
-    pub as_result: bool,
-}
-
-impl Refusal {
-    fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), as_result: false }
-    }
-
-    fn with_result(text: impl Into<String>) -> Self {
-        Self { text: text.into(), as_result: true }
-    }
-}
-
 /// Options, and what should be said on stderr before the run.
-pub struct Meaning {
+pub struct Resolved {
     pub options: Options,
     pub warnings: Vec<String>,
 }
 
-pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, Refusal> {
+pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resolved, Refusal> {
     refuse_foreign(typed)?;
     let mut warnings = Vec::new();
     let (input, output) = formats(typed)?;
@@ -100,20 +84,20 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         plugins: Rc::new(plugins),
         only_skills: None,
         listing_chars: environment.number("SLASH_COMMAND_TOOL_CHAR_BUDGET").map(|chars| chars as usize),
-        skills: if bare || safe || typed.has("disable-slash-commands") { Vec::new() } else { skills },
+        skills: if bare || safe || typed.disable_slash_commands { Vec::new() } else { skills },
         tool_aliases: BTreeMap::new(),
-        suggestions: typed.has("prompt-suggestions") && may_suggest(&settings, environment),
-        subagent_text: typed.has("forward-subagent-text") || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
+        suggestions: typed.prompt_suggestions && may_suggest(&settings, environment),
+        subagent_text: typed.forward_subagent_text || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
     };
     let options = Options {
         input,
         output,
         stdin: stdin(input, prompt.is_some()),
         ends_with_terminal: !hangup_is_ignored(),
-        await_initialize: typed.has("await-initialize"),
-        partial: typed.has("include-partial-messages"),
-        replay_user: typed.has("replay-user-messages"),
-        hook_events: typed.has("include-hook-events"),
+        await_initialize: typed.await_initialize,
+        partial: typed.include_partial_messages,
+        replay_user: typed.replay_user_messages,
+        hook_events: typed.include_hook_events,
         may_suggest: may_suggest(&settings, environment),
         preparation: preparation(typed),
         state_events: state_events(environment),
@@ -125,7 +109,7 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         env: environment.vars.clone(),
         setup,
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
-        slash: !bare && !typed.has("disable-slash-commands"),
+        slash: !bare && !typed.disable_slash_commands,
         memory,
         debug_file: debug_file(typed, &places, &session),
         version: CONTRACT_VERSION,
@@ -143,29 +127,28 @@ pub fn options(typed: &Typed, environment: &mut Environment) -> Result<Meaning, 
         bare,
         builtin_agents: builtin_agents(environment),
     };
-    Ok(Meaning { options, warnings })
+    Ok(Resolved { options, warnings })
 }
 
 /// Flags of another product are refused.
-fn refuse_foreign(typed: &Typed) -> Result<(), Refusal> {
-    let is_foreign = |name: &&str| Flag::long(name).is_some_and(|flag| flag.standing == Standing::Elsewhere);
-    let Some(name) = typed.flags().find(is_foreign) else { return Ok(()) };
-    let conflict = if name == "bg" && typed.has("print") { " --bg and --print conflict." } else { "" };
+fn refuse_foreign(typed: &Arguments) -> Result<(), Refusal> {
+    let Some(name) = typed.foreign else { return Ok(()) };
+    let conflict = if name == "bg" && typed.print { " --bg and --print conflict." } else { "" };
     Err(Refusal::new(format!(
         "Error: --{name} belongs to the interactive or cloud product and is not part of this agent.{conflict}"
     )))
 }
 
-pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
-    let verbose = typed.has("verbose");
-    let output = match typed.value("output-format").unwrap_or("text") {
+pub fn formats(typed: &Arguments) -> Result<(InputFormat, OutputFormat), Refusal> {
+    let verbose = typed.verbose;
+    let output = match typed.output_format.as_deref().unwrap_or("text") {
         "text" => OutputFormat::Text,
         "json" if verbose => OutputFormat::JsonList,
         "json" => OutputFormat::Json,
         "stream-json" => OutputFormat::StreamJson,
         other => return Err(one_of("output-format", other, "text, json, stream-json")),
     };
-    let input = match typed.value("input-format").unwrap_or("text") {
+    let input = match typed.input_format.as_deref().unwrap_or("text") {
         "text" => InputFormat::Text,
         "stream-json" => InputFormat::StreamJson,
         other => return Err(one_of("input-format", other, "text, stream-json")),
@@ -173,16 +156,20 @@ pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
     if input == InputFormat::StreamJson && output != OutputFormat::StreamJson {
         return Err(Refusal::new("Error: --input-format=stream-json requires output-format=stream-json."));
     }
-    if typed.has("print") && output == OutputFormat::StreamJson && !verbose {
+    if typed.print && output == OutputFormat::StreamJson && !verbose {
         return Err(Refusal::new("Error: When using --print, --output-format=stream-json requires --verbose"));
     }
-    if typed.has("replay-user-messages") && input != InputFormat::StreamJson {
+    if typed.replay_user_messages && input != InputFormat::StreamJson {
         return Err(Refusal::new(
             "Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json.",
         ));
     }
-    for flag in ["include-partial-messages", "forward-subagent-text"] {
-        if typed.has(flag) && output != OutputFormat::StreamJson {
+    let of_streams = [
+        (typed.include_partial_messages, "include-partial-messages"),
+        (typed.forward_subagent_text, "forward-subagent-text"),
+    ];
+    for (is_given, flag) in of_streams {
+        if is_given && output != OutputFormat::StreamJson {
             return Err(Refusal::new(format!("Error: --{flag} requires --output-format=stream-json.")));
         }
     }
@@ -190,10 +177,13 @@ pub fn formats(typed: &Typed) -> Result<(InputFormat, OutputFormat), Refusal> {
 }
 
 /// `--init-only` says more than the others, and first work says more than upkeep.
-fn preparation(typed: &Typed) -> Option<Preparation> {
-    let asked =
-        [("init-only", Preparation::InitOnly), ("init", Preparation::Init), ("maintenance", Preparation::Maintenance)];
-    asked.into_iter().find_map(|(flag, preparation)| typed.has(flag).then_some(preparation))
+fn preparation(typed: &Arguments) -> Option<Preparation> {
+    let asked = [
+        (typed.init_only, Preparation::InitOnly),
+        (typed.init, Preparation::Init),
+        (typed.maintenance, Preparation::Maintenance),
+    ];
+    asked.into_iter().find_map(|(is_given, preparation)| is_given.then_some(preparation))
 }
 
 /// Stop hooks that never let go would otherwise keep a run going for ever.
@@ -226,14 +216,14 @@ fn checkpoint_dir(environment: &Environment, places: &Places, session: &agent::S
 }
 
 /// `--debug` logs beside the transcripts, `--debug-file` where it says, `--debug-to-stderr` for whoever started us.
-fn debug_file(typed: &Typed, places: &Places, session: &agent::Session) -> Option<PathBuf> {
-    if let Some(file) = typed.value("debug-file").filter(|file| !file.is_empty()) {
+fn debug_file(typed: &Arguments, places: &Places, session: &agent::Session) -> Option<PathBuf> {
+    if let Some(file) = typed.debug_file.as_deref().filter(|file| !file.is_empty()) {
         return Some(PathBuf::from(file));
     }
-    if typed.has("debug-to-stderr") {
+    if typed.debug_to_stderr {
         return Some(PathBuf::from("/dev/stderr"));
     }
-    if !typed.has("debug") {
+    if !typed.debug.is_given {
         return None;
     }
     let folder = places.config_dir.join("debug");
@@ -241,14 +231,10 @@ fn debug_file(typed: &Typed, places: &Places, session: &agent::Session) -> Optio
     Some(folder.join(format!("{}.txt", session.id)))
 }
 
-fn one_of(flag: &str, value: &str, known: &str) -> Refusal {
-    Refusal::new(format!("error: option '--{flag}' is '{value}'; allowed are {known}"))
-}
-
 /// Only what `auth status` and `doctor` need.
-pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Result<settings::Resolution, Refusal> {
+pub fn credentials_only(typed: Option<&Arguments>, environment: &Environment) -> Result<settings::Resolution, Refusal> {
     let places = places(environment);
-    let nothing = Typed::default();
+    let nothing = Arguments::default();
     let typed = typed.unwrap_or(&nothing);
     let (bare, safe) = minimal(typed, environment);
     let settings = settings(typed, &places, sources(typed)?, bare || safe)?.settings;
@@ -256,8 +242,8 @@ pub fn credentials_only(typed: Option<&Typed>, environment: &Environment) -> Res
 }
 
 /// The environment with what the settings add to it, for commands that only tell.
-pub fn with_settings(typed: Option<&Typed>, environment: &Environment) -> Environment {
-    let nothing = Typed::default();
+pub fn with_settings(typed: Option<&Arguments>, environment: &Environment) -> Environment {
+    let nothing = Arguments::default();
     let typed = typed.unwrap_or(&nothing);
     let mut whole = environment.clone();
     let (bare, safe) = minimal(typed, environment);
@@ -270,12 +256,12 @@ pub fn with_settings(typed: Option<&Typed>, environment: &Environment) -> Enviro
 
 /// The profile of the endpoint, or why it cannot be; `None` where the settings cannot be read.
 pub fn profile(environment: &Environment) -> Option<Result<model::Profile, Refusal>> {
-    let loaded = settings(&Typed::default(), &places(environment), Sources::default(), false).ok()?;
+    let loaded = settings(&Arguments::default(), &places(environment), Sources::default(), false).ok()?;
     Some(access::profile(&loaded.settings, environment, false))
 }
 
 /// Only what `explain` needs: how calls are judged, and what should be said about it.
-pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refusal> {
+pub fn judging(typed: &Arguments, environment: &Environment) -> Result<Judging, Refusal> {
     let places = places_for(typed, environment)?;
     let (bare, safe) = minimal(typed, environment);
     let loaded = settings(typed, &places, sources(typed)?, bare || safe)?;
@@ -286,7 +272,7 @@ pub fn judging(typed: &Typed, environment: &Environment) -> Result<Judging, Refu
 pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<Rules>, Refusal> {
     let places = places(environment);
     let settings = loop_settings(&places)?;
-    let typed = crate::argv::parse(["--sandbox".to_owned(), "workspace".to_owned()])
+    let typed = arguments::parse(["--sandbox".to_owned(), "workspace".to_owned()])
         .map_err(|error| Refusal::new(error.to_string()))?;
     let confined = confined::resolve(&typed, &settings, &places, &[], environment, warnings)?;
     Ok(confined.map(|confined| confined.rules))
@@ -301,7 +287,7 @@ pub fn held(foreign: &Foreign, environment: &Environment, warnings: &mut Vec<Str
 
 /// Its agents would refuse rules that cannot be read, one after the other; so the loop does, once.
 fn loop_settings(places: &Places) -> Result<Settings, Refusal> {
-    let settings = settings(&Typed::default(), places, Sources::default(), false)?.settings;
+    let settings = settings(&Arguments::default(), places, Sources::default(), false)?.settings;
     permissions::check(&settings)?;
     Ok(settings)
 }
@@ -323,9 +309,9 @@ pub fn endpoint_problem(environment: &Environment) -> Option<String> {
 }
 
 /// With `--project-config-root`, the project's configuration is that of another checkout.
-fn places_for(typed: &Typed, environment: &Environment) -> Result<Places, Refusal> {
+fn places_for(typed: &Arguments, environment: &Environment) -> Result<Places, Refusal> {
     let mut places = places(environment);
-    if let Some(root) = typed.value("project-config-root").filter(|root| !root.is_empty()) {
+    if let Some(root) = typed.project_config_root.as_deref().filter(|root| !root.is_empty()) {
         let folder = environment.cwd.join(root).canonicalize().ok().filter(|folder| folder.is_dir());
         let folder = folder
             .ok_or_else(|| Refusal::new(format!("Error: --project-config-root {root} is not a folder that exists.")))?;
@@ -345,9 +331,9 @@ pub fn places(environment: &Environment) -> Places {
 }
 
 /// Whether this is a bare start, and whether a safe one.
-fn minimal(typed: &Typed, environment: &Environment) -> (bool, bool) {
-    let bare = typed.has("bare") || environment.is_on("CLAUDE_CODE_SIMPLE");
-    let safe = typed.has("safe-mode") || environment.is_on("CLAUDE_CODE_SAFE_MODE");
+fn minimal(typed: &Arguments, environment: &Environment) -> (bool, bool) {
+    let bare = typed.bare || environment.is_on("CLAUDE_CODE_SIMPLE");
+    let safe = typed.safe_mode || environment.is_on("CLAUDE_CODE_SAFE_MODE");
     (bare, safe)
 }
 
@@ -358,21 +344,21 @@ fn may_suggest(settings: &Settings, environment: &Environment) -> bool {
         || (!environment.is_off(variable) && settings.flag("promptSuggestionEnabled") != Some(false))
 }
 
-fn sources(typed: &Typed) -> Result<Sources, Refusal> {
-    match typed.value("setting-sources") {
+fn sources(typed: &Arguments) -> Result<Sources, Refusal> {
+    match typed.setting_sources.as_deref() {
         Some(list) => Sources::parse(list).map_err(|error| Refusal::new(format!("Error: {error}"))),
         None => Ok(Sources::default()),
     }
 }
 
-fn settings(typed: &Typed, places: &Places, sources: Sources, safe: bool) -> Result<settings::Loaded, Refusal> {
-    let flag = typed.value("settings").and_then(|value| FlagSettings::parse(value, places));
-    settings::load(places, sources, flag.as_ref(), typed.value("managed-settings"), safe)
+fn settings(typed: &Arguments, places: &Places, sources: Sources, safe: bool) -> Result<settings::Loaded, Refusal> {
+    let flag = typed.settings.as_deref().and_then(|value| FlagSettings::parse(value, places));
+    settings::load(places, sources, flag.as_ref(), typed.managed_settings.as_deref(), safe)
         .map_err(|error| Refusal::new(format!("Error: {error}")))
 }
 
 /// Positionals are one prompt; several are how some clients mention several files.
-fn prompt(typed: &Typed) -> Option<String> {
+fn prompt(typed: &Arguments) -> Option<String> {
     let prompt = typed.positionals.join(" ");
     (!prompt.is_empty()).then_some(prompt)
 }
@@ -381,8 +367,8 @@ fn stdin(input: InputFormat, has_prompt: bool) -> StdinKind {
     stdin_kind(has_prompt && input == InputFormat::Text)
 }
 
-fn schema(typed: &Typed) -> Result<Option<Schema>, Refusal> {
-    let Some(text) = typed.value("json-schema").filter(|text| !text.is_empty()) else {
+fn schema(typed: &Arguments) -> Result<Option<Schema>, Refusal> {
+    let Some(text) = typed.json_schema.as_deref().filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
     let schema = Schema::parse(text)
@@ -390,24 +376,29 @@ fn schema(typed: &Typed) -> Result<Option<Schema>, Refusal> {
     Ok(Some(schema))
 }
 
-fn prompting(typed: &Typed) -> Result<Prompting, Refusal> {
+fn prompting(typed: &Arguments) -> Result<Prompting, Refusal> {
     Ok(Prompting {
-        system: text_or_file(typed, "system-prompt", "system-prompt-file")?,
-        append: text_or_file(typed, "append-system-prompt", "append-system-prompt-file")?
-            .filter(|text| !text.is_empty()),
-        append_subagent: typed.value("append-subagent-system-prompt").map(str::to_owned),
-        static_system: typed.has("exclude-dynamic-system-prompt-sections"),
+        system: text_or_file(typed.system_prompt.as_deref(), typed.system_prompt_file.as_deref(), "system-prompt")?,
+        append: text_or_file(
+            typed.append_system_prompt.as_deref(),
+            typed.append_system_prompt_file.as_deref(),
+            "append-system-prompt",
+        )?
+        .filter(|text| !text.is_empty()),
+        append_subagent: typed.append_subagent_system_prompt.as_deref().map(str::to_owned),
+        static_system: typed.exclude_dynamic_system_prompt_sections,
         plan: None,
     })
 }
 
-fn text_or_file(typed: &Typed, text: &str, file: &str) -> Result<Option<String>, Refusal> {
-    match (typed.value(text), typed.value(file)) {
-        (Some(_), Some(_)) => Err(Refusal::new(format!("Error: --{text} and --{file} cannot be used together."))),
+/// The text of `--FLAG`, or of the file of `--FLAG-file`.
+fn text_or_file(text: Option<&str>, file: Option<&str>, flag: &str) -> Result<Option<String>, Refusal> {
+    match (text, file) {
+        (Some(_), Some(_)) => Err(Refusal::new(format!("Error: --{flag} and --{flag}-file cannot be used together."))),
         (Some(words), None) => Ok(Some(words.to_owned())),
         (None, Some(path)) => std::fs::read_to_string(path)
             .map(Some)
-            .map_err(|error| Refusal::new(format!("Error: --{file} {path} cannot be read: {error}"))),
+            .map_err(|error| Refusal::new(format!("Error: --{flag}-file {path} cannot be read: {error}"))),
         (None, None) => Ok(None),
     }
 }

@@ -6,9 +6,9 @@ mod whole;
 
 pub use whole::{Foreign, held};
 
-use super::{Refusal, one_of};
-use crate::argv::Typed;
+use super::refusal::{Refusal, one_of};
 use crate::environment::{Environment, temp_dir};
+use arguments::Arguments;
 use sandbox::{Hosts, Level, Network, Request, Rules, Sandbox};
 use serde_json::{Value, json};
 use settings::{Places, Settings};
@@ -60,7 +60,7 @@ const DOMAINS_ONLY: &str = "allowManagedDomainsOnly";
 const READS_ONLY: &str = "allowManagedReadPathsOnly";
 
 pub fn resolve(
-    typed: &Typed,
+    typed: &Arguments,
     settings: &Settings,
     places: &Places,
     extra_roots: &[PathBuf],
@@ -113,9 +113,9 @@ fn lists_only(wish: Wish, settings: &Settings) -> bool {
     wish == Wish::Settings || is_policy(settings)
 }
 
-fn wish(typed: &Typed, settings: &Settings) -> Result<Wish, Refusal> {
-    if typed.has("sandbox") {
-        return match typed.value("sandbox").unwrap_or("workspace") {
+fn wish(typed: &Arguments, settings: &Settings) -> Result<Wish, Refusal> {
+    if typed.sandbox.is_given {
+        return match typed.sandbox.value.as_deref().unwrap_or("workspace") {
             "off" if is_policy(settings) => Err(Refusal::new(format!("Error: {POLICY}"))),
             "off" => Ok(Wish::Nobody),
             name => match Level::parse(name) {

@@ -1,21 +1,21 @@
 //! Mode, rules and folders: what may be done.
 
-use super::{Refusal, one_of};
-use crate::argv::Typed;
+use super::refusal::{Refusal, one_of};
 use crate::environment::Environment;
 use agent::{Permissions, Prompter};
+use arguments::Arguments;
 use policy::{Policy, Rule, RuleError, RuleSet, Source};
 use settings::{Settings, SourceKind, Sourced};
 use std::path::PathBuf;
 use wire::PermissionMode;
 
 pub fn resolve(
-    typed: &Typed,
+    typed: &Arguments,
     settings: &Settings,
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Permissions, Refusal> {
-    if let Some(other) = typed.value("permission-prompts").filter(|who| !["", "none"].contains(who)) {
+    if let Some(other) = typed.permission_prompts.as_deref().filter(|who| !["", "none"].contains(who)) {
         return Err(one_of("permission-prompts", other, "none"));
     }
     let mode = mode(typed, settings, warnings)?;
@@ -34,11 +34,11 @@ pub fn let_read(rules: &mut RuleSet, memory: Option<&project::MemoryOptions>) {
     rules.allow.extend(policy::parse_rule(&format!("Read(/{}/**)", folder.display()), &source).ok());
 }
 
-fn mode(typed: &Typed, settings: &Settings, warnings: &mut Vec<String>) -> Result<PermissionMode, Refusal> {
+fn mode(typed: &Arguments, settings: &Settings, warnings: &mut Vec<String>) -> Result<PermissionMode, Refusal> {
     let forbidden = settings.permissions.disable_bypass;
-    let mode = if typed.has("dangerously-skip-permissions") {
+    let mode = if typed.dangerously_skip_permissions {
         PermissionMode::BypassPermissions
-    } else if let Some(name) = typed.value("permission-mode").filter(|name| !name.is_empty()) {
+    } else if let Some(name) = typed.permission_mode.as_deref().filter(|name| !name.is_empty()) {
         PermissionMode::parse(name).ok_or_else(|| one_of("permission-mode", name, &PermissionMode::NAMES.join(", ")))?
     } else {
         from_settings(settings, warnings)
@@ -51,17 +51,17 @@ fn mode(typed: &Typed, settings: &Settings, warnings: &mut Vec<String>) -> Resul
     Ok(mode)
 }
 
-fn prompter(typed: &Typed) -> Prompter {
-    match typed.value("permission-prompt-tool") {
-        _ if typed.value("permission-prompts") == Some("none") => Prompter::Nobody,
+fn prompter(typed: &Arguments) -> Prompter {
+    match typed.permission_prompt_tool.as_deref() {
+        _ if typed.permission_prompts.as_deref() == Some("none") => Prompter::Nobody,
         None | Some("") => Prompter::Nobody,
         Some("stdio") => Prompter::Client,
         Some(tool) => Prompter::Tool(tool.to_owned()),
     }
 }
 
-fn may_bypass(typed: &Typed, settings: &Settings, mode: PermissionMode) -> bool {
-    let asked = typed.has("allow-dangerously-skip-permissions") || mode == PermissionMode::BypassPermissions;
+fn may_bypass(typed: &Arguments, settings: &Settings, mode: PermissionMode) -> bool {
+    let asked = typed.allow_dangerously_skip_permissions || mode == PermissionMode::BypassPermissions;
     asked && !settings.permissions.disable_bypass
 }
 
@@ -89,7 +89,7 @@ pub struct Judging {
 
 /// The same rules as a run would have, each knowing the file it stands in.
 pub fn judging(
-    typed: &Typed,
+    typed: &Arguments,
     loaded: settings::Loaded,
     places: settings::Places,
     environment: &Environment,
@@ -106,21 +106,21 @@ pub fn judging(
 }
 
 fn rules(
-    typed: &Typed,
+    typed: &Arguments,
     settings: &Settings,
     cli: &Source,
     name_of: fn(&Sourced<String>) -> String,
     warnings: &mut Vec<String>,
 ) -> Result<RuleSet, Refusal> {
     let mut rules = RuleSet::default();
-    let listed = |flag: &str| typed.values(flag).iter().flat_map(|list| policy::split_list(list)).collect::<Vec<_>>();
-    for text in listed("allowedTools") {
+    let listed = |given: &[String]| given.iter().flat_map(|list| policy::split_list(list)).collect::<Vec<_>>();
+    for text in listed(&typed.allowed_tools) {
         match policy::parse_rule(&text, cli) {
             Ok(rule) => rules.allow.push(rule),
             Err(error) => warnings.push(ignored("--allowedTools", &error)),
         }
     }
-    for text in listed("disallowedTools") {
+    for text in listed(&typed.disallowed_tools) {
         rules.deny.push(policy::parse_rule(&text, cli).map_err(|error| lost("--disallowedTools", &error))?);
     }
     let permissions = &settings.permissions;
@@ -184,9 +184,9 @@ fn kind_of(text: &Sourced<String>) -> String {
 }
 
 /// Folders beside the working folder. They must exist: a typing error must not silently narrow the work.
-pub fn extra_roots(typed: &Typed, settings: &Settings, environment: &Environment) -> Result<Vec<PathBuf>, Refusal> {
+pub fn extra_roots(typed: &Arguments, settings: &Settings, environment: &Environment) -> Result<Vec<PathBuf>, Refusal> {
     let mut roots = Vec::new();
-    for folder in typed.values("add-dir").iter().flat_map(|list| folders(list, environment)) {
+    for folder in typed.add_dir.iter().flat_map(|list| folders(list, environment)) {
         match std::fs::canonicalize(&folder) {
             Ok(real) if real.is_dir() => roots.push(real),
             Ok(_) => return Err(Refusal::new(format!("Error: --add-dir {} is not a folder.", folder.display()))),

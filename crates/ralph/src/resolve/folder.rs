@@ -1,9 +1,9 @@
 //! What the folder, the user and the plugins bring: agents, skills, and what hangs on them.
 
-use super::Refusal;
-use crate::argv::Typed;
+use super::refusal::Refusal;
 use crate::environment::Environment;
 use agent::InputFormat;
+use arguments::Arguments;
 use model::ClientConfig;
 use project::{AgentDef, MemoryOptions, PluginDir, PluginProblem, Plugins, Skill};
 use settings::{Places, Settings, Sources};
@@ -17,7 +17,7 @@ pub struct Folder {
 
 /// The folder's and the user's first, so that a plugin never takes the place of their own.
 pub fn read(
-    typed: &Typed,
+    typed: &Arguments,
     places: &Places,
     sources: Sources,
     roots: &[PathBuf],
@@ -25,7 +25,7 @@ pub fn read(
     client: &ClientConfig,
     environment: &mut Environment,
 ) -> Result<Folder, Refusal> {
-    let mut agents = project::agents(places, sources, typed.value("agents"))
+    let mut agents = project::agents(places, sources, typed.agents.as_deref())
         .map_err(|error| Refusal::new(format!("Error: {error}")))?;
     let mut skills = project::skills(places, sources, roots);
     let (installed, problems) = if minimal { Default::default() } else { project::enabled_plugins(places, settings) };
@@ -45,27 +45,27 @@ pub fn read(
     Ok(Folder { agents, skills, plugins })
 }
 
-fn plugin_dirs(typed: &Typed, environment: &Environment) -> Vec<PluginDir> {
-    let named = |flag: &str, with_mcp: bool| {
-        let paths = typed.values(flag).iter().filter(|path| !path.is_empty());
+fn plugin_dirs(typed: &Arguments, environment: &Environment) -> Vec<PluginDir> {
+    let named = |paths: &[String], with_mcp: bool| {
+        let paths = paths.iter().filter(|path| !path.is_empty());
         paths
             .map(move |path| PluginDir { path: environment.cwd.join(path), with_mcp, called: None })
             .collect::<Vec<_>>()
     };
-    let mut dirs = named("plugin-dir", true);
-    dirs.extend(named("plugin-dir-no-mcp", false));
+    let mut dirs = named(&typed.plugin_dir, true);
+    dirs.extend(named(&typed.plugin_dir_no_mcp, false));
     dirs
 }
 
 /// Plugins by their address. One that does not come is a problem, and the run goes on without it.
-fn fetched(typed: &Typed, places: &Places, client: &ClientConfig) -> (Vec<PluginDir>, Vec<PluginProblem>) {
+fn fetched(typed: &Arguments, places: &Places, client: &ClientConfig) -> (Vec<PluginDir>, Vec<PluginProblem>) {
     let (mut dirs, mut problems) = (Vec::new(), Vec::new());
-    for address in typed.values("plugin-url").iter().filter(|address| !address.is_empty()) {
-        let archive = crate::commands::runtime()
+    for address in typed.plugin_url.iter().filter(|address| !address.is_empty()) {
+        let archive = crate::runtime::runtime()
             .map_err(|_| "the runtime cannot be started".to_owned())
             .and_then(|runtime| runtime.block_on(agent::fetch(address, client, project::ARCHIVE_MAX)));
         let called = address.rsplit('/').next().unwrap_or_default().trim_end_matches(".zip").to_owned();
-        match archive.and_then(|archive| project::unpack_plugin(places, &archive)) {
+        match archive.and_then(|archive| project::unpack_plugin(places, &archive).map_err(|error| error.to_string())) {
             Ok(path) => dirs.push(PluginDir { path, with_mcp: true, called: Some(called) }),
             Err(message) => {
                 let path = PathBuf::from(address);
@@ -114,12 +114,12 @@ pub fn memory(
 
 /// A client that sends messages may still bring the agent; then the first turn looks for it.
 pub fn chosen_agent(
-    typed: &Typed,
+    typed: &Arguments,
     settings: &Settings,
     (agents, plugins): (&[AgentDef], &Plugins),
     input: InputFormat,
 ) -> Result<Option<String>, Refusal> {
-    let named = typed.value("agent").or(settings.agent.as_deref()).filter(|name| !name.is_empty());
+    let named = typed.agent.as_deref().or(settings.agent.as_deref()).filter(|name| !name.is_empty());
     let brought = plugins.loaded.iter().find_map(|plugin| plugin.main_agent.as_deref());
     let Some(name) = named.or(brought) else {
         return Ok(None);

@@ -1,19 +1,19 @@
 //! Which conversation: a new one, an old one, or a copy.
 
-use super::Refusal;
-use crate::argv::Typed;
+use super::refusal::Refusal;
 use crate::environment::Environment;
 use agent::{Session, SessionPlan};
+use arguments::Arguments;
 use session::Store;
 use settings::Places;
 use std::path::{Path, PathBuf};
 
-pub fn resolve(typed: &Typed, places: &Places, environment: &Environment) -> Result<Session, Refusal> {
+pub fn resolve(typed: &Arguments, places: &Places, environment: &Environment) -> Result<Session, Refusal> {
     let project_dir_name =
         environment.get("CLAUDE_CODE_PROJECT_DIR_NAME").filter(|_| places.config_dir_is_custom).map(str::to_owned);
     let store = Store::new(&places.config_dir, &environment.cwd, project_dir_name.as_deref());
     let wanted = wanted_id(typed)?;
-    let fork = typed.has("fork-session");
+    let fork = typed.fork_session;
     let (plan, id) = match earlier(typed, &store, wanted.as_deref(), fork)? {
         None => (SessionPlan::New, fresh(wanted, &store, fork)?),
         Some(from) if fork => {
@@ -28,11 +28,11 @@ pub fn resolve(typed: &Typed, places: &Places, environment: &Environment) -> Res
     Ok(Session {
         id,
         plan,
-        until: typed.value("resume-session-at").filter(|entry| !entry.is_empty()).map(str::to_owned),
+        until: typed.resume_session_at.as_deref().filter(|entry| !entry.is_empty()).map(str::to_owned),
         drops_turn: drops_turn(typed)?,
-        mirror: typed.has("session-mirror"),
+        mirror: typed.session_mirror,
         persist: persists(typed, environment),
-        title: typed.value("name").filter(|name| !name.is_empty()).map(str::to_owned),
+        title: typed.name.as_deref().filter(|name| !name.is_empty()).map(str::to_owned),
         project_dir_name,
         git_branch: git_branch(places),
         entrypoint: Some(environment.get("CLAUDE_CODE_ENTRYPOINT").unwrap_or("sdk-cli").to_owned()),
@@ -40,8 +40,8 @@ pub fn resolve(typed: &Typed, places: &Places, environment: &Environment) -> Res
 }
 
 /// A guard that names nothing guards nothing, so it lets nothing pass.
-fn drops_turn(typed: &Typed) -> Result<Option<String>, Refusal> {
-    match typed.value("resume-drops-turn") {
+fn drops_turn(typed: &Arguments) -> Result<Option<String>, Refusal> {
+    match typed.resume_drops_turn.as_deref() {
         Some("") => Err(Refusal::with_result(
             "Resume rejected by --resume-drops-turn: its value is empty; give the uuid of a prompt.",
         )),
@@ -49,8 +49,8 @@ fn drops_turn(typed: &Typed) -> Result<Option<String>, Refusal> {
     }
 }
 
-fn wanted_id(typed: &Typed) -> Result<Option<String>, Refusal> {
-    let Some(id) = typed.value("session-id").filter(|id| !id.is_empty()) else {
+fn wanted_id(typed: &Arguments) -> Result<Option<String>, Refusal> {
+    let Some(id) = typed.session_id.as_deref().filter(|id| !id.is_empty()) else {
         return Ok(None);
     };
     match uuid::Uuid::parse_str(id) {
@@ -60,11 +60,11 @@ fn wanted_id(typed: &Typed) -> Result<Option<String>, Refusal> {
 }
 
 /// The file to go on from. `--resume --session-id ID`, as some loops send it, means that very session.
-fn earlier(typed: &Typed, store: &Store, wanted: Option<&str>, fork: bool) -> Result<Option<PathBuf>, Refusal> {
-    let resume = typed.value("resume").filter(|id| !id.is_empty());
+fn earlier(typed: &Arguments, store: &Store, wanted: Option<&str>, fork: bool) -> Result<Option<PathBuf>, Refusal> {
+    let resume = typed.resume.value.as_deref().filter(|id| !id.is_empty());
     let misnamed = match resume {
         Some(id) => wanted.is_some_and(|wanted| wanted != id),
-        None => wanted.is_some() && typed.has("continue"),
+        None => wanted.is_some() && typed.continue_latest,
     };
     if misnamed && !fork {
         return Err(Refusal::new(
@@ -74,13 +74,13 @@ fn earlier(typed: &Typed, store: &Store, wanted: Option<&str>, fork: bool) -> Re
     if let Some(id) = resume {
         return found(store, id).map(Some);
     }
-    if typed.has("resume") {
+    if typed.resume.is_given {
         return match wanted {
             Some(id) if !fork => found(store, id).map(Some),
             _ => Err(Refusal::new("Error: --resume needs a session id when nobody is there to choose one.")),
         };
     }
-    if typed.has("continue") {
+    if typed.continue_latest {
         return Ok(store.newest().map(|(_, path)| path));
     }
     Ok(None)
@@ -104,8 +104,8 @@ fn random_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
-fn persists(typed: &Typed, environment: &Environment) -> bool {
-    if typed.has("no-session-persistence") || environment.is_on("CLAUDE_CODE_SKIP_PROMPT_HISTORY") {
+fn persists(typed: &Arguments, environment: &Environment) -> bool {
+    if typed.no_session_persistence || environment.is_on("CLAUDE_CODE_SKIP_PROMPT_HISTORY") {
         return false;
     }
     let child = environment.is_on("CLAUDE_CODE_CHILD_SESSION");

@@ -1,16 +1,8 @@
-//! Words to [`Typed`]: which flags, with which values, and what is left over.
+//! Words to [`Arguments`]: which flags, with which values, and what is left over.
 
-use super::flags::{Arity, Flag};
-use super::nearest::nearest;
-use std::collections::HashMap;
-
-/// What was typed, before anything is made of it.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Typed {
-    values: HashMap<&'static str, Vec<String>>,
-    /// Everything that is no flag and no flag's value, empty words dropped.
-    pub positionals: Vec<String>,
-}
+use crate::flags::{Arity, Flag};
+use crate::nearest::nearest;
+use crate::typed::Arguments;
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageError {
@@ -22,57 +14,30 @@ pub enum UsageError {
     UnwantedValue { option: String },
 }
 
-impl Typed {
-    pub fn has(&self, name: &str) -> bool {
-        self.values.contains_key(name)
-    }
-
-    /// The last value given; `Some("")` where it was given empty, `None` where it was not given.
-    pub fn value(&self, name: &str) -> Option<&str> {
-        self.values.get(name)?.last().map(String::as_str)
-    }
-
-    pub fn values(&self, name: &str) -> &[String] {
-        self.values.get(name).map_or(&[], Vec::as_slice)
-    }
-
-    pub fn flags(&self) -> impl Iterator<Item = &'static str> {
-        self.values.keys().copied()
-    }
-
-    fn note(&mut self, flag: &Flag, value: Option<String>) {
-        let values = self.values.entry(flag.name).or_default();
-        if matches!(flag.arity, Arity::One | Arity::Optional | Arity::OptionalInline | Arity::Named(_)) {
-            values.clear();
-        }
-        values.extend(value);
-    }
-}
-
 /// Reads the words after the program name.
-pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Typed, UsageError> {
-    let mut typed = Typed::default();
+pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Arguments, UsageError> {
+    let mut arguments = Arguments::default();
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {
         if word == "--" {
-            typed.positionals.extend(words.filter(|word| !word.is_empty()));
+            arguments.positionals.extend(words.filter(|word| !word.is_empty()));
             break;
         }
         if let Some(long) = word.strip_prefix("--") {
-            take_long(&mut typed, long, &mut words)?;
+            take_long(&mut arguments, long, &mut words)?;
         } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-            take_short(&mut typed, letters, &mut words)?;
+            take_short(&mut arguments, letters, &mut words)?;
         } else if !word.is_empty() {
-            typed.positionals.push(word);
+            arguments.positionals.push(word);
         }
     }
-    Ok(typed)
+    Ok(arguments)
 }
 
 type Words<I> = std::iter::Peekable<I>;
 
 fn take_long<I: Iterator<Item = String>>(
-    typed: &mut Typed,
+    arguments: &mut Arguments,
     long: &str,
     words: &mut Words<I>,
 ) -> Result<(), UsageError> {
@@ -81,11 +46,11 @@ fn take_long<I: Iterator<Item = String>>(
         None => (long, None),
     };
     let flag = Flag::long(name).ok_or_else(|| unknown(&format!("--{name}"), name))?;
-    take(typed, flag, &format!("--{name}"), inline, words)
+    take(arguments, flag, &format!("--{name}"), inline, words)
 }
 
 fn take_short<I: Iterator<Item = String>>(
-    typed: &mut Typed,
+    arguments: &mut Arguments,
     letters: &str,
     words: &mut Words<I>,
 ) -> Result<(), UsageError> {
@@ -101,7 +66,7 @@ fn take_short<I: Iterator<Item = String>>(
             }),
         };
         let done = inline.is_some();
-        take(typed, flag, &option, inline, words)?;
+        take(arguments, flag, &option, inline, words)?;
         if done {
             break;
         }
@@ -110,7 +75,7 @@ fn take_short<I: Iterator<Item = String>>(
 }
 
 fn take<I: Iterator<Item = String>>(
-    typed: &mut Typed,
+    arguments: &mut Arguments,
     flag: &'static Flag,
     option: &str,
     inline: Option<String>,
@@ -119,36 +84,36 @@ fn take<I: Iterator<Item = String>>(
     if let Some(value) = inline {
         return match (flag.arity, value.as_str()) {
             (Arity::None, "true" | "1") => {
-                typed.note(flag, None);
+                (flag.set)(arguments, None);
                 Ok(())
             }
             (Arity::None, "false" | "0") => Ok(()),
             (Arity::None, _) => Err(UsageError::UnwantedValue { option: option.into() }),
             _ => {
-                typed.note(flag, Some(value));
+                (flag.set)(arguments, Some(value));
                 Ok(())
             }
         };
     }
     match flag.arity {
-        Arity::None | Arity::OptionalInline => typed.note(flag, None),
+        Arity::None | Arity::OptionalInline => (flag.set)(arguments, None),
         Arity::One | Arity::Repeat => {
             let value = required(option, words)?;
-            typed.note(flag, Some(value));
+            (flag.set)(arguments, Some(value));
         }
         Arity::Named(known) => {
             let value = words.next_if(|word| known.contains(&word.as_str()));
-            typed.note(flag, value);
+            (flag.set)(arguments, value);
         }
         Arity::Optional => {
             let value = words.next_if(|word| !word.starts_with('-')).filter(|word| !word.is_empty());
-            typed.note(flag, value);
+            (flag.set)(arguments, value);
         }
         Arity::Many => {
             let first = required(option, words)?;
-            typed.note(flag, Some(first));
+            (flag.set)(arguments, Some(first));
             while let Some(more) = words.next_if(|word| !word.starts_with('-')) {
-                typed.note(flag, Some(more));
+                (flag.set)(arguments, Some(more));
             }
         }
     }

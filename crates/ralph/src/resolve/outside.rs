@@ -1,9 +1,9 @@
 //! MCP servers: which are configured, by whom.
 
-use super::Refusal;
-use crate::argv::Typed;
+use super::refusal::Refusal;
 use crate::environment::Environment;
 use agent::OutsideSetup;
+use arguments::Arguments;
 use mcp::{Inherits, Problem, ServerConfig};
 use project::Plugins;
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ const OUTPUT_TOKENS: u64 = 25_000;
 const FILE_MAX: u64 = 16 * 1024 * 1024;
 
 pub fn resolve(
-    typed: &Typed,
+    typed: &Arguments,
     settings: &Settings,
     places: &Places,
     plugins: &Plugins,
@@ -36,10 +36,10 @@ pub fn resolve(
     }
     // An administrator who lists the servers lists all of them.
     let open = managed.is_none();
-    for given in typed.values("mcp-config").iter().filter(|given| open && !given.is_empty()) {
+    for given in typed.mcp_config.iter().filter(|given| open && !given.is_empty()) {
         found.take(&given_config(given, environment)?, "dynamic", &variable);
     }
-    if open && !isolated && !typed.has("strict-mcp-config") {
+    if open && !isolated && !typed.strict_mcp_config {
         // `doctor` tells of a broken one.
         let global = read(&places.global_file()).ok().flatten().unwrap_or_default();
         let here = &global["projects"][environment.cwd.display().to_string()];
@@ -55,7 +55,7 @@ pub fn resolve(
         found.take(&global, "user", &variable);
     }
     // Named on the command line, so a minimal start has them too.
-    for plugin in plugins.loaded.iter().filter(|_| open && !typed.has("strict-mcp-config")) {
+    for plugin in plugins.loaded.iter().filter(|_| open && !typed.strict_mcp_config) {
         found.take(&json!({"mcpServers": plugin.mcp_servers}), "plugin", &variable);
     }
     found.keep_allowed(settings);
@@ -63,7 +63,7 @@ pub fn resolve(
     Ok(OutsideSetup {
         servers: found.servers,
         problems: found.problems,
-        strict: typed.has("strict-mcp-config"),
+        strict: typed.strict_mcp_config,
         env: server_env(environment, places, session),
         start_timeout: millis("MCP_TIMEOUT").unwrap_or(Duration::from_millis(START_MS)),
         call_timeout: millis("MCP_TOOL_TIMEOUT").unwrap_or(Duration::from_millis(CALL_MS)),

@@ -1,6 +1,6 @@
 //! How the API is reached, and as whom.
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::cloud_world::Machine;
 use crate::environment::Environment;
 use agent::Access;

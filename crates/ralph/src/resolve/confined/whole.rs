@@ -2,8 +2,9 @@
 //!
 //! The same rules as for commands, and what such an agent needs: its folder, its login, the way to its model.
 
-use super::{Refusal, Settings, built, network, request};
+use super::{Settings, built, network, request};
 use crate::environment::{Environment, temp_dir};
+use crate::resolve::refusal::Refusal;
 use process::Env;
 use runner::{Held, State};
 use sandbox::{Level, Network, Sandbox, Whole};

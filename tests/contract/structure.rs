@@ -1,0 +1,116 @@
+//! The structure of every crate, computed from its sources: import circles, imports against the order of the modules,
+//! lines. Each crate that is not there yet has its figures in a list that may only shrink.
+
+mod imports;
+
+use imports::Crate;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Files in one import circle: two files that belong together may use each other, and a parent module makes three.
+const CIRCLE_MAX: usize = 3;
+/// Imports of a module that the crate's `lib.rs` lists further down.
+const UPWARD_MAX: usize = 5;
+/// Lines of a crate without its tests.
+const LINES_MAX: usize = 8_000;
+/// Lines of any file.
+const FILE_MAX: usize = 500;
+
+/// A crate that is worse than the limits: files in its largest circle, and imports against the order. A crate that has
+/// become better gets its new figures here, or leaves the list.
+const EXCEPTIONS: [(&str, usize, usize); 4] = [("acp", 9, 4), ("agent", 67, 208), ("model", 13, 6), ("runner", 4, 3)];
+
+/// A crate with more lines than the limit, and the most that it may have.
+const LARGE: [(&str, usize); 2] = [("agent", 11_000), ("ralph", 9_300)];
+/// A large crate that has this many lines less than its most gets a new most.
+const LARGE_STEP: usize = 500;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+fn crates() -> BTreeMap<String, Crate> {
+    let folders = root().join("crates").read_dir().expect("crates").flatten().map(|entry| entry.path());
+    let named = folders.filter(|folder| folder.join("src").is_dir()).map(|folder| {
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        (name, Crate::read(&folder.join("src")))
+    });
+    named.collect()
+}
+
+#[test]
+fn no_crate_has_a_circle_of_imports_or_many_against_its_order() {
+    let mut wrong = Vec::new();
+    for (name, of) in crates() {
+        let (circle, upward) = (of.circles().first().map_or(1, Vec::len), of.upward().len());
+        let exception = EXCEPTIONS.iter().find(|(known, ..)| *known == name);
+        match exception {
+            Some((_, known_circle, known_upward)) => {
+                if (circle, upward) != (*known_circle, *known_upward) {
+                    wrong.push(format!(
+                        "{name}: a circle of {circle} files and {upward} imports against the order; the list says {known_circle} and {known_upward}"
+                    ));
+                }
+                if circle <= CIRCLE_MAX && upward <= UPWARD_MAX {
+                    wrong.push(format!("{name} is within the limits and leaves the list"));
+                }
+            }
+            None => {
+                if circle > CIRCLE_MAX {
+                    wrong.push(format!("{name}: files import each other in a circle: {:?}", of.circles()[0]));
+                }
+                if upward > UPWARD_MAX {
+                    wrong.push(format!("{name}: imports against the order of its modules: {:#?}", of.upward()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_crate_and_no_file_is_too_long() {
+    let mut wrong = Vec::new();
+    for (name, of) in crates() {
+        let lines = of.lines();
+        let most = LARGE.iter().find(|(known, _)| *known == name).map(|(_, most)| *most);
+        if lines > most.unwrap_or(LINES_MAX) {
+            wrong.push(format!("{name} has {lines} lines without tests"));
+        }
+        if most.is_some_and(|most| lines <= LINES_MAX.max(most.saturating_sub(LARGE_STEP))) {
+            wrong.push(format!("{name} has only {lines} lines: the list of large crates must say so"));
+        }
+        for (file, lines) in of.long_files(FILE_MAX) {
+            wrong.push(format!("{name}: {file} has {lines} lines"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A small crate on disk, measured.
+fn measured(files: &[(&str, &str)]) -> Crate {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    Crate::read(folder.path())
+}
+
+#[test]
+fn circles_and_imports_against_the_order_are_found() {
+    let of = measured(&[
+        ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\npub use d::Thing;\n"),
+        ("a.rs", "use crate::b::{self, inner::{One, Two}};\n// use crate::d::X;\n"),
+        ("b.rs", "mod inner;\nfn f() { crate::c::g() }\n#[cfg(test)]\nmod tests {\n    use crate::d::X;\n}\n"),
+        ("b/inner.rs", "use super::f;\n"),
+        ("c.rs", "use crate::Thing;\n"),
+        ("d.rs", "use crate::a::x;\n"),
+        ("d_tests.rs", "use crate::a::x;\n"),
+    ]);
+    assert_eq!(of.circles(), [["a.rs", "b.rs", "b/inner.rs", "c.rs", "d.rs"].map(str::to_owned).to_vec()]);
+    let upward: Vec<String> = of.upward().into_iter().collect();
+    assert_eq!(upward, ["a.rs -> b.rs", "a.rs -> b/inner.rs", "b.rs -> c.rs", "c.rs -> d.rs"]);
+    assert_eq!(of.lines(), 5 + 2 + 2 + 1 + 1 + 1);
+}
