@@ -31,7 +31,7 @@ fn several_clients_follow_one_run_by_the_numbers_of_its_lines() {
     assert_eq!(twice.ask(&events_from(u64::MAX))["ok"], true);
     assert_eq!(twice.ask(&events_from(1))["error"]["kind"], "invalid", "one stream a connection");
     open_gate(&world, "go");
-    let (all, some) = (early.to_the_end(), late.to_the_end());
+    let (all, some) = (early.all_events(), late.all_events());
     let outcome = run.join().unwrap();
     assert_eq!((outcome.code, verdict(&outcome.events()).0), (Some(0), "done".into()), "{}", outcome.stderr);
     // Every line of the recording is there once, in its order, and derived events come with their line.

@@ -11,7 +11,7 @@ use testkit::{Outcome, Run, Service, World, looping};
 pub use looping::{agent, folder, heard, is_gone, of, verdict, with_model};
 
 /// For what only a file can tell, on a machine that does other things, too.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// In scripts of agents: waits until the test opens this gate.
@@ -135,7 +135,7 @@ impl Client {
     }
 
     /// Every event from here to the end, and that there was one.
-    pub fn to_the_end(&mut self) -> Vec<Value> {
+    pub fn all_events(&mut self) -> Vec<Value> {
         let mut events = Vec::new();
         loop {
             let line = self.receive().expect("an end before the connection's");

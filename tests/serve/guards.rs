@@ -6,6 +6,9 @@ use serde_json::json;
 use std::io::{BufReader, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
+/// Method, path, headers, and the status that is expected.
+type Row<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], u16);
+
 #[test]
 fn strangers_and_other_pages_are_refused() {
     let server = Server::start(&[]);
@@ -15,7 +18,7 @@ fn strangers_and_other_pages_are_refused() {
     let port = host.rsplit(':').next().expect("a port");
     let cookie = format!("ralph-{port}={}", server.full);
     let json = ("Content-Type", "application/json");
-    let rows: [(&str, &str, &[(&str, &str)], u16); 26] = [
+    let rows: [Row<'_>; 26] = [
         ("GET", "/v1/health", &[("Host", host)], 200),
         ("GET", "/", &[("Host", host)], 200),
         ("GET", "/v1/runs", &[("Host", host)], 401),

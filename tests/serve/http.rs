@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Longer than any answer takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone)]
 pub enum At {
@@ -74,7 +74,9 @@ pub fn head(reader: &mut impl std::io::BufRead) -> std::io::Result<(u16, Vec<(St
 pub fn raw(at: &At, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
     let mut stream = connect(at);
     let mut text = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-    headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
     if !body.is_empty() {
         text.push_str(&format!("Content-Length: {}\r\n", body.len()));
     }
@@ -87,18 +89,15 @@ pub fn raw(at: &At, method: &str, path: &str, headers: &[(&str, &str)], body: &[
     let length =
         headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse::<usize>().ok());
     let mut body = Vec::new();
-    match length {
-        Some(length) => {
-            body.resize(length, 0);
-            if method != "HEAD" {
-                reader.read_exact(&mut body).expect("a body");
-            }
+    if let Some(length) = length {
+        body.resize(length, 0);
+        if method != "HEAD" {
+            reader.read_exact(&mut body).expect("a body");
         }
-        None => {
-            let _ = reader.read_to_end(&mut body);
-            if headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked") {
-                body = unchunked(&body);
-            }
+    } else {
+        let _ = reader.read_to_end(&mut body);
+        if headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked") {
+            body = unchunked(&body);
         }
     }
     Answer { status, headers, body }
@@ -142,7 +141,9 @@ impl Events {
     pub fn open(at: &At, path: &str, headers: &[(&str, &str)]) -> Self {
         let mut stream = connect(at);
         let mut text = format!("GET {path} HTTP/1.1\r\nAccept: text/event-stream\r\n");
-        headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
         text.push_str("\r\n");
         stream.write_all(text.as_bytes()).expect("a request");
         let mut reader = BufReader::new(stream);

@@ -73,7 +73,7 @@ impl Server {
         let port = host.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
         self.at = At::Port(port);
         let read = self.world.home().join(".local/state/ralph/serve/read-token");
-        self.read = std::fs::read_to_string(read).expect("the read-only token").trim().to_owned();
+        std::fs::read_to_string(read).expect("the read-only token").trim().clone_into(&mut self.read);
         self.service = Some(service);
     }
 

@@ -226,7 +226,7 @@ pub const FLAGS: &[Flag] = &[
     elsewhere("from-pr", Optional, |arguments, _| arguments.refuse("from-pr")),
     also(elsewhere("remote-control", Optional, |arguments, _| arguments.refuse("remote-control")), &["rc"]),
     elsewhere("remote-control-session-name-prefix", One, |arguments, _| {
-        arguments.refuse("remote-control-session-name-prefix")
+        arguments.refuse("remote-control-session-name-prefix");
     }),
     elsewhere("teleport", Optional, |arguments, _| arguments.refuse("teleport")),
 ];

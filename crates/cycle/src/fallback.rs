@@ -53,9 +53,10 @@ mod tests {
 
     #[test]
     fn a_long_limit_moves_to_the_first_free_way_and_a_short_one_waits() {
+        type Row = (&'static [(usize, u64)], usize, u64, Option<usize>);
         const AFTER: u64 = 100;
         // Limits (way, until), now, the new limit of the current way, what is taken instead of waiting.
-        let rows: [(&[(usize, u64)], usize, u64, Option<usize>); 5] = [
+        let rows: [Row; 5] = [
             (&[], 0, 1200, Some(1)),
             (&[], 0, 1100, None),
             (&[(0, 5000)], 1, 9000, Some(2)),

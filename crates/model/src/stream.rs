@@ -68,14 +68,14 @@ impl Decoder {
             }
             let carried = self.carrier.next()?;
             let (Some(translator), Some(data)) = (&mut self.translator, &carried) else { return Ok(carried) };
-            translator.take(data, &mut self.translated).map_err(unreadable)?;
+            translator.take(data, &mut self.translated).map_err(|error| unreadable(&error))?;
         }
     }
 
     /// The bytes have ended. Whether events are left that this end completed.
     pub(crate) fn close(&mut self) -> Result<bool, StreamError> {
         if let Some(translator) = &mut self.translator {
-            translator.close(&mut self.translated).map_err(unreadable)?;
+            translator.close(&mut self.translated).map_err(|error| unreadable(&error))?;
         }
         Ok(!self.translated.is_empty())
     }
@@ -90,7 +90,7 @@ impl Carrier {
     }
 }
 
-fn unreadable(error: serde_json::Error) -> StreamError {
+fn unreadable(error: &serde_json::Error) -> StreamError {
     StreamError::Unreadable(error.to_string())
 }
 

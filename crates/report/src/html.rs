@@ -186,7 +186,9 @@ fn changes(page: &mut String, report: &Report, extras: &Extras) {
             if files.is_empty() {
                 page.push_str("<p class=dim>No file differs.</p>\n");
             }
-            files.iter().for_each(|file| page.push_str(&diff_file(file)));
+            for file in &files {
+                page.push_str(&diff_file(file));
+            }
             if more > 0 {
                 page.push_str(&format!("<p class=dim>and {more} more files</p>\n"));
             }

@@ -135,6 +135,34 @@ fn holding(job: &Job) -> (Option<String>, Option<String>) {
     }
 }
 
+/// What a resumed run goes on from; of a new one nothing.
+#[derive(Default)]
+struct Earlier {
+    memory: Memory,
+    /// An iteration that was cut off by the end of the process.
+    torn: Option<Box<Report>>,
+    backend: Option<String>,
+}
+
+fn earlier(job: &Job) -> Result<Earlier, RunError> {
+    let Some(id) = &job.resume else { return Ok(Earlier::default()) };
+    let info = runs::load_priced(&job.folder, id, job.price)?;
+    if info.memory.verdict.as_ref().is_some_and(|verdict| verdict.verdict == VerdictKind::Done) {
+        return Err(RunError::AlreadyDone(id.clone()));
+    }
+    Ok(Earlier { memory: info.memory, torn: info.torn, backend: info.start.map(|start| start.backend) })
+}
+
+fn plan(job: &Job, has_checks: bool) -> Plan {
+    let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
+    let attended = job.attended || job.settings.waits_for_answers();
+    let wait_max_ms = job.rehearsal.as_ref().map(|_| rehearsal::WAIT.as_millis() as u64);
+    let review_rounds = job.reviewer.as_ref().map_or(0, |_| job.settings.review_rounds);
+    let stand_by = |way: &crate::Fallback| cycle::FallbackModel { name: way.name.clone(), model: way.model.clone() };
+    let fallback = job.fallback.iter().map(stand_by).collect();
+    Plan { wait_max_ms, review_rounds, fallback, ..job.settings.plan(has_checks, attended, offset) }
+}
+
 struct Body<'a> {
     job: Job,
     env: Env,
@@ -177,16 +205,7 @@ impl<'a> Body<'a> {
         let ignored = init::ignore_logs(&job.folder);
         let ignored = ignored.err().map(|error| format!(".ralph/.gitignore cannot be written: {error}"));
         retention::prune(&job.folder, &job.settings, job.resume.as_deref());
-        let (memory, torn, known_backend) = match &job.resume {
-            Some(id) => {
-                let info = runs::load_priced(&job.folder, id, job.price)?;
-                if info.memory.verdict.as_ref().is_some_and(|verdict| verdict.verdict == VerdictKind::Done) {
-                    return Err(RunError::AlreadyDone(id.clone()));
-                }
-                (info.memory, info.torn, info.start.map(|start| start.backend))
-            }
-            None => (Memory::default(), None, None),
-        };
+        let Earlier { memory, torn, backend: known_backend } = earlier(&job)?;
         let sources = prompt::read(&job.folder, &job.settings).map_err(|error| RunError::Prompt(error.to_string()))?;
         let mut env = job.env.clone();
         let warning = direnv::merge(&mut env, job.folder.root()).await;
@@ -205,15 +224,7 @@ impl<'a> Body<'a> {
             None => None,
         };
         let tree = snapshot.as_ref().map(|snapshot| snapshot.tree);
-        let offset = i64::from(jiff::Timestamp::now().to_zoned(job.zone.clone()).offset().seconds()) * 1000;
-        let attended = job.attended || job.settings.waits_for_answers();
-        let wait_max_ms = job.rehearsal.as_ref().map(|_| rehearsal::WAIT.as_millis() as u64);
-        let review_rounds = job.reviewer.as_ref().map_or(0, |_| job.settings.review_rounds);
-        let stand_by =
-            |way: &crate::Fallback| cycle::FallbackModel { name: way.name.clone(), model: way.model.clone() };
-        let fallback = job.fallback.iter().map(stand_by).collect();
-        let plan =
-            Plan { wait_max_ms, review_rounds, fallback, ..job.settings.plan(!checks.is_empty(), attended, offset) };
+        let plan = plan(&job, !checks.is_empty());
         let resumed = job.resume.is_some().then(|| resumed(&memory));
         let mut state = State::new(plan, memory, Spent::default(), tree, now());
         let today = job.account.as_ref().map(|file| day::read(file, state.day()));

@@ -169,7 +169,7 @@ fn count_lines(path: &Path) -> io::Result<u64> {
         if bytes.is_empty() {
             return Ok(lines);
         }
-        lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
         let length = bytes.len();
         io::BufRead::consume(&mut file, length);
     }

@@ -35,7 +35,8 @@ pub struct Served {
 pub struct Entry {
     pub name: String,
     pub path: String,
-    pub entry_type: &'static str,
+    #[serde(rename = "entryType")]
+    pub kind: &'static str,
     pub size: u64,
     pub modified: Option<String>,
 }
@@ -235,13 +236,12 @@ impl Served {
 
 fn entry(name: String, path: &Path, stat: &rustix::fs::Stat) -> Entry {
     let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-    let seconds = i64::try_from(stat.st_mtime).unwrap_or_default();
     Entry {
         name,
         path: path.display().to_string(),
-        entry_type: if is_folder { "directory" } else { "file" },
+        kind: if is_folder { "directory" } else { "file" },
         size: u64::try_from(stat.st_size).unwrap_or_default(),
-        modified: crate::time::rfc3339(seconds),
+        modified: crate::time::rfc3339(stat.st_mtime),
     }
 }
 

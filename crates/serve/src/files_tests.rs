@@ -103,9 +103,9 @@ fn files_are_written_moved_and_listed() {
     assert_eq!(place("src/a.txt").read(10).unwrap(), b"one");
     let names: Vec<String> = place(".").list().unwrap().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["absolute", "door", "inside", "new", "relative", "src", "up"]);
-    assert_eq!(place("src").stat().unwrap().entry_type, "directory");
+    assert_eq!(place("src").stat().unwrap().kind, "directory");
     let stat = place("src/a.txt").stat().unwrap();
-    assert_eq!((stat.entry_type, stat.size), ("file", 3));
+    assert_eq!((stat.kind, stat.size), ("file", 3));
 }
 
 #[test]

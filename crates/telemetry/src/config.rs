@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How long the process may live on for its last export.
 const SHUTDOWN: Duration = Duration::from_secs(2);
-const METRICS_INTERVAL: Duration = Duration::from_secs(60);
+const METRICS_INTERVAL: Duration = Duration::from_mins(1);
 const OTHER_INTERVAL: Duration = Duration::from_secs(5);
 const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
 const DEFAULT_GRPC_ENDPOINT: &str = "http://localhost:4317";
@@ -305,15 +305,12 @@ fn percent_decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((first, more)) = rest.split_first() {
         let hex = (*first == b'%').then(|| more.get(..2)).flatten().and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = more.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
+        if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            bytes.push(byte);
+            rest = more.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(*first);
+            rest = more;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()

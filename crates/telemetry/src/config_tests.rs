@@ -9,9 +9,10 @@ const LOGS: (&str, &str) = ("OTEL_LOGS_EXPORTER", "otlp");
 
 #[test]
 fn nothing_is_exported_unless_all_switches_say_so() {
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a [Signal]);
     let traces = ("OTEL_TRACES_EXPORTER", "otlp");
     let beta = ("CLAUDE_CODE_ENHANCED_TELEMETRY_BETA", "1");
-    let rows: &[(&[(&str, &str)], &[Signal])] = &[
+    let rows: &[Row<'_>] = &[
         (&[], &[]),
         (&[LOGS], &[]),
         (&[ON], &[]),

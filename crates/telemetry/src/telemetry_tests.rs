@@ -45,7 +45,7 @@ impl Collector {
                                     );
                                     bytes.clear();
                                 }
-                                None => std::thread::sleep(Duration::from_secs(60)),
+                                None => std::thread::sleep(Duration::from_mins(1)),
                             }
                         }
                         match stream.read(&mut piece) {

@@ -24,7 +24,7 @@ pub fn verify(request: &Recorded, secret: &str, region: &str, service: &str) {
     let headers: String = signed.split(';').map(|name| format!("{name}:{}\n", request.headers[name].trim())).collect();
     let canonical = format!("POST\n{}\n{query}\n{headers}\n{signed}\n{payload}", path.join("/"));
     let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&sha256(canonical.as_bytes())));
-    let mut key = hmac(format!("AWS4{secret}").as_bytes(), date[..8].as_bytes());
+    let mut key = hmac(format!("AWS4{secret}").as_bytes(), &date.as_bytes()[..8]);
     for word in [region, service, "aws4_request"] {
         key = hmac(&key, word.as_bytes());
     }

@@ -85,14 +85,11 @@ impl ChatStream {
     fn call(&mut self, piece: &Value) {
         let id = piece["id"].as_str().unwrap_or_default();
         let name = piece["function"]["name"].as_str().unwrap_or_default();
-        let block = match self.known(piece["index"].as_u64(), id, name) {
-            Some(block) => block,
-            None => {
-                let block = self.writer.call(id, name);
-                self.calls.push(Call { number: piece["index"].as_u64(), id: id.to_owned(), block });
-                block
-            }
-        };
+        let block = self.known(piece["index"].as_u64(), id, name).unwrap_or_else(|| {
+            let block = self.writer.call(id, name);
+            self.calls.push(Call { number: piece["index"].as_u64(), id: id.to_owned(), block });
+            block
+        });
         match &piece["function"]["arguments"] {
             Value::String(arguments) => self.writer.arguments(block, arguments),
             Value::Null => {}

@@ -52,7 +52,7 @@ fn input(request: &Request, profile: &Profile) -> Vec<Value> {
     for message in request.messages.iter() {
         let is_assistant = message["role"] == "assistant";
         match &message["content"] {
-            Value::String(text) => items.push(spoken(is_assistant, vec![text_part(is_assistant, text)])),
+            Value::String(text) => items.push(spoken(is_assistant, &[text_part(is_assistant, text)])),
             Value::Array(blocks) if is_assistant => assistant(blocks, profile, &mut items),
             Value::Array(blocks) => user(blocks, profile, &mut items),
             _ => {}
@@ -66,7 +66,7 @@ fn assistant(blocks: &[Value], profile: &Profile, items: &mut Vec<Value>) {
         match block["type"].as_str() {
             Some("text") => {
                 let text = block["text"].as_str().unwrap_or_default();
-                items.push(spoken(true, vec![text_part(true, text)]));
+                items.push(spoken(true, &[text_part(true, text)]));
             }
             Some("tool_use") => items.push(json!({
                 "type": "function_call", "call_id": block["id"], "name": block["name"],
@@ -99,7 +99,7 @@ fn user(blocks: &[Value], profile: &Profile, items: &mut Vec<Value>) {
         }
     }
     if !parts.is_empty() {
-        items.push(spoken(false, parts));
+        items.push(spoken(false, &parts));
     }
 }
 
@@ -136,6 +136,6 @@ fn text_part(is_assistant: bool, text: &str) -> Value {
     json!({"type": if is_assistant { "output_text" } else { "input_text" }, "text": text})
 }
 
-fn spoken(is_assistant: bool, content: Vec<Value>) -> Value {
+fn spoken(is_assistant: bool, content: &[Value]) -> Value {
     json!({"type": "message", "role": if is_assistant { "assistant" } else { "user" }, "content": content})
 }

@@ -38,7 +38,7 @@ fn message(format: Format, data: &[Value]) -> Message {
     Message { blocks: reply.blocks, stop: reply.stop_reason, usage: reply.usage, id: reply.id, errors, stopped }
 }
 
-fn chunk(delta: Value) -> Value {
+fn chunk(delta: &Value) -> Value {
     json!({"id": "chatcmpl-1", "model": "gpt", "choices": [{"index": 0, "delta": delta}]})
 }
 
@@ -46,8 +46,8 @@ fn finish(reason: &str) -> Value {
     json!({"id": "chatcmpl-1", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
 }
 
-fn call(piece: Value) -> Value {
-    chunk(json!({"tool_calls": [piece]}))
+fn call(piece: &Value) -> Value {
+    chunk(&json!({"tool_calls": [piece]}))
 }
 
 const USAGE: &str = r#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":40}}}"#;
@@ -57,11 +57,11 @@ fn chat_text_reasoning_and_usage_become_a_message() {
     let got = message(
         Format::ChatCompletions,
         &[
-            chunk(json!({"role": "assistant", "content": ""})),
-            chunk(json!({"reasoning_content": "hm"})),
-            chunk(json!({"reasoning": " so"})),
-            chunk(json!({"content": "Hel"})),
-            chunk(json!({"content": "lo"})),
+            chunk(&json!({"role": "assistant", "content": ""})),
+            chunk(&json!({"reasoning_content": "hm"})),
+            chunk(&json!({"reasoning": " so"})),
+            chunk(&json!({"content": "Hel"})),
+            chunk(&json!({"content": "lo"})),
             finish("stop"),
             Value::String(USAGE.into()),
             json!("[DONE]"),
@@ -89,28 +89,28 @@ fn chat_calls_come_in_every_servers_way() {
         (
             "numbered pieces",
             vec![
-                call(json!({"index": 0, "id": "a", "function": {"name": "Read", "arguments": ""}})),
-                call(json!({"index": 0, "function": {"arguments": "{\"path\":"}})),
-                call(json!({"index": 1, "id": "b", "function": {"name": "Read", "arguments": "{\"path\""}})),
-                call(json!({"index": 0, "function": {"arguments": "\"x\"}"}})),
-                call(json!({"index": 1, "function": {"arguments": ":\"y\"}"}})),
+                call(&json!({"index": 0, "id": "a", "function": {"name": "Read", "arguments": ""}})),
+                call(&json!({"index": 0, "function": {"arguments": "{\"path\":"}})),
+                call(&json!({"index": 1, "id": "b", "function": {"name": "Read", "arguments": "{\"path\""}})),
+                call(&json!({"index": 0, "function": {"arguments": "\"x\"}"}})),
+                call(&json!({"index": 1, "function": {"arguments": ":\"y\"}"}})),
             ],
         ),
-        ("no numbers, whole arguments", vec![call(whole("a", "x")), call(whole("b", "y"))]),
-        ("all numbered zero", vec![call(numbered(0, "a", "x")), call(numbered(0, "b", "y"))]),
+        ("no numbers, whole arguments", vec![call(&whole("a", "x")), call(&whole("b", "y"))]),
+        ("all numbered zero", vec![call(&numbered(0, "a", "x")), call(&numbered(0, "b", "y"))]),
         (
             "arguments as an object",
             vec![
-                call(json!({"index": 0, "id": "a", "function": {"name": "Read", "arguments": {"path": "x"}}})),
-                call(json!({"index": 1, "id": "b", "function": {"name": "Read", "arguments": {"path": "y"}}})),
+                call(&json!({"index": 0, "id": "a", "function": {"name": "Read", "arguments": {"path": "x"}}})),
+                call(&json!({"index": 1, "id": "b", "function": {"name": "Read", "arguments": {"path": "y"}}})),
             ],
         ),
         (
             "pieces without number and id",
             vec![
-                call(json!({"id": "a", "function": {"name": "Read", "arguments": "{\"path\":"}})),
-                call(json!({"function": {"arguments": "\"x\"}"}})),
-                call(whole("b", "y")),
+                call(&json!({"id": "a", "function": {"name": "Read", "arguments": "{\"path\":"}})),
+                call(&json!({"function": {"arguments": "\"x\"}"}})),
+                call(&whole("b", "y")),
             ],
         ),
     ];
@@ -134,12 +134,12 @@ fn chat_streams_end_for_their_reasons() {
         ("tool_calls", "tool_use"),
         ("something new", "end_turn"),
     ] {
-        let got = message(Format::ChatCompletions, &[chunk(json!({"content": "x"})), finish(reason)]);
+        let got = message(Format::ChatCompletions, &[chunk(&json!({"content": "x"})), finish(reason)]);
         assert_eq!(got.stop.as_deref(), Some(expected), "{reason}");
     }
-    let refused = message(Format::ChatCompletions, &[chunk(json!({"refusal": "I will not."})), finish("stop")]);
+    let refused = message(Format::ChatCompletions, &[chunk(&json!({"refusal": "I will not."})), finish("stop")]);
     assert_eq!((refused.stop.as_deref(), &refused.blocks[0]["text"]), (Some("refusal"), &json!("I will not.")));
-    let cut = message(Format::ChatCompletions, &[chunk(json!({"content": "x"}))]);
+    let cut = message(Format::ChatCompletions, &[chunk(&json!({"content": "x"}))]);
     assert_eq!((cut.stop, cut.stopped), (None, false), "a stream without an end stays cut");
     let failed =
         message(Format::ChatCompletions, &[json!({"error": {"message": "slow down", "code": "rate_limit_exceeded"}})]);
@@ -150,7 +150,7 @@ fn created() -> Value {
     json!({"type": "response.created", "response": {"id": "resp_1", "model": "gpt"}})
 }
 
-fn completed(rest: Value) -> Value {
+fn completed(rest: &Value) -> Value {
     let mut response =
         json!({"usage": {"input_tokens": 50, "output_tokens": 9, "input_tokens_details": {"cached_tokens": 20}}});
     for (key, value) in rest.as_object().unwrap() {
@@ -178,7 +178,7 @@ fn a_response_with_reasoning_text_and_calls_becomes_a_message() {
             json!({"type": "response.function_call_arguments.delta", "output_index": 2, "delta": "\"x\"}"}),
             json!({"type": "response.output_item.done", "output_index": 2, "item": {"type": "function_call", "call_id": "call_1", "name": "Read", "arguments": "{\"path\":\"x\"}"}}),
             json!({"type": "response.output_item.done", "output_index": 3, "item": {"type": "function_call", "call_id": "call_2", "name": "Bash", "arguments": "{}"}}),
-            completed(json!({})),
+            completed(&json!({})),
         ],
     );
     let signature = got.blocks[0]["signature"].as_str().unwrap();
@@ -199,7 +199,7 @@ fn a_response_ends_for_its_reasons() {
         (json!({"incomplete_details": {"reason": "max_output_tokens"}}), "max_tokens"),
         (json!({"incomplete_details": {"reason": "content_filter"}}), "refusal"),
     ] {
-        let got = message(Format::Responses, &[created(), said.clone(), completed(rest.clone())]);
+        let got = message(Format::Responses, &[created(), said.clone(), completed(&rest)]);
         assert_eq!(got.stop.as_deref(), Some(expected), "{rest}");
     }
     let failed = message(
@@ -211,7 +211,7 @@ fn a_response_ends_for_its_reasons() {
     );
     assert_eq!(failed.errors, [("api_error".to_owned(), "oops".to_owned())]);
     let whole = json!({"type": "response.output_item.done", "output_index": 0, "item": {"type": "message", "content": [{"type": "output_text", "text": "all at once"}]}});
-    let got = message(Format::Responses, &[created(), whole, completed(json!({}))]);
+    let got = message(Format::Responses, &[created(), whole, completed(&json!({}))]);
     assert_eq!(got.blocks, [json!({"type": "text", "text": "all at once"})]);
     let cut = message(Format::Responses, &[created(), said]);
     assert_eq!((cut.stop, cut.stopped), (None, false));

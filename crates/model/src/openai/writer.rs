@@ -43,13 +43,12 @@ impl Writer {
         if piece.is_empty() {
             return;
         }
-        let index = match self.growing {
-            Some(Growing::Text(index)) => index,
-            _ => {
-                let index = self.open(&json!({"type": "text", "text": ""}));
-                self.growing = Some(Growing::Text(index));
-                index
-            }
+        let index = if let Some(Growing::Text(index)) = self.growing {
+            index
+        } else {
+            let index = self.open(&json!({"type": "text", "text": ""}));
+            self.growing = Some(Growing::Text(index));
+            index
         };
         self.delta(index, &json!({"type": "text_delta", "text": piece}));
     }

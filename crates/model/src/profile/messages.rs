@@ -22,7 +22,9 @@ pub(crate) fn shape(body: &mut Value, profile: &Profile) {
         fields.shift_remove("tools");
     }
     if let Some(Value::Array(messages)) = fields.get_mut("messages") {
-        messages.iter_mut().for_each(|message| shape_message(message, profile));
+        for message in messages.iter_mut() {
+            shape_message(message, profile);
+        }
         messages.retain(|message| message["content"].as_array().is_none_or(|blocks| !blocks.is_empty()));
     }
 }

@@ -59,7 +59,7 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         Err(exit) => return exit,
     };
     let options = options(&command, &typed, environment);
-    let prompt = typed.positionals.first().cloned().filter(|_| !typed.input_format.is_some());
+    let prompt = typed.positionals.first().cloned().filter(|_| typed.input_format.is_none());
     let exit = runtime.block_on(async {
         let exit = match (launched.spawn(), Signals::open()) {
             (Ok(agent), Ok(signals)) => drive(Bridge::new(options, id), agent, prompt, signals).await,

@@ -63,7 +63,7 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         Ok(runtime) if show == Show::Screen => runtime.block_on(attached.on_screen(wanted.stay)),
         Ok(runtime) => {
             let zone = wanted.timestamps.then(jiff::tz::TimeZone::system);
-            runtime.block_on(attached.as_lines(show.sink(zone)))
+            runtime.block_on(attached.follow_in_lines(show.sink(zone)))
         }
         Err(exit) => return exit,
     };
@@ -136,7 +136,7 @@ impl Attached {
     }
 
     /// To the end of the run, whose exit code is ours.
-    async fn as_lines(mut self, mut sink: Box<dyn Sink>) -> Result<ExitCode, ReachError> {
+    async fn follow_in_lines(mut self, mut sink: Box<dyn Sink>) -> Result<ExitCode, ReachError> {
         let mut events = self.open(true).await?;
         while let Some(event) = self.next(&mut events, true).await? {
             sink.event(&event);

@@ -57,7 +57,7 @@ pub fn resume(words: &[String], environment: &Environment) -> ExitCode {
     let help = words.iter().any(|word| matches!(word.as_str(), "-h" | "--help"));
     match runner::find(&Folder::new(&environment.cwd), name) {
         _ if help => started(&["--help".to_owned()], environment, None),
-        Ok(id) => started(flags, environment, Some(id)),
+        Ok(id) => started(flags, environment, Some(&id)),
         Err(error) => refuse(&format!("error: {error}")),
     }
 }
@@ -69,7 +69,7 @@ fn refuse(line: &str) -> ExitCode {
     ExitCode::Failure
 }
 
-fn started(words: &[String], environment: &Environment, resume: Option<String>) -> ExitCode {
+fn started(words: &[String], environment: &Environment, resume: Option<&str>) -> ExitCode {
     let wanted = match loop_flags::parse(words) {
         Ok(wanted) => wanted,
         Err(line) => return refuse(&line),
@@ -87,8 +87,8 @@ fn started(words: &[String], environment: &Environment, resume: Option<String>) 
         let show = Show::choose(wanted.is_on("json"), wanted.is_on("no_tui"), environment);
         return loop_replay::run(file, show, environment);
     }
-    match job(&wanted, environment, resume.clone()) {
-        Ok(job) if wanted.detach => loop_detach::run(words, resume.as_deref(), job.settings.json, environment),
+    match job(&wanted, environment, resume.map(str::to_owned)) {
+        Ok(job) if wanted.detach => loop_detach::run(words, resume, job.settings.json, environment),
         Ok(job) => go(job, &wanted, &faults, environment),
         // Nothing is wrong: a person was shown what to do next.
         Err(Refusal(line)) if line.is_empty() => ExitCode::Success,
@@ -137,7 +137,7 @@ async fn traced(
 ) -> ExitCode {
     let telemetry = loop_telemetry::open(environment).await;
     if !telemetry.is_on() {
-        return drive(job, show, watch, more).await;
+        return Box::pin(drive(job, show, watch, more)).await;
     }
     let trace = runner::RunTrace::new(loop_telemetry::incoming(environment));
     job.trace = telemetry.traces().then_some(trace);
@@ -149,7 +149,7 @@ async fn traced(
         None => None,
     };
     let scraped = scraped.map(|listener| tokio::spawn(telemetry::serve_prometheus(listener, telemetry.clone())));
-    let exit = drive(job, show, watch, more).await;
+    let exit = Box::pin(drive(job, show, watch, more)).await;
     exporting.abort();
     drop(scraped);
     // What the console exporter has to say would not be a line of the loop's, so it is not printed.
@@ -351,7 +351,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
     }
     let mut sinks: Vec<Box<dyn Sink>> = more.into_iter().chain([sink, Box::new(keep) as Box<dyn Sink>]).collect();
     let verdict = loop {
-        let verdict = runner::run(job.clone(), &mut sinks, &mut receiver).await;
+        let verdict = Box::pin(runner::run(job.clone(), &mut sinks, &mut receiver)).await;
         if !(watch && matches!(verdict, Ok(VerdictKind::Done))) {
             break verdict;
         }

@@ -122,16 +122,12 @@ fn complete(words: &[String]) -> ExitCode {
         [shell] => completions::script(shell),
         _ => None,
     };
-    match script {
-        Some(script) => {
-            say::out(&script);
-            ExitCode::Success
-        }
-        None => {
-            say::err("usage: ralph completions bash|zsh|fish");
-            ExitCode::Failure
-        }
-    }
+    let Some(script) = script else {
+        say::err("usage: ralph completions bash|zsh|fish");
+        return ExitCode::Failure;
+    };
+    say::out(&script);
+    ExitCode::Success
 }
 
 /// Commands that are the whole line: a word that would be ignored is a mistake.

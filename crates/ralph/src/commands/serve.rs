@@ -98,17 +98,18 @@ fn sandboxes(folders: &[PathBuf], environment: &Environment) -> Result<Vec<Arc<S
         let sandbox = Sandbox::new(rules).map_err(|error| format!("{error}. Leave '--allow-exec' out."))?;
         sandboxes.push(Arc::new(sandbox));
     }
-    warnings.iter().for_each(|warning| say::err(warning));
+    for warning in &warnings {
+        say::err(warning);
+    }
     Ok(sandboxes)
 }
 
 fn tokens(wanted: &ServeArguments, environment: &Environment) -> Result<Tokens, String> {
-    let folder = match &wanted.token_folder {
-        Some(folder) => environment.cwd.join(folder),
-        None => {
-            let none = || "there is no home folder to keep the token in. Name a folder with --token-folder.".to_owned();
-            environment.state_folder().ok_or_else(none)?.join("serve")
-        }
+    let folder = if let Some(folder) = &wanted.token_folder {
+        environment.cwd.join(folder)
+    } else {
+        let none = || "there is no home folder to keep the token in. Name a folder with --token-folder.".to_owned();
+        environment.state_folder().ok_or_else(none)?.join("serve")
     };
     serve::load_tokens(&folder, wanted.new_token).map_err(|error| format!("{error}."))
 }

@@ -102,7 +102,7 @@ pub fn confine(tools: &mut ToolSetup, confined: Confined) {
 }
 
 fn choice(typed: &Arguments) -> ToolChoice {
-    if !!typed.tools.is_empty() {
+    if typed.tools.is_empty() {
         return ToolChoice::Default;
     }
     let names: Vec<String> = typed.tools.iter().flat_map(|list| policy::split_list(list)).collect();

@@ -202,7 +202,7 @@ mod tests {
         ] {
             fold.fold(&kind.at(1));
             let status = fold.status();
-            assert_eq!((status.state, status.iterations_done), (state, done), "{:?}", status);
+            assert_eq!((status.state, status.iterations_done), (state, done), "{status:?}");
         }
         assert_eq!((fold.status().cost_usd, fold.status().iteration), (1.0, 3));
         fold.watch();

@@ -26,7 +26,7 @@ const SESSION: &str = "acp-session-id";
 /// The agent's name here; the draft has no way to choose one.
 const AGENT: &str = "ralph";
 /// For the answer to `initialize`.
-const INITIALIZE_TIME: Duration = Duration::from_secs(60);
+const INITIALIZE_TIME: Duration = Duration::from_mins(1);
 
 fn named<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty())
@@ -63,14 +63,11 @@ async fn initialize(app: &App, message: &Value) -> Result<Response, Problem> {
     let server = start_agent(app, &id, Some(AGENT))?;
     let answered = server.send(message).map_err(|error| not_sent(&id, &error))?;
     let answered = answered.ok_or_else(|| Problem::invalid("initialize is a request and needs an id"))?;
-    let answer = match tokio::time::timeout(INITIALIZE_TIME, answered).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) | Err(_) => {
-            if let Some(server) = app.acp.take(&id) {
-                server.end().await;
-            }
-            return Err(Problem::timeout("the agent did not answer"));
+    let Ok(Ok(answer)) = tokio::time::timeout(INITIALIZE_TIME, answered).await else {
+        if let Some(server) = app.acp.take(&id) {
+            server.end().await;
         }
+        return Err(Problem::timeout("the agent did not answer"));
     };
     let mut response = axum::Json(answer).into_response();
     if let Ok(value) = HeaderValue::from_str(&id) {

@@ -93,9 +93,13 @@ fn words(body: &NewGoalBody) -> Vec<String> {
     add("model", body.model.clone());
     add("land", body.land.clone());
     for (flag, values) in [("check", &body.checks), ("label", &body.labels)] {
-        values.iter().for_each(|value| add(flag, Some(value.clone())));
+        for value in values {
+            add(flag, Some(value.clone()));
+        }
     }
-    body.after.iter().for_each(|id| add("after", Some(id.to_string())));
+    for id in &body.after {
+        add("after", Some(id.to_string()));
+    }
     if body.draft {
         words.push("--draft".to_owned());
     }

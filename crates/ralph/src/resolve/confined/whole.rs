@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn it_keeps_its_own_variables_and_those_of_its_cloud() {
         let with = |pairs: &[(&str, &str)], keeps: &[String]| {
-            keeps(&Foreign { name: "a", level: Level::Workspace, env: &env(pairs), keeps }).join(" ")
+            super::keeps(&Foreign { name: "a", level: Level::Workspace, env: &env(pairs), keeps }).join(" ")
         };
         assert_eq!(with(&[("CLAUDE_CODE_USE_BEDROCK", "0")], &[]), "ANTHROPIC_ CLAUDE_");
         assert_eq!(with(&[("CLAUDE_CODE_USE_BEDROCK", "1")], &[]), "ANTHROPIC_ CLAUDE_ AWS_");
@@ -226,8 +226,7 @@ mod tests {
         for (name, kept) in
             [("gemini", "GEMINI_ GOOGLE_ X_KEY"), ("acp:codex-acp", "OPENAI_ CODEX_ X_KEY"), ("acp:other", "X_KEY")]
         {
-            let keeps =
-                keeps(&Foreign { name, level: Level::Workspace, env: &env(&[]), keeps: &["X_KEY".into()] });
+            let keeps = keeps(&Foreign { name, level: Level::Workspace, env: &env(&[]), keeps: &["X_KEY".into()] });
             assert_eq!(keeps.join(" "), kept, "no agent gets the credential of another one");
         }
     }
