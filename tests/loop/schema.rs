@@ -88,11 +88,22 @@ fn every_field_that_is_printed_is_documented() {
         }
         seen.insert(kind);
     }
-    // The others need a person: they answer, steer, pause and go on; or a loop that is stuck, that watches, or
-    // whose summary fails; or an agent that wants a terminal.
+    // The others need a person: they answer, steer, pause and go on; or a loop that is stuck, that watches, that has a
+    // reviewer, or whose summary fails; a check that prints for a while; or an agent that wants a terminal.
     let rest: BTreeSet<String> = known().difference(&seen).cloned().collect();
-    let expected =
-        ["answered", "paused", "resumed", "steered", "strategy_changed", "summary_failed", "transport", "work"]
-            .map(str::to_owned);
+    let expected = [
+        "answered",
+        "check_output",
+        "paused",
+        "resumed",
+        "review_started",
+        "reviewed",
+        "steered",
+        "strategy_changed",
+        "summary_failed",
+        "transport",
+        "work",
+    ]
+    .map(str::to_owned);
     assert_eq!(rest, expected.into());
 }

@@ -18,8 +18,6 @@ use effect::{emit, wake_at_the_end};
 use iteration::is_formless;
 use next::next;
 
-pub(crate) use review::QUESTION as REVIEW_QUESTION;
-
 /// Corrections on one pipe before an iteration counts as failed.
 const CORRECTIONS_MAX: u32 = 3;
 const CORRECTION: &str = "Your result is missing or has the wrong form. Call the StructuredOutput tool with \

@@ -89,7 +89,7 @@ impl Memory {
                 self.review_rounds += u32::from(*found);
             }
             EventKind::Answered { id, text } => {
-                if id.starts_with(crate::decide::REVIEW_QUESTION) {
+                if id.starts_with(crate::review::QUESTION) {
                     self.review_rounds = 0;
                     self.review_waived = text.trim().eq_ignore_ascii_case(crate::review::APPROVE);
                 }

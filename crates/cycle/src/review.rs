@@ -15,6 +15,9 @@ const SAID_MAX: usize = 200;
 /// What a person answers who lets the work pass as it is.
 pub const APPROVE: &str = "approve";
 
+/// How the ids of questions begin that are about a review.
+pub(crate) const QUESTION: &str = "review-";
+
 /// What a reviewer may use: it looks, and changes nothing.
 pub const TOOLS: &str = "Read,Glob,Grep,StructuredOutput";
 

@@ -99,6 +99,19 @@ async fn a_lease_that_is_over_is_taken_and_the_late_worker_is_refused(place: Pla
     assert_eq!(store.beat(&worker("b"), MINUTE, 1, &[(id, 2), (99, 1)]).await.unwrap().len(), 1);
 }
 
+/// The write that is refused has locks; a heartbeat that waits for them comes too late to end an agent.
+async fn a_refused_write_keeps_nobody_waiting(place: Place) {
+    let (store, beats) = (Store::open(&place).await.unwrap(), Store::open(&place).await.unwrap());
+    let id = store.enqueue(&new("one")).await.unwrap();
+    let claim = store.claim(&worker("a"), MINUTE).await.unwrap().unwrap();
+    for _ in 0..3 {
+        assert!(store.append(id, claim.fence + 1, 1, &["{}".into()]).await.is_err());
+        let asked = Instant::now();
+        assert_eq!(beats.beat(&worker("a"), MINUTE, 1, &[(id, claim.fence)]).await.unwrap().len(), 1);
+        assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    }
+}
+
 async fn a_beat_keeps_the_lease_and_brings_the_wish_to_cancel(place: Place) {
     let store = Store::open(&place).await.unwrap();
     let id = store.enqueue(&new("one")).await.unwrap();
@@ -381,6 +394,7 @@ engines!(
     a_key_makes_one_goal,
     what_a_goal_needs_comes_first,
     a_lease_that_is_over_is_taken_and_the_late_worker_is_refused,
+    a_refused_write_keeps_nobody_waiting,
     a_beat_keeps_the_lease_and_brings_the_wish_to_cancel,
     a_claim_that_is_not_named_runs_out,
     a_dead_workers_goal_is_cancelled_when_somebody_wanted_that,

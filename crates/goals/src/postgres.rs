@@ -194,6 +194,13 @@ impl Database for Postgres {
     fn commit(&self) -> Later<'_, ()> {
         self.batch("commit")
     }
+
+    fn abandon(&self) {
+        let Some(session) = self.transaction.take() else { return };
+        // The first poll sends the message; nobody waits for its answer.
+        let mut rollback = std::pin::pin!(session.client.batch_execute("rollback"));
+        let _ = rollback.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+    }
 }
 
 impl Postgres {

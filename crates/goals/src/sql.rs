@@ -128,6 +128,8 @@ pub trait Database {
     /// Several statements without parameters.
     fn batch<'a>(&'a self, sql: &'a str) -> Later<'a, ()>;
     fn commit(&self) -> Later<'_, ()>;
+    /// The transaction ends without a change, and its locks are given back now: the heartbeat must not wait for them.
+    fn abandon(&self);
 }
 
 /// A database, for one transaction at a time.
@@ -203,6 +205,7 @@ impl Tx<'_> {
 impl Drop for Tx<'_> {
     fn drop(&mut self) {
         if self.is_open {
+            self.connection.database.abandon();
             self.connection.is_torn.set(true);
         }
     }

@@ -132,4 +132,9 @@ impl Database for Sqlite {
     fn commit(&self) -> Later<'_, ()> {
         self.batch("commit")
     }
+
+    fn abandon(&self) {
+        // Where nothing is open there is nothing to give back.
+        let _ = self.connection.execute_batch("rollback");
+    }
 }

@@ -3,15 +3,13 @@
 use super::effect::{Effect, emit, wake_at_the_end};
 use super::ending::end;
 use super::receipt::{Verdicts, block_on, finish, go_on};
-use crate::review::{APPROVE, Opinion};
+use crate::review::{APPROVE, Opinion, QUESTION};
 use crate::state::{Phase, Reviewing, State};
 use crate::text::fingerprint;
 use crate::{EventKind, Outcome, Question, QuestionAbout, Report, Tokens, VerdictKind};
 
 /// A reviewer without a clear answer is asked again; then a person is.
 const TRIES_MAX: u32 = 3;
-/// How the ids of questions begin that are about a review.
-pub(crate) const QUESTION: &str = "review-";
 
 /// The iteration is done, unless a reviewer has to say so first. `reason` is that of the verdict.
 pub(super) fn settle(
