@@ -338,11 +338,14 @@ pub const COMMANDS: &[Command] = &[
     Command {
         name: "doctor",
         aliases: &[],
-        arguments: "[--json]",
+        arguments: "[--json] [--endpoint]",
         summary: "what is set up here, and what is wrong with it",
         details: "",
         words: &[],
-        options: Listed(&[JSON]),
+        options: Listed(&[
+            JSON,
+            ("--endpoint", "ask the endpoint one question, and say which profile it would need; may cost a few tokens"),
+        ]),
         examples: &[("ralph doctor", "also tries whether the sandbox holds")],
     },
     Command {
