@@ -197,7 +197,8 @@ pub const COMMANDS: &[Command] = &[
         arguments: "[FOLDER…] [options]",
         summary: "runs, goals and agents over HTTP, with a page",
         details: "The first line that it prints is a link that opens the page with all rights; the second only looks. Programs send the token\n\
-            as 'Authorization: Bearer TOKEN'. /openapi.json describes the interface. Runs that are started here do not end with the server.",
+            as 'Authorization: Bearer TOKEN'. /openapi.json describes the interface,\n\
+            which holds that of sandbox-agent: its SDK works with this server. Runs that are started here do not end with the server.",
         words: &[],
         options: Listed(&[
             ("--listen ADDRESS", "127.0.0.1:4747; an address with its port, a port, or the path of a Unix socket"),
@@ -214,6 +215,7 @@ pub const COMMANDS: &[Command] = &[
         examples: &[
             ("ralph serve", "this folder, on this machine"),
             ("ralph serve ~/work/api ~/work/web", "two folders"),
+            ("ralph serve --listen unix:ralph.sock --no-token", "a socket that only this user can open"),
             ("ralph serve --listen 0.0.0.0:4747 --host build.example", "reachable by others: put TLS before it"),
         ],
     },

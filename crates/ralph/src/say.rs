@@ -14,3 +14,10 @@ pub fn out(text: &str) {
 pub fn err(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", wire::clean::block(text));
 }
+
+/// The help of one command, from the table of commands.
+pub fn help(name: &str) -> wire::ExitCode {
+    let Some(command) = arguments::Command::find(name) else { return wire::ExitCode::Failure };
+    out(&arguments::help::command(command));
+    wire::ExitCode::Success
+}

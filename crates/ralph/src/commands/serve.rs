@@ -6,7 +6,7 @@ use super::{goals, loop_prices};
 use crate::environment::Environment;
 use crate::runtime::runtime;
 use crate::{resolve, say};
-use arguments::{HELP, ListenAt, ServeArguments};
+use arguments::{ListenAt, ServeArguments};
 use sandbox::Sandbox;
 use serve::{GuardConfig, Listener, Options, Tokens};
 use std::net::IpAddr;
@@ -17,8 +17,7 @@ use wire::ExitCode;
 
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     if words.iter().any(|word| matches!(word.as_str(), "-h" | "--help")) {
-        say::out(HELP);
-        return ExitCode::Success;
+        return say::help("serve");
     }
     match arguments::parse(words).and_then(|wanted| started(&wanted, environment)) {
         Ok(exit) => exit,

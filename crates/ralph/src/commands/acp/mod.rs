@@ -30,23 +30,12 @@ const GRACE: Duration = Duration::from_secs(3);
 /// The variable that gives the agent a list of tasks.
 const PLAN_TOOLS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
 
-const HELP: &str = "ralph acp: the agent for clients of the Agent Client Protocol (editors, acpx, …)
-
-  ralph acp              speak the protocol (version 1) on stdin and stdout
-  ralph acp login        keep an API key for later sessions; asks for it in a terminal
-
-Each session is a process of its own. In an editor, give 'ralph' as the command and 'acp' as its argument.
-";
-
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         [] => serve(environment),
         ["login"] => login::run(environment),
-        ["-h" | "--help" | "help"] => {
-            say::out(HELP);
-            ExitCode::Success
-        }
+        ["help"] => say::help("acp"),
         [word, ..] => {
             say::err(&format!("error: 'ralph acp' has no argument '{word}'. 'ralph acp --help' lists what it has."));
             ExitCode::Failure

@@ -8,30 +8,6 @@ const PORT: u16 = 4747;
 /// More readers than any machine has.
 const STREAMS_MAX: usize = 100_000;
 
-pub const HELP: &str = "ralph serve: runs, goals and agents of these folders over HTTP, with a page
-
-  ralph serve [FOLDER…]   the folders that are served (this one)
-
-Options:
-  --listen ADDRESS     127.0.0.1:4747; an address with its port, a port, or the path of a Unix socket
-  --host NAME          a further name that the server answers to, as proxies and other machines call it; repeatable
-  --token-folder PATH  where the two tokens are kept (serve/ in ralph's state folder)
-  --new-token          make both tokens anew: links and cookies from before are over
-  --no-token           with a Unix socket only, which nobody else can open
-  --allow-exec         clients may run commands in the served folders, in the sandbox
-  --streams N          event streams at the same time (64)
-
-The first line that it prints is a link that opens the page with all rights; the second only looks. Programs send the token
-as 'Authorization: Bearer TOKEN'. /openapi.json describes the interface, which holds that of sandbox-agent: its SDK
-works with this server. Runs that are started here do not end with the server.
-
-Examples:
-  ralph serve                                  this folder, on this machine
-  ralph serve ~/work/api ~/work/web            two folders
-  ralph serve --listen unix:/run/user/1000/ralph.sock --no-token
-  ralph serve --listen 0.0.0.0:4747 --host build.example   reachable by others: put TLS before it
-";
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenAt {
     Address(SocketAddr),
