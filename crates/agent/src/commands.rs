@@ -1,19 +1,17 @@
 //! The effects of commands: prompts that begin with a slash, by name.
 
-use crate::books::Books;
 use crate::builtin_commands::{self, meant};
-use crate::choices::Choices;
-use crate::conversation::{Conversation, Inside};
 use crate::flag_settings::{CHANGEABLE, FlagSettings};
-use crate::main_machine::MainMachine;
 use crate::mentions::Mentions;
 use crate::model_switcher::ModelSwitcher;
-use crate::output::Output;
-use crate::secrets::Secrets;
 use crate::servers::Servers;
 use crate::skills::{Loaded, Skills};
-use crate::transcripts::Transcripts;
-use crate::{Options, Setup, clock, words};
+use crate::{Options, Setup};
+use context::texts;
+use conversation::{Conversation, Inside, MainMachine};
+use model::Ledger;
+use options::Choices;
+use output::{Output, Secrets, Transcripts, clock};
 use project::SkillKind;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -28,7 +26,7 @@ pub struct Commands {
     pub options: Rc<Options>,
     pub output: Rc<Output>,
     pub secrets: Secrets,
-    pub books: Rc<Books>,
+    pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
     pub servers: Rc<Servers>,
     pub skills: Rc<Skills>,
@@ -53,7 +51,7 @@ impl Commands {
         }
         match meant(name) {
             Some("init") => {
-                let text = format!("{} {args}", words::INIT);
+                let text = format!("{} {args}", texts::INIT);
                 Command::Blocks(vec![json!({"type": "text", "text": text})])
             }
             Some("clear") => Command::Clear,
@@ -144,8 +142,8 @@ impl Commands {
     }
 
     fn cost(&self) -> String {
-        let mut text = format!("${:.4} so far ({})\n", self.books.total_usd(), clock::now_iso());
-        for (name, usage) in self.books.by_model() {
+        let mut text = format!("${:.4} so far ({})\n", self.ledger.total_usd(), clock::now_iso());
+        for (name, usage) in self.ledger.by_model() {
             let line =
                 json!({"in": usage.input_tokens, "out": usage.output_tokens, "cached": usage.cache_read_input_tokens});
             text.push_str(&format!("{name}: ${:.4} {line}\n", usage.cost_usd));

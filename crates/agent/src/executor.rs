@@ -1,31 +1,26 @@
 //! Which part executes which effect. Nothing is decided here.
 
-use crate::books::Books;
-use crate::checkpoints::Checkpoints;
-use crate::choices::Choices;
 use crate::commands::Commands;
-use crate::conversation::{Conversation, Inside};
-use crate::conversation_tools::agent;
 use crate::driver::{Driver, Execute, panic_words};
 use crate::gatherer::Gatherer;
-use crate::hook_runner::HookRunner;
-use crate::main_machine::MainMachine;
 use crate::memory::{Memories, Reader};
 use crate::model_asker::ModelAsker;
-use crate::output::Output;
 use crate::permission_asker::PermissionAsker;
 use crate::permission_updates::Updates;
 use crate::preparer::Preparer;
-use crate::rules::{Rules, suggestions};
-use crate::secrets::Secrets;
 use crate::servers::Servers;
 use crate::subagents::{Assignment, Counted, Drive, Subagents};
 use crate::tool_runner::{Permitted, ToolRunner, with_heartbeat};
-use crate::transcripts::Transcripts;
-use crate::{Options, clock, failpoint, init, values};
+use crate::{Options, init};
+use context::conversation_tools::agent;
+use conversation::rules::{Rules, suggestions};
+use conversation::{Conversation, HookRunner, Inside, MainMachine, values};
 use futures_util::FutureExt as _;
 use futures_util::future::{LocalBoxFuture, ready};
 use hooks::Hooks;
+use model::Ledger;
+use options::{Choices, failpoint};
+use output::{Output, Secrets, Transcripts, clock};
 use policy::Verdict;
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
@@ -34,6 +29,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tools::Checkpoints;
 use turn::{
     CallResult, Effect, Entry, Gather, Hook, Input, InterruptCause, ModelQuestion, Now, PermissionQuestion, Report,
     SubagentResult, SubagentStatus, SubagentTask, Ticket, ToolFinish,
@@ -48,7 +44,7 @@ pub struct Parts {
     pub options: Rc<Options>,
     pub output: Rc<Output>,
     pub secrets: Secrets,
-    pub books: Rc<Books>,
+    pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
     pub servers: Rc<Servers>,
@@ -95,7 +91,7 @@ impl Execute for Executor {
         let parts = &self.0.parts;
         Now {
             ms: u64::try_from(parts.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            spent_usd: parts.books.total_usd(),
+            spent_usd: parts.ledger.total_usd(),
             subagents: parts.subagents.running.get(),
         }
     }
@@ -277,7 +273,7 @@ impl Inner {
         };
         parts.output.send(Event::ConversationReset(reset)).await;
         parts.output.rename_session(new_id.clone());
-        parts.books.reset();
+        parts.ledger.reset();
         parts.hooks.change(Hooks::forget_brought);
         let (preamble, known) = parts.memories.begin(Reader::Main);
         conversation.memory.replace(known);
@@ -337,7 +333,7 @@ impl Inner {
             Effect::SetPromptId(id) => parts.hooks.set_prompt_id(id),
             Effect::BeginCheckpoint { id } => parts.checkpoints.begin(&id),
             Effect::ForgetReads => conversation.tools().reads.forget_answers(),
-            Effect::Warn(words) => crate::stderr::warn(&words),
+            Effect::Warn(words) => output::warn(&words),
             Effect::Report(report) => self.report(report),
             Effect::AnswerInner { inner, result } => conversation.answer_inner(inner, result),
             Effect::EndTurn { outcome } => self.end_turn(*outcome).await,
@@ -381,8 +377,8 @@ impl Inner {
             self.conversation.report_transcript();
             failpoint::hit(&parts.options, "panic-in-result");
             Outcome {
-                total_cost_usd: Some(parts.books.total_usd()),
-                model_usage: parts.books.by_model(),
+                total_cost_usd: Some(parts.ledger.total_usd()),
+                model_usage: parts.ledger.by_model(),
                 ..outcome.clone()
             }
         }));

@@ -2,13 +2,11 @@
 //! files that were touched, what hooks have said.
 
 use crate::Options;
-use crate::conversation::Conversation;
-use crate::hook_runner::HookRunner;
-use crate::limits::compact_at;
-use crate::main_machine::MainMachine;
 use crate::memory::Memories;
 use crate::mentions::Mentions;
 use crate::settings_files::SettingsFiles;
+use conversation::{Conversation, HookRunner, MainMachine};
+use options::compact_at;
 use std::rc::Rc;
 use turn::{Change, Gather, Gathered};
 

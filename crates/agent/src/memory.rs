@@ -4,11 +4,9 @@
 //! [`Memories::tell`], once, for whoever listens.
 
 use crate::Options;
-use crate::choices::Choices;
-use crate::conversation::Conversation;
-use crate::hook_runner::HookRunner;
-use crate::known_memory::{Known, News};
-use crate::{prompt, words};
+use context::{Known, News, prompt, texts};
+use conversation::{Conversation, HookRunner};
+use options::Choices;
 use project::{MemoryFile, Skill};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -56,7 +54,7 @@ impl Memories {
         }
         let news = files.iter().map(|file| News::of(file, reason)).collect();
         let text =
-            (!files.is_empty()).then(|| format!("{}{}\n</system-reminder>", words::MEMORY_HEAD, contents(&files)));
+            (!files.is_empty()).then(|| format!("{}{}\n</system-reminder>", texts::MEMORY_HEAD, contents(&files)));
         let known = Known { memory: Some(memory), told_skills: Vec::new(), news };
         (prompt::preamble(options, &self.choices, text), known)
     }
@@ -91,7 +89,7 @@ impl Memories {
             self.sizes.borrow_mut().extend(files.iter().map(sizes));
         }
         conversation.memory.borrow_mut().news.extend(files.iter().map(|file| News::of(file, None)));
-        reminders.push(format!("{}{}", words::MEMORY_NEARBY, contents(&files)));
+        reminders.push(format!("{}{}", texts::MEMORY_NEARBY, contents(&files)));
         self.tell(conversation).await;
         reminders
     }
@@ -116,7 +114,7 @@ impl Memories {
         known.told_skills.extend(told.iter().map(|skill| skill.name.clone()));
         let lines: String = told.iter().map(|skill| format!("\n- {}: {}", skill.name, skill.listing())).collect();
         let has_tool = conversation.toolset.borrow().find("Skill").is_some();
-        (!told.is_empty() && has_tool).then(|| format!("{}{lines}", words::SKILLS_NEARBY))
+        (!told.is_empty() && has_tool).then(|| format!("{}{lines}", texts::SKILLS_NEARBY))
     }
 
     /// Tells hooks of the documents that came into the conversation since they were last told.

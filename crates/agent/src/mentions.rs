@@ -1,8 +1,8 @@
 //! `@path` in a prompt: the file's text comes along, as if the model had read it.
 
-use crate::conversation::Conversation;
-use crate::rules::Rules;
 use crate::servers::Servers;
+use conversation::Conversation;
+use conversation::rules::Rules;
 use policy::{Targets, Verdict};
 use serde_json::{Value, json};
 use std::io::{Read as _, Seek as _, SeekFrom};

@@ -1,19 +1,17 @@
 //! The effect of asking for a permission: the client, or a tool of the client's.
 
-use crate::conversation::Conversation;
-use crate::hook_runner::HookRunner;
-use crate::link::{Link, LinkError};
 use crate::servers::Servers;
-use crate::states::States;
 use crate::{Options, Prompter};
+use conversation::{Conversation, HookRunner};
 use hooks::Notification;
+use output::{ClientAsker, ClientError, States};
 use serde_json::{Value, json};
 use std::rc::Rc;
 use turn::{PermissionAnswer, PermissionQuestion};
 
 pub struct PermissionAsker {
     pub options: Rc<Options>,
-    pub link: Rc<Link>,
+    pub client: Rc<ClientAsker>,
     pub states: Rc<States>,
     pub hooks: Rc<HookRunner>,
     pub servers: Rc<Servers>,
@@ -73,9 +71,9 @@ impl PermissionAsker {
         if let Some(agent) = &question.agent_id {
             request["agent_id"] = json!(agent);
         }
-        match self.states.while_asked(self.link.ask(request)).await {
+        match self.states.while_asked(self.client.ask(request)).await {
             Ok(answer) => Some(answer),
-            Err(LinkError::Closed) => None,
+            Err(ClientError::Closed) => None,
             Err(error) => Some(json!({"behavior": "deny", "message": error.to_string()})),
         }
     }

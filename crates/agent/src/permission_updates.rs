@@ -1,12 +1,11 @@
 //! Permission updates that a client hands back with its answer.
 
 use crate::Options;
-use crate::choices::Choices;
-use crate::hook_runner::HookRunner;
-use crate::main_machine::MainMachine;
-use crate::rules::Rules;
 use crate::settings_files::SettingsFiles;
+use conversation::rules::Rules;
+use conversation::{HookRunner, MainMachine};
 use hooks::DirectoryAdded;
+use options::Choices;
 use policy::{Rule, RuleSet, Source};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -43,7 +42,7 @@ impl Updates {
             _ => return,
         }
         if let Some(problem) = settings::store_permission_update(&self.options.places, update).err() {
-            crate::stderr::warn(&format!("warning: the permission was not stored: {problem}"));
+            output::warn(&format!("warning: the permission was not stored: {problem}"));
         }
         self.settings.remember();
     }

@@ -1,15 +1,12 @@
 //! The effect of preparing a turn: servers settled, tools and system prompt up to date.
 
-use crate::choices::{Choices, initial_prompt, missing_agent, session_agent};
-use crate::conversation::Conversation;
-use crate::hook_runner::HookRunner;
-use crate::limits::overhead;
-use crate::main_machine::MainMachine;
 use crate::memory::{Memories, Reader};
-use crate::rules::Rules;
 use crate::servers::Servers;
-use crate::toolset::Toolset;
-use crate::{Options, SessionPlan, frontmatter_hooks, prompt};
+use crate::{Options, SessionPlan};
+use context::{Toolset, overhead, prompt};
+use conversation::rules::Rules;
+use conversation::{Conversation, HookRunner, MainMachine, frontmatter_hooks};
+use options::{Choices, initial_prompt, missing_agent, session_agent};
 use std::rc::Rc;
 use turn::{Change, Prepared};
 

@@ -5,12 +5,11 @@
 //! a hook refuses the change. Everything else waits for the next start.
 
 use crate::Options;
-use crate::conversation::Conversation;
-use crate::hook_runner::HookRunner;
-use crate::output::Output;
-use crate::rules::Rules;
+use conversation::rules::Rules;
+use conversation::{Conversation, HookRunner};
 use hooks::ConfigChange;
 use hooks::file_watch::{Stamp, stamp};
+use output::Output;
 use policy::{Rule, Source};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -3,28 +3,25 @@
 //! Deliberately absent: whether a call may run. A call comes here when the machine says so, with the input that was judged.
 
 use crate::Options;
-use crate::checkpoints::Checkpoints;
-use crate::choices::Choices;
-use crate::conversation::{Conversation, Inside};
-use crate::conversation_tools::task_list::{Task, TaskList};
-use crate::conversation_tools::tasks::{TaskMoment, TaskRefused};
-use crate::conversation_tools::{ASK_USER, agent, is_task_tool, plan, question, search, skill, structured, tasks};
-use crate::hook_runner::HookRunner;
 use crate::model_asker::ModelAsker;
-use crate::output::Output;
 use crate::permission_updates::Updates;
-use crate::rules::Rules;
 use crate::servers::{Servers, is_servers_tool};
 use crate::skills::{Loaded, Skills};
 use crate::task_news::TaskNews;
-use crate::values;
+use context::conversation_tools::task_list::{Task, TaskList};
+use context::conversation_tools::tasks::{TaskMoment, TaskRefused};
+use context::conversation_tools::{ASK_USER, agent, is_task_tool, plan, question, search, skill, structured, tasks};
+use conversation::rules::Rules;
+use conversation::{Conversation, HookRunner, Inside, values};
 use hooks::{CwdChanged, TaskCompleted, TaskCreated};
+use options::Choices;
+use output::Output;
 use policy::Targets;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tools::{Invocation, Tool};
+use tools::{Checkpoints, Invocation, Tool};
 use turn::{CallResult, Input, InterruptCause, STRUCTURED_OUTPUT, SubagentStatus, ToolFinish};
 use wire::{Event, PermissionMode, ToolProgress};
 

@@ -2,10 +2,11 @@
 
 use super::Requests;
 use crate::builtin_commands;
-use crate::choices::{Choices, session_agent};
 use crate::model_switcher::ModelSwitcher;
 use crate::servers::Servers;
-use crate::{Options, Schema, SessionPlan, Setup, style};
+use crate::{Options, Schema, SessionPlan, Setup};
+use context::style;
+use options::{Choices, session_agent};
 use serde_json::{Value, json};
 use std::rc::Rc;
 

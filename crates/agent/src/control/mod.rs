@@ -1,6 +1,6 @@
 //! What a client asks of a session beside its prompts, at any moment.
 //!
-//! Deliberately absent: the lines that carry requests and answers (`front`), and our own questions to the client (`link`).
+//! Deliberately absent: the lines that carry requests and answers (`stdio`), and our own questions to the client (`output::ClientAsker`).
 
 mod files;
 mod initialize;
@@ -10,27 +10,22 @@ mod roots;
 mod usage;
 
 use crate::Options;
-use crate::books::Books;
-use crate::checkpoints::{Checkpoints, rewind};
-use crate::choices::Choices;
-use crate::conversation::Conversation;
 use crate::flag_settings::FlagSettings;
-use crate::hook_runner::HookRunner;
-use crate::kit::Kit;
-use crate::main_machine::MainMachine;
 use crate::memory::Memories;
 use crate::model_switcher::ModelSwitcher;
-use crate::output::Output;
 use crate::permission_updates::Updates;
-use crate::rules::Rules;
-use crate::secrets::Secrets;
 use crate::servers::Servers;
-use crate::transcripts::Transcripts;
+use context::ToolResources;
+use conversation::rules::Rules;
+use conversation::{Conversation, HookRunner, MainMachine};
+use model::Ledger;
+use options::Choices;
+use output::{Output, Secrets, Transcripts};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-use tools::Tasks;
+use tools::{Checkpoints, Tasks, rewind};
 use turn::{InterruptCause, Recall};
 use wire::{ControlResponse, Event, PermissionMode};
 
@@ -41,7 +36,7 @@ pub struct Requests {
     pub options: Rc<Options>,
     pub output: Rc<Output>,
     pub secrets: Secrets,
-    pub books: Rc<Books>,
+    pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
     pub updates: Rc<Updates>,
@@ -49,7 +44,7 @@ pub struct Requests {
     pub hooks: Rc<HookRunner>,
     pub machine: Rc<MainMachine>,
     pub main: Rc<Conversation>,
-    pub kit: Rc<Kit>,
+    pub resources: Rc<ToolResources>,
     pub memories: Rc<Memories>,
     pub transcripts: Rc<Transcripts>,
     pub checkpoints: Rc<Checkpoints>,
@@ -108,19 +103,19 @@ impl Requests {
             "get_settings" => Ok(settings(options, choices)),
             "get_context_usage" => Ok(usage::context(options, choices, &self.servers, &self.memories, &self.main)),
             "mcp_status" => Ok(self.servers.status()),
-            "stop_task" => stop_task(&self.kit.tasks, request).await,
-            "background_tasks" => background(options, &self.kit.tasks, request),
+            "stop_task" => stop_task(&self.resources.tasks, request).await,
+            "background_tasks" => background(options, &self.resources.tasks, request),
             "rewind_files" => rewind_files(&self.checkpoints, &self.main.tools(), request),
             "reload_skills" => Ok(reload::skills(options, choices)),
             "reload_plugins" => reload::plugins(options, choices, &self.hooks, &self.servers, request),
             "reload_output_styles" => Ok(reload::output_styles(options, choices)),
             "read_file" => files::read(&self.rules, &self.main, &self.secrets, request),
             "seed_read_state" => files::seed(&self.main, request),
-            "get_task_output" => files::task_output(&self.kit.tasks, &self.secrets, request),
+            "get_task_output" => files::task_output(&self.resources.tasks, &self.secrets, request),
             "rename_session" => rename(&self.output, &self.transcripts, request),
             "get_binary_version" => Ok(json!({"version": options.version})),
             "list_models" => Ok(json!({"models": model::listing(&options.asking.model_env)})),
-            "get_session_cost" => Ok(json!({"total_cost_usd": self.books.total_usd()})),
+            "get_session_cost" => Ok(json!({"total_cost_usd": self.ledger.total_usd()})),
             other => Err(format!("Unsupported control request subtype: {other}")),
         }
     }

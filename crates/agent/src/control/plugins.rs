@@ -3,10 +3,9 @@
 //! Deliberately absent: their `bin` folders. The search path of commands is fixed when the process starts.
 
 use crate::Options;
-use crate::choices::Choices;
-use crate::frontmatter_hooks;
-use crate::hook_runner::HookRunner;
 use crate::servers::Servers;
+use conversation::{HookRunner, frontmatter_hooks};
+use options::Choices;
 use project::{PluginDir, Plugins};
 use serde_json::Value;
 use std::rc::Rc;

@@ -4,10 +4,11 @@
 //! for the sake of the prompt cache; a client that asks for that is told nothing was held.
 
 use super::{initialize, plugins};
-use crate::choices::Choices;
-use crate::hook_runner::HookRunner;
 use crate::servers::Servers;
-use crate::{Options, frontmatter_hooks, init, style};
+use crate::{Options, init};
+use context::style;
+use conversation::{HookRunner, frontmatter_hooks};
+use options::Choices;
 use project::{Plugin, PluginDir, Skill};
 use serde_json::{Value, json};
 use std::rc::Rc;

@@ -1,11 +1,11 @@
 //! `get_context_usage`: how full the window is.
 
-use crate::choices::Choices;
-use crate::conversation::Conversation;
-use crate::limits::{system_chars, tools_chars};
 use crate::memory::Memories;
 use crate::servers::Servers;
 use crate::{AutoCompact, Options};
+use context::{system_chars, tools_chars};
+use conversation::Conversation;
+use options::Choices;
 use serde_json::{Value, json};
 
 /// Characters of a token, roughly: for the parts whose size nobody has counted for us.
@@ -64,7 +64,7 @@ fn memory_files(memories: &Memories) -> Vec<Value> {
 
 fn mcp_tools(servers: &Servers) -> Vec<Value> {
     let tools = servers.tools();
-    let one = |tool: &crate::toolset::Tool| {
+    let one = |tool: &context::Tool| {
         let server = tool.name.split("__").nth(1).unwrap_or_default();
         json!({"name": tool.name, "serverName": server, "tokens": tokens(tool.size()), "isLoaded": true})
     };

@@ -21,7 +21,7 @@ impl Servers {
         };
         let ends_turn = servers.tools().iter().any(|tool| tool.full_name == name && tool.end_turn);
         let result = match servers.call(name, input).await {
-            Ok(called) => crate::values::call_result(mcp::outcome(called)),
+            Ok(called) => conversation::values::call_result(mcp::outcome(called)),
             Err(problem) => CallResult::error(problem),
         };
         ToolFinish { ends_turn: ends_turn && !result.is_error(), ..ToolFinish::from(result) }

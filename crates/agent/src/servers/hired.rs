@@ -1,9 +1,9 @@
 //! Servers that an agent brings along: there while it works, and for nobody else.
 
 use super::Servers;
-use crate::stderr::warn;
-use crate::toolset::Tool;
+use context::Tool;
 use mcp::ServerConfig;
+use output::warn;
 use project::AgentDef;
 use serde_json::{Value, json};
 use std::rc::Rc;

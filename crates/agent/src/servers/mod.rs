@@ -14,13 +14,12 @@ pub use hired::Hired;
 pub use people::People;
 
 use crate::Options;
-use crate::choices::Choices;
-use crate::link::Link;
-use crate::stderr::warn;
-use crate::toolset::Tool;
+use context::Tool;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use mcp::{Deps, Elicit, Prompt, SdkLink, ServerConfig};
+use options::Choices;
+use output::{ClientAsker, warn};
 use serde_json::{Value, json};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -38,7 +37,7 @@ pub type FindPeople = Box<dyn Fn() -> Option<Rc<dyn Elicit>>>;
 pub struct Servers {
     options: Rc<Options>,
     choices: Rc<Choices>,
-    link: Rc<Link>,
+    client: Rc<ClientAsker>,
     people: OnceCell<FindPeople>,
     started: OnceCell<mcp::Servers>,
     /// Names that the client announced as its own.
@@ -52,11 +51,11 @@ pub struct Servers {
 }
 
 impl Servers {
-    pub fn new(options: Rc<Options>, choices: Rc<Choices>, link: Rc<Link>) -> Self {
+    pub fn new(options: Rc<Options>, choices: Rc<Choices>, client: Rc<ClientAsker>) -> Self {
         Self {
             options,
             choices,
-            link,
+            client,
             people: OnceCell::new(),
             started: OnceCell::new(),
             announced: RefCell::default(),
@@ -240,7 +239,7 @@ impl Servers {
             cwd: options.cwd.clone(),
             env: options.outside.env.clone(),
             roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
-            sdk: Some(Rc::new(Client(Rc::clone(&self.link)))),
+            sdk: Some(Rc::new(Client(Rc::clone(&self.client)))),
             user: self.people.get().and_then(|find| find()),
             client: ("ralph".into(), env!("CARGO_PKG_VERSION").into()),
             start_timeout: options.outside.start_timeout,
@@ -255,15 +254,15 @@ impl Servers {
 }
 
 /// The way to servers in the client's own process: each message is a question to the client.
-struct Client(Rc<Link>);
+struct Client(Rc<ClientAsker>);
 
 impl SdkLink for Client {
     fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, String>> {
-        let link = Rc::clone(&self.0);
+        let client = Rc::clone(&self.0);
         let request =
             AgentRequest::McpMessage(McpMessage { server_name: server.to_owned(), message, ..McpMessage::default() });
         async move {
-            let answer = link.ask(request).await.map_err(|error| error.to_string())?;
+            let answer = client.ask(request).await.map_err(|error| error.to_string())?;
             Ok(answer.get("mcp_response").cloned().unwrap_or(Value::Null))
         }
         .boxed_local()

@@ -1,29 +1,28 @@
 //! Questions that servers have for people: hooks may answer, else the client's user is asked.
 
-use crate::hook_runner::HookRunner;
-use crate::link::Link;
-use crate::states::States;
+use conversation::HookRunner;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use hooks::{Elicitation, ElicitationResult, HookAnswer, Notification};
 use mcp::Elicit;
+use output::{ClientAsker, States};
 use serde_json::{Map, Value, json};
 use std::rc::{Rc, Weak};
 
 /// The way to the client's user.
 pub struct People {
     pub hooks: Weak<HookRunner>,
-    pub link: Rc<Link>,
+    pub client: Rc<ClientAsker>,
     pub states: Rc<States>,
 }
 
 impl Elicit for People {
     fn ask(&self, server: &str, question: Value) -> LocalBoxFuture<'static, Value> {
-        let (hooks, link, states) = (self.hooks.clone(), Rc::clone(&self.link), Rc::clone(&self.states));
+        let (hooks, client, states) = (self.hooks.clone(), Rc::clone(&self.client), Rc::clone(&self.states));
         let server = server.to_owned();
         async move {
             match hooks.upgrade() {
-                Some(hooks) => ask(&hooks, &link, &states, &server, question).await,
+                Some(hooks) => ask(&hooks, &client, &states, &server, question).await,
                 None => json!({"action": "cancel"}),
             }
         }
@@ -32,7 +31,7 @@ impl Elicit for People {
 }
 
 /// What hooks or the client's user say to a server's question. Whoever cannot or does not answer declines.
-async fn ask(hooks: &HookRunner, link: &Link, states: &States, server: &str, question: Value) -> Value {
+async fn ask(hooks: &HookRunner, client: &ClientAsker, states: &States, server: &str, question: Value) -> Value {
     let payload = Elicitation { mcp_server_name: server, question: asked(&question) };
     if let Some(answer) = decided(hooks.fire_outside(&payload).await) {
         return answer;
@@ -43,7 +42,7 @@ async fn ask(hooks: &HookRunner, link: &Link, states: &States, server: &str, que
     for (key, value) in question.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         request[key] = value.clone();
     }
-    let answer = states.while_asked(link.ask(request)).await;
+    let answer = states.while_asked(client.ask(request)).await;
     let answer = answer.unwrap_or_else(|_| json!({"action": "decline"}));
     let mut question = asked(&question);
     for key in ["message", "requested_schema", "url"] {

@@ -8,22 +8,18 @@ mod worktree;
 
 pub use background::any_running;
 
-use crate::choices::Choices;
-use crate::conversation::{Beginning, Conversation, HOOK_AGENT, Inside};
-use crate::hook_runner::HookRunner;
-use crate::kit::Kit;
-use crate::limits::{compact_at, limits};
 use crate::memory::{Memories, Reader};
-use crate::output::Output;
-use crate::rules::{self, Rules};
-use crate::secrets::Secrets;
 use crate::servers::{Hired, Servers};
 use crate::skill_texts::SkillTexts;
-use crate::transcripts::Transcripts;
-use crate::{Options, Prompter, frontmatter_hooks, prompt};
+use crate::{Options, Prompter};
+use context::{ToolResources, prompt};
+use conversation::rules::{self, Rules};
+use conversation::{Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, frontmatter_hooks};
 use futures_util::future::LocalBoxFuture;
 use hooks::Hooks;
+use options::{Choices, compact_at, limits};
 use outfit::Outfit;
+use output::{Output, Secrets, Transcripts};
 use policy::RuleSet;
 use project::AgentDef;
 use serde_json::Value;
@@ -91,7 +87,7 @@ pub struct Subagents {
     pub rules: Rc<Rules>,
     pub hooks: Rc<HookRunner>,
     pub servers: Rc<Servers>,
-    pub kit: Rc<Kit>,
+    pub resources: Rc<ToolResources>,
     pub memories: Rc<Memories>,
     pub transcripts: Rc<Transcripts>,
     pub skill_texts: Rc<SkillTexts>,
@@ -245,7 +241,7 @@ impl Subagents {
                 tools: beginning.toolset.table(&setup.tool_aliases),
                 prompter: if is_somebody_there { turn::Prompter::Somebody } else { turn::Prompter::Nobody },
                 compact_at: compact_at(&self.options, &model),
-                overhead_chars: crate::limits::overhead(&beginning.system, &beginning.toolset),
+                overhead_chars: context::overhead(&beginning.system, &beginning.toolset),
                 shows_subagent_text: setup.subagent_text,
                 model,
                 ..Settings::default()
@@ -260,10 +256,10 @@ impl Subagents {
 
     fn tools_in(&self, cwd: PathBuf, rules: &RuleSet) -> tools::ToolContext {
         if cwd == self.options.cwd {
-            return self.kit.context(&self.options);
+            return self.resources.context(&self.options);
         }
         let denied = rules::denied(&self.options, &cwd, &rules.deny);
-        self.kit.context_in(&self.options, cwd, denied)
+        self.resources.context_in(&self.options, cwd, denied)
     }
 
     /// Lets the agent work to its end.

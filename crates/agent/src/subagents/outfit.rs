@@ -2,8 +2,9 @@
 
 use super::worktree::Worktree;
 use super::{Assignment, Subagents};
+use crate::Options;
 use crate::servers::Hired;
-use crate::{Options, words};
+use context::texts;
 use policy::{Rule, RuleSet, Source};
 use project::AgentDef;
 use std::path::{Path, PathBuf};
@@ -66,5 +67,5 @@ fn may_read(folder: &Path) -> Option<Rule> {
 
 fn notes(folder: &Path) -> String {
     let index = project::memory_index(&folder.join("MEMORY.md")).unwrap_or_else(|| "(nothing yet)".to_owned());
-    format!("# Your notes\n{} {}\n\nIts index, MEMORY.md:\n\n{index}", words::AGENT_NOTES, folder.display())
+    format!("# Your notes\n{} {}\n\nIts index, MEMORY.md:\n\n{index}", texts::AGENT_NOTES, folder.display())
 }
