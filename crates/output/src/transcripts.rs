@@ -35,7 +35,9 @@ pub struct Earlier {
 pub enum ResumeError {
     #[error("Error: the session {} cannot be resumed: {source}", path.display())]
     Unreadable { path: PathBuf, source: SessionError },
-    #[error("Resume rejected by --resume-drops-turn: it would also drop the turn of the prompt {other}, not only that of {turn}.")]
+    #[error(
+        "Resume rejected by --resume-drops-turn: it would also drop the turn of the prompt {other}, not only that of {turn}."
+    )]
     DropsAnotherTurn { other: String, turn: String },
 }
 
