@@ -4,11 +4,11 @@ use crate::builtin_commands::{self, meant};
 use crate::flag_settings::{CHANGEABLE, FlagSettings};
 use crate::mentions::Mentions;
 use crate::model_switcher::ModelSwitcher;
-use crate::servers::Servers;
 use crate::skills::{Loaded, Skills};
 use crate::{Options, Setup};
 use context::texts;
 use conversation::{Conversation, Inside, MainMachine};
+use mcp::SessionServers;
 use model::Ledger;
 use options::Choices;
 use output::{Output, Secrets, Transcripts, clock};
@@ -28,7 +28,7 @@ pub struct Commands {
     pub secrets: Secrets,
     pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub skills: Rc<Skills>,
     pub mentions: Rc<Mentions>,
     pub machine: Rc<MainMachine>,
@@ -74,8 +74,8 @@ impl Commands {
     ) -> Result<Vec<Value>, String> {
         let setup = self.choices.setup();
         let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) else {
-            return match self.servers.prompt(name, args).await {
-                Some(called) => called,
+            return match self.servers.prompt(name, &project::split_arguments(args)).await {
+                Some(called) => called.map_err(String::from),
                 None => Err(unknown(&setup, name)),
             };
         };

@@ -8,7 +8,6 @@ use crate::model_asker::ModelAsker;
 use crate::permission_asker::PermissionAsker;
 use crate::permission_updates::Updates;
 use crate::preparer::Preparer;
-use crate::servers::Servers;
 use crate::subagents::{Assignment, Counted, Drive, Subagents};
 use crate::tool_runner::{Permitted, ToolRunner, with_heartbeat};
 use crate::{Options, init};
@@ -18,6 +17,7 @@ use conversation::{Conversation, HookRunner, Inside, MainMachine, values};
 use futures_util::FutureExt as _;
 use futures_util::future::{LocalBoxFuture, ready};
 use hooks::Hooks;
+use mcp::SessionServers;
 use model::Ledger;
 use options::{Choices, failpoint};
 use output::{Output, Secrets, Transcripts, clock};
@@ -47,7 +47,7 @@ pub struct Parts {
     pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub hooks: Rc<HookRunner>,
     pub machine: Rc<MainMachine>,
     pub model: Rc<ModelAsker>,

@@ -2,9 +2,9 @@
 
 use crate::Options;
 use crate::builtin_commands;
-use crate::servers::Servers;
 use conversation::Conversation;
 use conversation::rules::Rules;
+use mcp::SessionServers;
 use options::Choices;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub fn init(
     options: &Options,
     choices: &Choices,
     rules: &Rules,
-    servers: &Servers,
+    servers: &SessionServers,
     conversation: &Conversation,
 ) -> Init {
     let setup = choices.setup();

@@ -10,6 +10,7 @@
 
 mod access;
 mod builtin_commands;
+mod elicitation;
 mod memory;
 mod servers;
 mod settings_files;

@@ -2,9 +2,9 @@
 
 use crate::Options;
 use crate::access::Access;
-use crate::servers::Servers;
 use context::texts;
 use conversation::{Conversation, values};
+use mcp::SessionServers;
 use model::{CachePolicy, Failure, Ledger, Reply, Request};
 use options::Choices;
 use output::Output;
@@ -26,7 +26,7 @@ pub struct ModelAsker {
     pub output: Rc<Output>,
     pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
 }
 
 impl ModelAsker {

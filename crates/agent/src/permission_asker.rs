@@ -1,9 +1,9 @@
 //! The effect of asking for a permission: the client, or a tool of the client's.
 
-use crate::servers::Servers;
 use crate::{Options, Prompter};
 use conversation::{Conversation, HookRunner};
 use hooks::Notification;
+use mcp::SessionServers;
 use output::{ClientAsker, ClientError, States};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ pub struct PermissionAsker {
     pub client: Rc<ClientAsker>,
     pub states: Rc<States>,
     pub hooks: Rc<HookRunner>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
 }
 
 impl PermissionAsker {
@@ -85,7 +85,7 @@ impl PermissionAsker {
             "input": question.input,
             "tool_use_id": question.tool_use_id,
         });
-        let answer = self.servers.call_for_text(tool, arguments).await;
+        let answer = self.servers.call_for_text(tool, arguments).await.map_err(String::from);
         let answer =
             answer.and_then(|text| serde_json::from_str(&text).map_err(|_| format!("{tool} did not answer with JSON")));
         answer.unwrap_or_else(|problem: String| json!({"behavior": "deny", "message": problem}))

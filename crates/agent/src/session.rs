@@ -5,9 +5,9 @@
 
 use crate::Options;
 use crate::driver::Driver;
+use crate::elicitation::UserElicit;
 use crate::executor::{AgentDriver, Executor, Parts};
 use crate::model_asker::ModelAsker;
-use crate::servers::{People, Servers};
 use crate::small::{self, QUESTIONS_MAX};
 use crate::subagents::{Assignment, Drive, Subagents, any_running};
 use crate::wiring::{self, Wired, add_builtin_agents, setup_trigger, start_source, wire};
@@ -15,6 +15,7 @@ use conversation::{Advisers, Conversation, HOOK_AGENT};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use hooks::{HookEvent, Hooks, Question};
+use mcp::SessionServers;
 use output::{Secrets, Writer, earlier};
 use project::AgentDef;
 use serde_json::{Value, json};
@@ -300,8 +301,8 @@ fn connect(wired: &Wired) -> (Rc<dyn Drive>, Rc<dyn Advisers>) {
     let talks = wiring::talks(&parts.options);
     parts.servers.connect(Box::new(move || {
         let can_answer = talks || hooks.upgrade().is_some_and(|hooks| hooks.wants(HookEvent::Elicitation));
-        let people = || People { hooks: hooks.clone(), client: Rc::clone(&client), states: Rc::clone(&states) };
-        can_answer.then(|| Rc::new(people()) as Rc<dyn mcp::Elicit>)
+        let user = || UserElicit { hooks: hooks.clone(), client: Rc::clone(&client), states: Rc::clone(&states) };
+        can_answer.then(|| Rc::new(user()) as Rc<dyn mcp::Elicit>)
     }));
     (drive, advisers)
 }
@@ -310,7 +311,7 @@ fn connect(wired: &Wired) -> (Rc<dyn Drive>, Rc<dyn Advisers>) {
 struct HookAdvisers {
     options: Rc<Options>,
     model: Rc<ModelAsker>,
-    servers: Rc<Servers>,
+    servers: Rc<SessionServers>,
     subagents: Rc<Subagents>,
 }
 
@@ -363,6 +364,6 @@ impl Advisers for HookAdvisers {
         tool: &'a str,
         input: Value,
     ) -> LocalBoxFuture<'a, Result<String, String>> {
-        self.servers.call_named(server, tool, input).boxed_local()
+        async move { self.servers.call_named(server, tool, input).await.map_err(String::from) }.boxed_local()
     }
 }

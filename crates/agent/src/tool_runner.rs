@@ -5,7 +5,6 @@
 use crate::Options;
 use crate::model_asker::ModelAsker;
 use crate::permission_updates::Updates;
-use crate::servers::{Servers, is_servers_tool};
 use crate::skills::{Loaded, Skills};
 use crate::task_news::TaskNews;
 use context::conversation_tools::task_list::{Task, TaskList};
@@ -14,6 +13,7 @@ use context::conversation_tools::{ASK_USER, agent, is_task_tool, plan, question,
 use conversation::rules::Rules;
 use conversation::{Conversation, HookRunner, Inside, values};
 use hooks::{CwdChanged, TaskCompleted, TaskCreated};
+use mcp::{ServerError, SessionServers, is_servers_tool};
 use options::Choices;
 use output::Output;
 use policy::Targets;
@@ -34,7 +34,7 @@ pub struct ToolRunner {
     pub rules: Rc<Rules>,
     pub updates: Rc<Updates>,
     pub hooks: Rc<HookRunner>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub model: Rc<ModelAsker>,
     pub checkpoints: Rc<Checkpoints>,
     pub skills: Rc<Skills>,
@@ -92,13 +92,24 @@ impl ToolRunner {
         finish
     }
 
+    async fn call_server(&self, name: &str, input: Value) -> ToolFinish {
+        match self.servers.call(name, input).await {
+            Ok(called) => {
+                let result = values::call_result(called.outcome);
+                ToolFinish { ends_turn: called.ends_turn && !result.is_error(), ..ToolFinish::from(result) }
+            }
+            Err(ServerError::NoneConfigured) => CallResult::misuse(format!("No such tool available: {name}")).into(),
+            Err(error) => CallResult::error(error.to_string()).into(),
+        }
+    }
+
     async fn reach(&self, conversation: &Conversation, call: Permitted, inside: Inside<'_>) -> ToolFinish {
         let name = call.name.as_str();
         if let Some(tool) = tools::find(name) {
             return self.run_builtin(conversation, tool, &call).await;
         }
         if is_servers_tool(name) {
-            return self.servers.call(name, call.input).await;
+            return self.call_server(name, call.input).await;
         }
         if let Some(tool) = self.servers.resource_tool(name) {
             let targets = Targets::default();

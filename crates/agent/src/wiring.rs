@@ -13,7 +13,7 @@ use crate::model_switcher::ModelSwitcher;
 use crate::permission_asker::PermissionAsker;
 use crate::permission_updates::Updates;
 use crate::preparer::Preparer;
-use crate::servers::Servers;
+use crate::servers::session_servers;
 use crate::settings_files::SettingsFiles;
 use crate::skill_texts::SkillTexts;
 use crate::skills::Skills;
@@ -29,6 +29,7 @@ use context::{ToolResources, Toolset};
 use conversation::rules::{self, Rules};
 use conversation::{Beginning, Conversation, HookParts, HookRunner, MainMachine, frontmatter_hooks};
 use hooks::Hooks;
+use mcp::SessionServers;
 use model::Ledger;
 use options::{Choices, compact_at, limits};
 use output::{ClientAsker, Earlier, Output, Secrets, States, Transcripts, warn};
@@ -64,7 +65,7 @@ struct Base {
     states: Rc<States>,
     resources: Rc<ToolResources>,
     hooks: Rc<HookRunner>,
-    servers: Rc<Servers>,
+    servers: Rc<SessionServers>,
     memories: Rc<Memories>,
     transcripts: Rc<Transcripts>,
     ledger: Rc<Ledger>,
@@ -104,7 +105,7 @@ fn base(options: Rc<Options>, output: Rc<Output>, secrets: Secrets, questions: S
         tasks: resources.tasks.clone(),
         list: configured_hooks(&options),
     }));
-    let servers = Rc::new(Servers::new(Rc::clone(&options), Rc::clone(&choices), Rc::clone(&client)));
+    let servers = Rc::new(session_servers(&options, &choices, &client));
     let memories = Rc::new(Memories {
         options: Rc::clone(&options),
         choices: Rc::clone(&choices),

@@ -1,6 +1,7 @@
 //! Which tools a conversation has, under which names, and how they are told to the model.
 
 use crate::conversation_tools;
+use mcp::McpTool;
 use options::{Options, Prompter, Setup, ToolChoice};
 use policy::{Offered, ToolEntry};
 use serde_json::{Value, json};
@@ -132,6 +133,10 @@ impl Tool {
     pub fn new(name: &str, may_run_beside_others: bool, description: &str, schema: &Value) -> Self {
         let definition = json!({"name": name, "description": description, "input_schema": schema});
         Self { name: name.into(), may_run_beside_others, definition }
+    }
+
+    pub fn of_server(tool: &McpTool) -> Self {
+        Self::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)
     }
 
     /// Characters of its definition in a request.

@@ -3,9 +3,9 @@
 use super::Requests;
 use crate::builtin_commands;
 use crate::model_switcher::ModelSwitcher;
-use crate::servers::Servers;
 use crate::{Options, Schema, SessionPlan, Setup};
 use context::style;
+use mcp::SessionServers;
 use options::{Choices, session_agent};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -116,7 +116,7 @@ pub fn skills(setup: &Setup) -> Vec<Value> {
 }
 
 /// Every command and every agent.
-pub fn lists(setup: &Setup, servers: &Servers) -> Value {
+pub fn lists(setup: &Setup, servers: &SessionServers) -> Value {
     let own = builtin_commands::COMMANDS.iter().map(
         |(name, description)| json!({"name": name, "description": description, "argumentHint": "", "builtin": true}),
     );
@@ -138,7 +138,7 @@ pub fn lists(setup: &Setup, servers: &Servers) -> Value {
     json!({"commands": commands, "agents": agents})
 }
 
-fn describe(options: &Options, choices: &Choices, servers: &Servers, hooks_applied: bool) -> Value {
+fn describe(options: &Options, choices: &Choices, servers: &SessionServers, hooks_applied: bool) -> Value {
     let mut lists = lists(&choices.setup(), servers);
     let source = options.access.credentials.chosen.as_ref().map(|chosen| chosen.source.clone());
     let mut payload = json!({

@@ -7,6 +7,7 @@ mod initialize;
 mod plugins;
 mod reload;
 mod roots;
+mod servers;
 mod usage;
 
 use crate::Options;
@@ -14,10 +15,10 @@ use crate::flag_settings::FlagSettings;
 use crate::memory::Memories;
 use crate::model_switcher::ModelSwitcher;
 use crate::permission_updates::Updates;
-use crate::servers::Servers;
 use context::ToolResources;
 use conversation::rules::Rules;
 use conversation::{Conversation, HookRunner, MainMachine};
+use mcp::SessionServers;
 use model::Ledger;
 use options::Choices;
 use output::{Output, Secrets, Transcripts};
@@ -40,7 +41,7 @@ pub struct Requests {
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
     pub updates: Rc<Updates>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub hooks: Rc<HookRunner>,
     pub machine: Rc<MainMachine>,
     pub main: Rc<Conversation>,
@@ -71,7 +72,7 @@ impl Requests {
         if subtype.starts_with("mcp_") && subtype != "mcp_status" {
             let requests = Rc::clone(self);
             tokio::task::spawn_local(async move {
-                let answer = requests.servers.control(&request).await;
+                let answer = servers::answer(&requests.servers, &request).await;
                 requests.respond(&request_id, answer).await;
             });
             return;
@@ -102,7 +103,7 @@ impl Requests {
             "apply_flag_settings" => self.flags.apply(&request["settings"]).await,
             "get_settings" => Ok(settings(options, choices)),
             "get_context_usage" => Ok(usage::context(options, choices, &self.servers, &self.memories, &self.main)),
-            "mcp_status" => Ok(self.servers.status()),
+            "mcp_status" => Ok(servers::status(&self.servers)),
             "stop_task" => stop_task(&self.resources.tasks, request).await,
             "background_tasks" => background(options, &self.resources.tasks, request),
             "rewind_files" => rewind_files(&self.checkpoints, &self.main.tools(), request),

@@ -9,14 +9,14 @@ mod worktree;
 pub use background::any_running;
 
 use crate::memory::{Memories, Reader};
-use crate::servers::{Hired, Servers};
 use crate::skill_texts::SkillTexts;
 use crate::{Options, Prompter};
-use context::{ToolResources, prompt};
+use context::{Tool, ToolResources, prompt};
 use conversation::rules::{self, Rules};
 use conversation::{Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, frontmatter_hooks};
 use futures_util::future::LocalBoxFuture;
 use hooks::Hooks;
+use mcp::{AgentServers, SessionServers};
 use options::{Choices, compact_at, limits};
 use outfit::Outfit;
 use output::{Output, Secrets, Transcripts};
@@ -68,7 +68,7 @@ pub struct Ready {
     conversation: Rc<Conversation>,
     task: SubagentTask,
     worktree: Option<Worktree>,
-    _servers: Option<Hired>,
+    _servers: Option<AgentServers>,
     _counted: Counted,
 }
 
@@ -86,7 +86,7 @@ pub struct Subagents {
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
     pub hooks: Rc<HookRunner>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub resources: Rc<ToolResources>,
     pub memories: Rc<Memories>,
     pub transcripts: Rc<Transcripts>,
@@ -193,7 +193,7 @@ impl Subagents {
         let may_nest = sub.depth < options.limits.agent_depth;
         let mut toolset = parent.toolset.borrow().narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
         if let Some(servers) = &servers {
-            toolset = toolset.with(servers.tools(), &agent.disallowed_tools);
+            toolset = toolset.with(servers.tools().iter().map(Tool::of_server).collect(), &agent.disallowed_tools);
         }
         let (transcript, transcript_file) = self.transcripts.of_agent(&sub);
         let reads_memory = !agent.omit_memory && !matches!(agent.name.as_str(), "Explore" | "Plan");

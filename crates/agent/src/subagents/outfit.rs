@@ -3,8 +3,8 @@
 use super::worktree::Worktree;
 use super::{Assignment, Subagents};
 use crate::Options;
-use crate::servers::Hired;
 use context::texts;
+use mcp::AgentServers;
 use policy::{Rule, RuleSet, Source};
 use project::AgentDef;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// What lives as long as the agent works.
 pub struct Outfit {
     pub worktree: Option<Worktree>,
-    pub servers: Option<Hired>,
+    pub servers: Option<AgentServers>,
     /// Beside everybody's rules.
     pub rules: RuleSet,
     /// For its system prompt.
@@ -30,7 +30,7 @@ impl Subagents {
         let folder = notes_folder(options, agent);
         rules.allow.extend(folder.as_deref().and_then(may_read));
         let notes = folder.map(|folder| notes(&folder));
-        let servers = self.servers.hire(agent).await;
+        let servers = self.servers.start_for_agent(&agent.name, agent.mcp_servers.as_ref()).await;
         Ok(Outfit { worktree, servers, rules, notes })
     }
 }

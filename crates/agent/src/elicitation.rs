@@ -10,13 +10,13 @@ use serde_json::{Map, Value, json};
 use std::rc::{Rc, Weak};
 
 /// The way to the client's user.
-pub struct People {
+pub struct UserElicit {
     pub hooks: Weak<HookRunner>,
     pub client: Rc<ClientAsker>,
     pub states: Rc<States>,
 }
 
-impl Elicit for People {
+impl Elicit for UserElicit {
     fn ask(&self, server: &str, question: Value) -> LocalBoxFuture<'static, Value> {
         let (hooks, client, states) = (self.hooks.clone(), Rc::clone(&self.client), Rc::clone(&self.states));
         let server = server.to_owned();

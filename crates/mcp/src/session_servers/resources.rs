@@ -1,11 +1,12 @@
 //! Resources of MCP servers: listing and reading them.
 
-use super::Servers;
-use mcp::{LIST_RESOURCES, ListResources, READ_RESOURCE, ReadResource};
+use super::SessionServers;
+use crate::error::ServerError;
+use crate::resources::{LIST_RESOURCES, ListResources, READ_RESOURCE, ReadResource};
 use serde_json::Value;
 use tools::Tool;
 
-impl Servers {
+impl SessionServers {
     /// The tool of this name, where there are servers.
     pub fn resource_tool(&self, name: &str) -> Option<Box<dyn Tool>> {
         let servers = self.started.get()?.clone();
@@ -17,8 +18,8 @@ impl Servers {
     }
 
     /// The contents of one resource.
-    pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<Value>, String> {
-        let servers = self.started.get().ok_or("No MCP server is configured.")?;
-        Ok(servers.read_resource(server, uri).await?)
+    pub async fn read_resource(&self, server: &str, uri: &str) -> Result<Vec<Value>, ServerError> {
+        let servers = self.started.get().ok_or(ServerError::NoneConfigured)?;
+        servers.read_resource(server, uri).await
     }
 }

@@ -1,78 +1,96 @@
-//! MCP servers, as this session sees them.
+//! The servers of one session: which are configured, announced by the client, or brought by plugins and agents.
 //!
-//! Servers are started at the first need, none where none is configured. Deliberately absent: the
-//! protocol (`mcp`), and where configurations come from (the binary).
+//! Servers are started at the first need, none where none is configured. Deliberately absent: the protocol ([`Servers`]), and
+//! where configurations come from.
 
+mod agent_servers;
 mod call;
-mod control;
-mod hired;
-mod people;
 mod resources;
 
-pub use call::is_servers_tool;
-pub use hired::Hired;
-pub use people::People;
+pub use agent_servers::AgentServers;
+pub use call::{SessionCall, is_servers_tool};
 
-use crate::Options;
-use context::Tool;
-use futures_util::FutureExt as _;
-use futures_util::future::LocalBoxFuture;
-use mcp::{Deps, Elicit, Prompt, SdkLink, ServerConfig};
-use options::Choices;
-use output::{ClientAsker, warn};
-use serde_json::{Value, json};
+use crate::config::{Problem, ServerConfig, parse};
+use crate::deps::Deps;
+use crate::elicit::Elicit;
+use crate::error::ServerError;
+use crate::prompt::Prompt;
+use crate::servers::Servers;
+use crate::table::Status;
+use crate::tool::McpTool;
+use serde_json::{Map, Value, json};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Duration;
-use wire::{AgentRequest, McpMessage};
 
-/// For what a server has only to look up; it may be on the other side of the world.
-const LOOKUP: Duration = Duration::from_mins(1);
+/// Where servers of the client's own process are said to come from.
+const CLIENT_SCOPE: &str = "dynamic";
+
+/// Where a plugin's server is said to come from.
+const PLUGIN_SCOPE: &str = "plugin";
 
 /// Who answers questions of servers; nobody where nobody can. Asked when the first server starts.
-pub type FindPeople = Box<dyn Fn() -> Option<Rc<dyn Elicit>>>;
+pub type FindElicit = Box<dyn Fn() -> Option<Rc<dyn Elicit>>>;
+
+/// What is configured before the session begins.
+pub struct ConfiguredServers {
+    pub servers: Vec<ServerConfig>,
+    /// Configurations that cannot be used.
+    pub problems: Vec<Problem>,
+    /// Only the servers that the command line configures.
+    pub strict: bool,
+}
+
+/// What a session gives to its servers.
+pub struct SessionHandles {
+    /// Made when the first server starts.
+    pub deps: Box<dyn Fn() -> Deps>,
+    /// A variable of the environment, for configurations that name one.
+    pub variable: Box<dyn Fn(&str) -> Option<String>>,
+    /// Called when the tools of servers have changed, or may have.
+    pub changed: Box<dyn Fn()>,
+    /// One line for people.
+    pub warn: fn(&str),
+}
 
 /// The servers of one session.
-pub struct Servers {
-    options: Rc<Options>,
-    choices: Rc<Choices>,
-    client: Rc<ClientAsker>,
-    people: OnceCell<FindPeople>,
-    started: OnceCell<mcp::Servers>,
+pub struct SessionServers {
+    configured: ConfiguredServers,
+    handles: SessionHandles,
+    elicit: OnceCell<FindElicit>,
+    started: OnceCell<Servers>,
     /// Names that the client announced as its own.
     announced: RefCell<Vec<String>>,
     /// Servers that agents brought, and how many use each.
-    hired: RefCell<HashMap<String, usize>>,
+    agent_servers: RefCell<HashMap<String, usize>>,
     /// What the toolset was last made of.
     shown: Cell<usize>,
     /// Servers whose failure was said on stderr.
     said: RefCell<Vec<String>>,
 }
 
-impl Servers {
-    pub fn new(options: Rc<Options>, choices: Rc<Choices>, client: Rc<ClientAsker>) -> Self {
+impl SessionServers {
+    pub fn new(configured: ConfiguredServers, handles: SessionHandles) -> Self {
         Self {
-            options,
-            choices,
-            client,
-            people: OnceCell::new(),
+            configured,
+            handles,
+            elicit: OnceCell::new(),
             started: OnceCell::new(),
             announced: RefCell::default(),
-            hired: RefCell::default(),
+            agent_servers: RefCell::default(),
             shown: Cell::default(),
             said: RefCell::default(),
         }
     }
 
     /// Once, when everything is there.
-    pub fn connect(&self, people: FindPeople) {
-        let _ = self.people.set(people);
+    pub fn connect(&self, elicit: FindElicit) {
+        let _ = self.elicit.set(elicit);
     }
 
     /// Starts what is configured. Nothing happens where nothing is.
     pub fn start(&self) {
-        let configs = self.options.outside.servers.clone();
+        let configs = self.configured.servers.clone();
         if !configs.is_empty() {
             self.all().start(configs);
         }
@@ -85,7 +103,7 @@ impl Servers {
         let new: Vec<ServerConfig> = names
             .into_iter()
             .filter(|name| !announced.iter().any(|known| known == name))
-            .map(|name| ServerConfig::sdk(name, "dynamic"))
+            .map(|name| ServerConfig::sdk(name, CLIENT_SCOPE))
             .collect();
         announced.extend(new.iter().map(|config| config.name.clone()));
         drop(announced);
@@ -95,24 +113,20 @@ impl Servers {
     }
 
     /// The servers that a plugin brings.
-    pub fn add_plugin_servers(&self, plugin: &project::Plugin) {
-        if plugin.mcp_servers.is_empty() || self.options.outside.strict {
+    pub fn add_plugin_servers(&self, servers: &Map<String, Value>) {
+        if servers.is_empty() || self.configured.strict {
             return;
         }
-        let described = json!({"mcpServers": plugin.mcp_servers});
-        let (configs, problems) = mcp::parse(&described, "plugin", &self.variable());
+        let (configs, problems) = parse(&json!({"mcpServers": servers}), PLUGIN_SCOPE, self.variable());
         for problem in problems {
-            warn(&format!("warning: MCP server {}: {}", problem.name, problem.message));
+            (self.handles.warn)(&format!("warning: MCP server {}: {}", problem.name, problem.message));
         }
         self.all().start(configs);
     }
 
     /// The environment, for configurations that name variables.
-    fn variable(&self) -> impl Fn(&str) -> Option<String> {
-        move |name| {
-            let found = self.options.env.iter().find(|(known, _)| known == name);
-            found.and_then(|(_, value)| value.to_str().map(str::to_owned))
-        }
+    pub fn variable(&self) -> &dyn Fn(&str) -> Option<String> {
+        &*self.handles.variable
     }
 
     /// Waits, bounded, until no server is pending, and has tools made anew where they have changed.
@@ -124,24 +138,29 @@ impl Servers {
             sum.wrapping_mul(31).wrapping_add(tool.full_name.len() + tool.schema.to_string().len())
         });
         if self.shown.replace(fingerprint) != fingerprint {
-            self.choices.mark_stale();
+            self.note_change();
         }
     }
 
+    /// Has the tools of the next turn made anew.
+    pub fn note_change(&self) {
+        (self.handles.changed)();
+    }
+
     /// A server that does not come up is said once, with its reason: its tools are missing from the run.
-    fn say_failures(&self, servers: &mcp::Servers) {
+    fn say_failures(&self, servers: &Servers) {
         let mut said = self.said.borrow_mut();
         for server in servers.statuses() {
             if let Some(error) = server.error.filter(|_| !said.contains(&server.name)) {
-                warn(&format!("warning: MCP server {} {}: {error}", server.name, server.status));
+                (self.handles.warn)(&format!("warning: MCP server {} {}: {error}", server.name, server.status));
                 said.push(server.name);
             }
         }
     }
 
     /// How each stands.
-    fn statuses(&self) -> Vec<mcp::Status> {
-        self.started.get().map(mcp::Servers::statuses).unwrap_or_default()
+    pub fn statuses(&self) -> Vec<Status> {
+        self.started.get().map(Servers::statuses).unwrap_or_default()
     }
 
     /// Whether a server of this name is configured.
@@ -155,12 +174,10 @@ impl Servers {
     }
 
     /// The tools that everybody may use.
-    pub fn tools(&self) -> Vec<Tool> {
+    pub fn tools(&self) -> Vec<McpTool> {
         let Some(servers) = self.started.get() else { return Vec::new() };
-        let tools = servers.tools();
-        let hired = self.hired.borrow();
-        let everybodys = tools.iter().filter(|tool| !hired.contains_key(&tool.server));
-        everybodys.map(|tool| Tool::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)).collect()
+        let of_agents = self.agent_servers.borrow();
+        servers.tools().into_iter().filter(|tool| !of_agents.contains_key(&tool.server)).collect()
     }
 
     /// For the system prompt: what servers say about their use.
@@ -179,7 +196,7 @@ impl Servers {
         if statuses.is_empty() {
             return "No MCP server is configured.".to_owned();
         }
-        let line = |server: mcp::Status| match server.error {
+        let line = |server: Status| match server.error {
             Some(error) => format!("{}: {} ({error})", server.name, server.status),
             None => format!("{}: {}, {} tools", server.name, server.status, server.tools.len()),
         };
@@ -188,7 +205,7 @@ impl Servers {
 
     /// For `init`: names and how they stand.
     pub fn summary(&self) -> Vec<Value> {
-        let one = |server: mcp::Status| {
+        let one = |server: Status| {
             let mut value = json!({"name": server.name, "status": server.status});
             if let Some(source) = server.source {
                 value["source"] = json!(source);
@@ -204,7 +221,7 @@ impl Servers {
             let error = server.error?;
             Some(json!({"name": server.name, "type": server.status, "message": error}))
         });
-        let problems = self.options.outside.problems.iter();
+        let problems = self.configured.problems.iter();
         let problems =
             problems.map(|problem| json!({"name": problem.name, "type": problem.kind, "message": problem.message}));
         problems.chain(failed).collect()
@@ -212,14 +229,14 @@ impl Servers {
 
     /// The prompts of connected servers, as `/mcp__server__prompt`.
     pub fn prompts(&self) -> Vec<Prompt> {
-        self.started.get().map(mcp::Servers::prompts).unwrap_or_default()
+        self.started.get().map(Servers::prompts).unwrap_or_default()
     }
 
-    /// The text of a prompt for the model; `None` where no server has one of this name.
-    pub async fn prompt(&self, name: &str, args: &str) -> Option<Result<Vec<Value>, String>> {
+    /// The text of a prompt for the model, with the words after its name; `None` where no server has one of this name.
+    pub async fn prompt(&self, name: &str, words: &[String]) -> Option<Result<Vec<Value>, ServerError>> {
         let servers = self.started.get()?;
         let prompt = servers.prompts().into_iter().find(|prompt| prompt.full_name == name)?;
-        Some(servers.prompt(&prompt, &project::split_arguments(args)).await.map_err(String::from))
+        Some(servers.prompt(&prompt, words).await)
     }
 
     pub async fn end(&self) {
@@ -228,43 +245,16 @@ impl Servers {
         }
     }
 
-    fn all(&self) -> &mcp::Servers {
-        self.started.get_or_init(|| mcp::Servers::new(self.deps()))
+    /// The servers, where any was started.
+    pub fn started(&self) -> Option<&Servers> {
+        self.started.get()
     }
 
-    fn deps(&self) -> Deps {
-        let options = &self.options;
-        let access = options.access.client.clone();
-        Deps {
-            cwd: options.cwd.clone(),
-            env: options.outside.env.clone(),
-            roots: std::iter::once(options.cwd.clone()).chain(options.extra_roots.iter().cloned()).collect(),
-            sdk: Some(Rc::new(Client(Rc::clone(&self.client)))),
-            user: self.people.get().and_then(|find| find()),
-            client: ("ralph".into(), env!("CARGO_PKG_VERSION").into()),
-            start_timeout: options.outside.start_timeout,
-            call_timeout: options.outside.call_timeout,
-            lookup_timeout: LOOKUP,
-            idle_timeout: options.outside.idle_timeout,
-            http: Rc::new(move |_| model::plain_client(&access)),
-            max_output_tokens: options.outside.max_output_tokens,
-            spill_dir: options.tools.shell.spill_dir.clone(),
-        }
-    }
-}
-
-/// The way to servers in the client's own process: each message is a question to the client.
-struct Client(Rc<ClientAsker>);
-
-impl SdkLink for Client {
-    fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, String>> {
-        let client = Rc::clone(&self.0);
-        let request =
-            AgentRequest::McpMessage(McpMessage { server_name: server.to_owned(), message, ..McpMessage::default() });
-        async move {
-            let answer = client.ask(request).await.map_err(|error| error.to_string())?;
-            Ok(answer.get("mcp_response").cloned().unwrap_or(Value::Null))
-        }
-        .boxed_local()
+    /// The servers; from now on there are some.
+    pub fn all(&self) -> &Servers {
+        self.started.get_or_init(|| {
+            let user = self.elicit.get().and_then(|find| find());
+            Servers::new(Deps { user, ..(self.handles.deps)() })
+        })
     }
 }
