@@ -31,3 +31,7 @@ pub fn description(spec: &ToolSpec, setup: &Setup) -> String {
         _ => spec.description.clone().into_owned(),
     }
 }
+
+#[cfg(test)]
+#[path = "specs_tests.rs"]
+mod tests;
