@@ -3,17 +3,15 @@
 use crate::commands::Commands;
 use crate::driver::{Driver, Execute, panic_words};
 use crate::gatherer::Gatherer;
-use crate::memory::{Memories, Reader};
 use crate::model_asker::ModelAsker;
 use crate::permission_asker::PermissionAsker;
-use crate::permission_updates::Updates;
 use crate::preparer::Preparer;
 use crate::subagents::{Assignment, Counted, Drive, Subagents};
 use crate::tool_runner::{Permitted, ToolRunner, with_heartbeat};
 use crate::{Options, init};
 use context::conversation_tools::agent;
 use conversation::rules::{Rules, suggestions};
-use conversation::{Conversation, HookRunner, Inside, MainMachine, values};
+use conversation::{Conversation, HookRunner, Inside, MainMachine, Memories, Reader, Updates, values};
 use futures_util::FutureExt as _;
 use futures_util::future::{LocalBoxFuture, ready};
 use hooks::Hooks;

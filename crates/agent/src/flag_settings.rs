@@ -5,7 +5,7 @@
 
 use crate::Options;
 use crate::model_switcher::ModelSwitcher;
-use crate::permission_updates::Updates;
+use conversation::Updates;
 use conversation::rules::Rules;
 use options::Choices;
 use policy::{Rule, Source};

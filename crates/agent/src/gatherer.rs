@@ -2,10 +2,8 @@
 //! files that were touched, what hooks have said.
 
 use crate::Options;
-use crate::memory::Memories;
 use crate::mentions::Mentions;
-use crate::settings_files::SettingsFiles;
-use conversation::{Conversation, HookRunner, MainMachine};
+use conversation::{Conversation, HookRunner, MainMachine, Memories, SettingsFiles};
 use options::compact_at;
 use std::rc::Rc;
 use turn::{Change, Gather, Gathered};

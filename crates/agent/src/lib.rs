@@ -11,9 +11,7 @@
 mod access;
 mod builtin_commands;
 mod elicitation;
-mod memory;
 mod servers;
-mod settings_files;
 mod task_news;
 
 mod gatherer;
@@ -22,7 +20,6 @@ mod mentions;
 mod model_asker;
 mod model_switcher;
 mod permission_asker;
-mod permission_updates;
 mod preparer;
 mod skill_texts;
 mod small;

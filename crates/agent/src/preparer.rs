@@ -1,10 +1,9 @@
 //! The effect of preparing a turn: servers settled, tools and system prompt up to date.
 
-use crate::memory::{Memories, Reader};
 use crate::{Options, SessionPlan};
 use context::{Tool, Toolset, overhead, prompt};
 use conversation::rules::Rules;
-use conversation::{Conversation, HookRunner, MainMachine, frontmatter_hooks};
+use conversation::{Conversation, HookRunner, MainMachine, Memories, Reader, frontmatter_hooks};
 use mcp::SessionServers;
 use options::{Choices, initial_prompt, missing_agent, session_agent};
 use std::rc::Rc;

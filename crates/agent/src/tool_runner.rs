@@ -4,14 +4,13 @@
 
 use crate::Options;
 use crate::model_asker::ModelAsker;
-use crate::permission_updates::Updates;
 use crate::skills::{Loaded, Skills};
 use crate::task_news::TaskNews;
 use context::conversation_tools::task_list::{Task, TaskList};
 use context::conversation_tools::tasks::{TaskMoment, TaskRefused};
 use context::conversation_tools::{ASK_USER, agent, is_task_tool, plan, question, search, skill, structured, tasks};
 use conversation::rules::Rules;
-use conversation::{Conversation, HookRunner, Inside, values};
+use conversation::{Conversation, HookRunner, Inside, Updates, values};
 use hooks::{CwdChanged, TaskCompleted, TaskCreated};
 use mcp::{ServerError, SessionServers, is_servers_tool};
 use options::Choices;

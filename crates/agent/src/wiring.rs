@@ -6,15 +6,12 @@ use crate::control::Requests;
 use crate::executor::Parts;
 use crate::flag_settings::FlagSettings;
 use crate::gatherer::Gatherer;
-use crate::memory::{Memories, Reader};
 use crate::mentions::Mentions;
 use crate::model_asker::ModelAsker;
 use crate::model_switcher::ModelSwitcher;
 use crate::permission_asker::PermissionAsker;
-use crate::permission_updates::Updates;
 use crate::preparer::Preparer;
 use crate::servers::session_servers;
-use crate::settings_files::SettingsFiles;
 use crate::skill_texts::SkillTexts;
 use crate::skills::Skills;
 use crate::small::{self, Question};
@@ -27,7 +24,10 @@ use context::conversation_tools::agent;
 use context::conversation_tools::task_list::TaskList;
 use context::{ToolResources, Toolset};
 use conversation::rules::{self, Rules};
-use conversation::{Beginning, Conversation, HookParts, HookRunner, MainMachine, frontmatter_hooks};
+use conversation::{
+    Beginning, Conversation, HookParts, HookRunner, MainMachine, Memories, Reader, SettingsFiles, Updates,
+    frontmatter_hooks,
+};
 use hooks::Hooks;
 use mcp::SessionServers;
 use model::Ledger;

@@ -15,8 +15,15 @@ pub mod rules;
 mod hook_runner;
 
 pub mod frontmatter_hooks;
+mod memory;
+mod settings_files;
+
+mod permission_updates;
 
 pub use conversation::{Beginning, Conversation, HOOK_AGENT, Inner, Inside};
 pub use hook_payload::{AGENT_TASK, Switch, model_switch};
 pub use hook_runner::{Advisers, Between, HookParts, HookRunner};
 pub use main_machine::MainMachine;
+pub use memory::{Memories, Reader};
+pub use permission_updates::Updates;
+pub use settings_files::SettingsFiles;

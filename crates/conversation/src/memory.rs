@@ -3,10 +3,10 @@
 //! Deliberately absent: which files those are (`config`). Every document that comes into a conversation passes
 //! [`Memories::tell`], once, for whoever listens.
 
-use crate::Options;
+use crate::conversation::Conversation;
+use crate::hook_runner::HookRunner;
 use context::{Known, News, prompt, texts};
-use conversation::{Conversation, HookRunner};
-use options::Choices;
+use options::{Choices, Options};
 use project::{MemoryFile, Skill};
 use std::cell::RefCell;
 use std::path::PathBuf;

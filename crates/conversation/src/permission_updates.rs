@@ -1,11 +1,11 @@
 //! Permission updates that a client hands back with its answer.
 
-use crate::Options;
+use crate::hook_runner::HookRunner;
+use crate::main_machine::MainMachine;
+use crate::rules::Rules;
 use crate::settings_files::SettingsFiles;
-use conversation::rules::Rules;
-use conversation::{HookRunner, MainMachine};
 use hooks::DirectoryAdded;
-use options::Choices;
+use options::{Choices, Options};
 use policy::{Rule, RuleSet, Source};
 use serde_json::Value;
 use std::path::PathBuf;

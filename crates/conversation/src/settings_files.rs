@@ -4,11 +4,12 @@
 //! permission, no mode, no hook, no variable. What it newly denies or asks for does count from then on, unless
 //! a hook refuses the change. Everything else waits for the next start.
 
-use crate::Options;
-use conversation::rules::Rules;
-use conversation::{Conversation, HookRunner};
+use crate::conversation::Conversation;
+use crate::hook_runner::HookRunner;
+use crate::rules::Rules;
 use hooks::ConfigChange;
 use hooks::file_watch::{Stamp, stamp};
+use options::Options;
 use output::Output;
 use policy::{Rule, Source};
 use std::cell::RefCell;

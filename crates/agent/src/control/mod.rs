@@ -12,12 +12,10 @@ mod usage;
 
 use crate::Options;
 use crate::flag_settings::FlagSettings;
-use crate::memory::Memories;
 use crate::model_switcher::ModelSwitcher;
-use crate::permission_updates::Updates;
 use context::ToolResources;
 use conversation::rules::Rules;
-use conversation::{Conversation, HookRunner, MainMachine};
+use conversation::{Conversation, HookRunner, MainMachine, Memories, Updates};
 use mcp::SessionServers;
 use model::Ledger;
 use options::Choices;

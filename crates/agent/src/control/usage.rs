@@ -1,9 +1,8 @@
 //! `get_context_usage`: how full the window is.
 
-use crate::memory::Memories;
 use crate::{AutoCompact, Options};
 use context::{Tool, system_chars, tools_chars};
-use conversation::Conversation;
+use conversation::{Conversation, Memories};
 use mcp::SessionServers;
 use options::Choices;
 use serde_json::{Value, json};

@@ -8,12 +8,11 @@ mod worktree;
 
 pub use background::any_running;
 
-use crate::memory::{Memories, Reader};
 use crate::skill_texts::SkillTexts;
 use crate::{Options, Prompter};
 use context::{Tool, ToolResources, prompt};
 use conversation::rules::{self, Rules};
-use conversation::{Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, frontmatter_hooks};
+use conversation::{Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, Memories, Reader, frontmatter_hooks};
 use futures_util::future::LocalBoxFuture;
 use hooks::Hooks;
 use mcp::{AgentServers, SessionServers};
