@@ -291,7 +291,7 @@ impl Inner {
         let setup = parts.choices.setup();
         let agent = match agent::named(&setup, input["subagent_type"].as_str()) {
             Ok(agent) => agent.clone(),
-            Err(problem) => return (CallResult::misuse(problem), false),
+            Err(error) => return (CallResult::misuse(error.to_string()), false),
         };
         let text = |key: &str| input[key].as_str().unwrap_or_default().to_owned();
         let is_background = input["run_in_background"].as_bool().or(agent.background).unwrap_or(false);

@@ -50,7 +50,7 @@ impl Skills {
         }
         let counted = self.subagents.count_one();
         let setup = self.choices.setup();
-        let agent = agent::named(&setup, skill.agent.as_deref())?.clone();
+        let agent = agent::named(&setup, skill.agent.as_deref()).map_err(|error| error.to_string())?.clone();
         let assignment = Assignment {
             is_isolated: agent.isolation.as_deref() == Some("worktree"),
             agent,

@@ -79,10 +79,12 @@ impl ToolRunner {
             "WebSearch" => search::check(&input),
             "ExitPlanMode" => return plan::check(&self.options.permissions.prompter).map(|()| input),
             ASK_USER => question::check(&input),
-            name if is_task_tool(name) => return tasks::check(name, input).map_err(CallResult::misuse),
+            name if is_task_tool(name) => {
+                return tasks::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
+            }
             _ => Ok(()),
         };
-        checked.map(|()| input).map_err(CallResult::misuse)
+        checked.map(|()| input).map_err(|error| CallResult::misuse(error.to_string()))
     }
 
     pub async fn run(&self, conversation: &Conversation, call: Permitted, inside: Inside<'_>) -> ToolFinish {
@@ -155,7 +157,7 @@ impl ToolRunner {
         let setup = self.choices.setup();
         let skill = match skill::called(&setup, &call.input) {
             Ok(skill) => skill,
-            Err(problem) => return CallResult::misuse(problem).into(),
+            Err(error) => return CallResult::misuse(error.to_string()).into(),
         };
         let name = skill::name_of(&call.input).unwrap_or_default();
         let args = call.input["args"].as_str().unwrap_or_default();

@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: starting it (`subagents`).
 
+use super::error::CallError;
 use crate::texts;
 use options::Setup;
 use policy::names;
@@ -42,18 +43,18 @@ pub fn listing(setup: &Setup) -> String {
     setup.agents.iter().map(|agent| format!("- {}: {}\n", agent.name, agent.description)).collect()
 }
 
-pub fn check(setup: &Setup, input: &Value) -> Result<(), String> {
+pub fn check(setup: &Setup, input: &Value) -> Result<(), CallError> {
     if input["prompt"].as_str().is_none() || input["description"].as_str().is_none() {
-        return Err("Agent needs \"description\" and \"prompt\", both strings.".into());
+        return Err(CallError::AgentFields);
     }
     named(setup, input["subagent_type"].as_str()).map(drop)
 }
 
 /// An agent by its name; the general one where none is named.
-pub fn named<'a>(setup: &'a Setup, name: Option<&str>) -> Result<&'a AgentDef, String> {
+pub fn named<'a>(setup: &'a Setup, name: Option<&str>) -> Result<&'a AgentDef, CallError> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or(GENERAL_AGENT);
     setup.agents.iter().find(|agent| agent.name == name).ok_or_else(|| {
         let known: Vec<&str> = setup.agents.iter().map(|agent| agent.name.as_str()).collect();
-        format!("There is no agent \"{name}\". Known: {}", known.join(", "))
+        CallError::NoAgent { name: name.to_owned(), known: known.join(", ") }
     })
 }

@@ -3,6 +3,8 @@
 //!
 //! Here is what they say of themselves, how their input is checked, and what needs nothing of the runtime.
 
+mod error;
+
 pub mod agent;
 pub mod plan;
 pub mod question;
@@ -12,6 +14,7 @@ pub mod structured;
 pub mod task_list;
 pub mod tasks;
 
+pub use error::CallError;
 pub use question::ASK_USER;
 pub use structured::structured_tool;
 pub use tasks::is_one as is_task_tool;

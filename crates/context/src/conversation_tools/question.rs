@@ -1,6 +1,7 @@
 //! AskUserQuestion: the model asks a person to choose. The answer comes back the way permissions do, as a
 //! changed input; there only where a client or a hook can give one.
 
+use super::error::CallError;
 use policy::names;
 use serde_json::{Value, json};
 use tools::ToolSpec;
@@ -21,15 +22,15 @@ pub fn run(input: &Value) -> CallResult {
     CallResult::text(words(&input["answers"]), structured)
 }
 
-pub fn check(input: &Value) -> Result<(), String> {
+pub fn check(input: &Value) -> Result<(), CallError> {
     let questions = input["questions"].as_array().filter(|list| (1..=4).contains(&list.len()));
-    let questions = questions.ok_or("AskUserQuestion needs \"questions\", a list of one to four.")?;
+    let questions = questions.ok_or(CallError::Questions)?;
     for question in questions {
         if question["question"].as_str().is_none_or(str::is_empty) {
-            return Err("Every question needs \"question\", its text.".into());
+            return Err(CallError::QuestionText);
         }
         if question["options"].as_array().is_none_or(|options| !(2..=4).contains(&options.len())) {
-            return Err("Every question needs \"options\", a list of two to four.".into());
+            return Err(CallError::QuestionOptions);
         }
     }
     Ok(())

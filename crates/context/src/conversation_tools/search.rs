@@ -1,5 +1,6 @@
 //! WebSearch: the API's own search tool, used through a model call beside the conversation.
 
+use super::error::CallError;
 use model::Reply;
 use policy::names;
 use serde_json::{Value, json};
@@ -17,12 +18,12 @@ const SEARCHES_PER_CALL: u32 = 8;
 
 pub const SYSTEM: &str = "Search the web for what is asked, then report what the results say, briefly, with addresses.";
 
-pub fn check(input: &Value) -> Result<(), String> {
+pub fn check(input: &Value) -> Result<(), CallError> {
     if input["query"].as_str().is_none_or(|query| query.trim().len() < 2) {
-        return Err("WebSearch needs \"query\", a string of at least two characters.".into());
+        return Err(CallError::SearchQuery);
     }
     if has_items(&input["allowed_domains"]) && has_items(&input["blocked_domains"]) {
-        return Err("WebSearch takes allowed_domains or blocked_domains, not both.".into());
+        return Err(CallError::SearchDomains);
     }
     Ok(())
 }

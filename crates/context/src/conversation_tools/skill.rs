@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: loading it (`skills`).
 
+use super::error::CallError;
 use options::Setup;
 use policy::names;
 use project::Skill;
@@ -37,15 +38,15 @@ pub fn listing(setup: &Setup) -> String {
 }
 
 /// The skill that a call means.
-pub fn called<'a>(setup: &'a Setup, input: &Value) -> Result<&'a Skill, String> {
+pub fn called<'a>(setup: &'a Setup, input: &Value) -> Result<&'a Skill, CallError> {
     let Some(name) = name_of(input) else {
-        return Err("Skill needs \"skill\", the name of a skill, as a string.".into());
+        return Err(CallError::SkillField);
     };
     let Some(skill) = project::find_skill(&setup.skills, name) else {
-        return Err(format!("There is no skill \"{name}\". Known: {}", known(setup)));
+        return Err(CallError::NoSkill { name: name.to_owned(), known: known(setup) });
     };
     if !skill.model_invocable {
-        return Err(format!("The skill \"{name}\" is for people to start, not for you."));
+        return Err(CallError::SkillForPeople(name.to_owned()));
     }
     Ok(skill)
 }

@@ -1,9 +1,10 @@
 //! The list of tasks that a session keeps: who they are, how they stand, what waits for what. Pure.
 
+use super::error::CallError;
 use serde_json::{Map, Value, json};
 
 /// A list longer than this is a model that has lost its way, and every listing would cost more than the work.
-const MOST: usize = 500;
+pub const MOST: usize = 500;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
@@ -37,9 +38,9 @@ impl TaskList {
         self.tasks.iter().find(|task| task.id == bare(id))
     }
 
-    pub fn create(&mut self, input: &Value) -> Result<Task, String> {
+    pub fn create(&mut self, input: &Value) -> Result<Task, CallError> {
         if self.tasks.len() >= MOST {
-            return Err(format!("There are {MOST} tasks already. Delete what is done."));
+            return Err(CallError::TooManyTasks);
         }
         self.made += 1;
         let task = Task {

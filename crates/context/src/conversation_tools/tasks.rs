@@ -1,6 +1,7 @@
 //! TaskCreate, TaskUpdate, TaskGet, TaskList: the session's own list of what is to be done. Hooks may refuse a
 //! new task, and refuse that one is done.
 
+use super::error::CallError;
 use super::task_list::{Task, TaskList};
 use policy::names;
 use serde_json::{Value, json};
@@ -35,10 +36,10 @@ pub fn is_one(name: &str) -> bool {
     SPECS.iter().any(|spec| spec.name == name)
 }
 
-pub fn check(name: &str, input: Value) -> Result<Value, String> {
+pub fn check(name: &str, input: Value) -> Result<Value, CallError> {
     match SPECS.iter().find(|spec| spec.name == name) {
-        Some(spec) => spec.check(input).map_err(|error| error.to_string()),
-        None => Err(format!("No such tool available: {name}")),
+        Some(spec) => Ok(spec.check(input)?),
+        None => Err(CallError::NoTool(name.to_owned())),
     }
 }
 
@@ -84,7 +85,7 @@ async fn create(
     let made = list.borrow_mut().create(input);
     let task = match made {
         Ok(task) => task,
-        Err(problem) => return CallResult::error(problem).into(),
+        Err(error) => return CallResult::error(error.to_string()).into(),
     };
     if let Err(no) = may(TaskMoment::Created, &task).await {
         list.borrow_mut().remove(&task.id);
