@@ -1,6 +1,6 @@
 //! The effects of commands: prompts that begin with a slash, by name.
 
-use crate::builtin_commands::{self, meant};
+use crate::builtin_commands::{self, resolve_alias};
 use crate::flag_settings::{CHANGEABLE, FlagSettings};
 use crate::mentions::Mentions;
 use crate::model_switcher::ModelSwitcher;
@@ -49,7 +49,7 @@ impl Commands {
         if let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
             return expands("slash_command", &skill.name, skill.source);
         }
-        match meant(name) {
+        match resolve_alias(name) {
             Some("init") => {
                 let text = format!("{} {args}", texts::INIT);
                 Command::Blocks(vec![json!({"type": "text", "text": text})])

@@ -155,7 +155,7 @@ impl Inner {
     fn answer_at_once(&self, effect: Effect) -> Result<Input, Effect> {
         let (parts, conversation) = (&*self.parts, &*self.conversation);
         Ok(match effect {
-            Effect::FireHook { ticket, hook } if !parts.hooks.is_heard(conversation, &hook) => {
+            Effect::FireHook { ticket, hook } if !parts.hooks.has_listener(conversation, &hook) => {
                 failpoint::hit(&parts.options, hook.name());
                 Input::HookAnswered { ticket, answer: Box::default() }
             }

@@ -62,7 +62,7 @@ pub struct HookRunner {
     /// The prompt that is being worked on.
     prompt_id: RefCell<Option<String>>,
     /// Said outside a turn; reaches the model with the next request.
-    late: RefCell<Vec<String>>,
+    pending_reminders: RefCell<Vec<String>>,
     /// Words of hooks that want to be heard now.
     wakes: RefCell<VecDeque<String>>,
     watched: hooks::file_watch::Watched,
@@ -122,7 +122,7 @@ impl HookRunner {
             advisers: OnceCell::new(),
             workspace: OnceCell::new(),
             prompt_id: RefCell::default(),
-            late: RefCell::default(),
+            pending_reminders: RefCell::default(),
             wakes: RefCell::default(),
             watched: hooks::file_watch::Watched::default(),
             between: Between::default(),
@@ -151,14 +151,14 @@ impl HookRunner {
     }
 
     /// Whether anybody listens to an event of a machine.
-    pub fn is_heard(&self, conversation: &Conversation, hook: &turn::Hook) -> bool {
+    pub fn has_listener(&self, conversation: &Conversation, hook: &turn::Hook) -> bool {
         let event = event_of(hook);
         self.wants(event) || conversation.hooks.borrow().wants(event)
     }
 
     /// An event of a machine that somebody listens to.
     pub async fn fire_for(&self, conversation: &Conversation, hook: turn::Hook) -> turn::HookAnswer {
-        if !self.is_heard(conversation, &hook) {
+        if !self.has_listener(conversation, &hook) {
             return turn::HookAnswer::default();
         }
         let list = self.hooks_of(conversation);
@@ -201,7 +201,7 @@ impl HookRunner {
     /// And what they say reaches the model with the next request.
     pub async fn tell_outside(&self, payload: &dyn HookPayload) {
         let contexts = self.fire_outside(payload).await.contexts;
-        self.late.borrow_mut().extend(contexts);
+        self.pending_reminders.borrow_mut().extend(contexts);
     }
 
     /// Everybody's hooks, and those of the agent itself.
@@ -306,14 +306,14 @@ impl HookRunner {
     }
 
     /// What hooks have said outside the turn, for the model to know.
-    pub fn take_late(&self) -> Vec<String> {
-        self.late.take()
+    pub fn take_reminders(&self) -> Vec<String> {
+        self.pending_reminders.take()
     }
 
     /// The same, with what hooks in the background have come to.
     pub fn take_finished(&self) -> Vec<String> {
         self.collect();
-        self.late.take()
+        self.pending_reminders.take()
     }
 
     /// Waits until a hook in the background asks to be heard now; its words. May be dropped at any time.
@@ -335,7 +335,7 @@ impl HookRunner {
             if let Some(reason) = done.verdict.blocked.filter(|_| done.wakes) {
                 self.wakes.borrow_mut().push_back(reason);
             }
-            self.late.borrow_mut().extend(done.verdict.contexts);
+            self.pending_reminders.borrow_mut().extend(done.verdict.contexts);
         }
     }
 

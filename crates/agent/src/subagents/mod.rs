@@ -3,7 +3,7 @@
 //! Whether it is waited for is the caller's business: [`Subagents::in_foreground`] does, `background` does not.
 
 mod background;
-mod outfit;
+mod setup;
 mod worktree;
 
 pub use background::any_running;
@@ -17,11 +17,11 @@ use futures_util::future::LocalBoxFuture;
 use hooks::Hooks;
 use mcp::{AgentServers, SessionServers};
 use options::{Choices, compact_at, limits};
-use outfit::Outfit;
 use output::{Output, Secrets, Transcripts};
 use policy::RuleSet;
 use project::AgentDef;
 use serde_json::Value;
+use setup::SubagentSetup;
 use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
@@ -179,7 +179,7 @@ impl Subagents {
         let options = &self.options;
         let agent = &assignment.agent;
         let agent_id = self.output.ids().short('a');
-        let Outfit { worktree, servers, rules, notes } = self.outfit(assignment, &agent_id).await?;
+        let SubagentSetup { worktree, servers, rules, notes } = self.set_up(assignment, &agent_id).await?;
         let cwd = worktree.as_ref().map_or(&options.cwd, |worktree| &worktree.cwd).clone();
         let sub = Subagent {
             agent_id: agent_id.clone(),

@@ -10,7 +10,7 @@ use project::AgentDef;
 use std::path::{Path, PathBuf};
 
 /// What lives as long as the agent works.
-pub struct Outfit {
+pub struct SubagentSetup {
     pub worktree: Option<Worktree>,
     pub servers: Option<AgentServers>,
     /// Beside everybody's rules.
@@ -20,7 +20,7 @@ pub struct Outfit {
 }
 
 impl Subagents {
-    pub async fn outfit(&self, assignment: &Assignment, agent_id: &str) -> Result<Outfit, String> {
+    pub async fn set_up(&self, assignment: &Assignment, agent_id: &str) -> Result<SubagentSetup, String> {
         let options = &self.options;
         let agent = &assignment.agent;
         let worktree =
@@ -31,7 +31,7 @@ impl Subagents {
         rules.allow.extend(folder.as_deref().and_then(may_read));
         let notes = folder.map(|folder| notes(&folder));
         let servers = self.servers.start_for_agent(&agent.name, agent.mcp_servers.as_ref()).await;
-        Ok(Outfit { worktree, servers, rules, notes })
+        Ok(SubagentSetup { worktree, servers, rules, notes })
     }
 }
 
