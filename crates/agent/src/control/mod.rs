@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: the lines that carry requests and answers (`stdio`), and our own questions to the client (`output::ClientAsker`).
 
+mod error;
 mod files;
 mod initialize;
 mod plugins;
@@ -16,6 +17,7 @@ use crate::model_switcher::ModelSwitcher;
 use context::ToolResources;
 use conversation::rules::Rules;
 use conversation::{Conversation, HookRunner, MainMachine, Memories, Updates};
+use error::RequestError;
 use mcp::SessionServers;
 use model::Ledger;
 use options::Choices;
@@ -79,19 +81,19 @@ impl Requests {
         self.respond(&request_id, answer).await;
     }
 
-    async fn respond(&self, request_id: &str, answer: Result<Value, String>) {
+    async fn respond(&self, request_id: &str, answer: Result<Value, RequestError>) {
         let response = match answer {
             Ok(payload) => ControlResponse::success(request_id, payload),
-            Err(error) if error.starts_with("Unsupported") => ControlResponse::unsupported(request_id, error),
-            Err(error) => ControlResponse::error(request_id, error),
+            Err(error @ RequestError::Unsupported(_)) => ControlResponse::unsupported(request_id, error.to_string()),
+            Err(error) => ControlResponse::error(request_id, error.to_string()),
         };
         self.output.send(Event::control_response(response)).await;
     }
 
-    async fn answer(&self, request: &Value) -> Result<Value, String> {
+    async fn answer(&self, request: &Value) -> Result<Value, RequestError> {
         let (options, choices) = (&*self.options, &*self.choices);
-        match request["subtype"].as_str().unwrap_or_default() {
-            "initialize" => initialize::apply(self, request),
+        let answer: Result<Value, String> = match request["subtype"].as_str().unwrap_or_default() {
+            "initialize" => self.initialize(request),
             "interrupt" => Ok(interrupt(&self.machine, request)),
             "cancel_async_message" => Ok(take_back(&self.machine, request)),
             "set_permission_mode" => set_mode(&self.rules, &self.updates, request).await,
@@ -115,8 +117,21 @@ impl Requests {
             "get_binary_version" => Ok(json!({"version": options.version})),
             "list_models" => Ok(json!({"models": model::listing(&options.asking.model_env)})),
             "get_session_cost" => Ok(json!({"total_cost_usd": self.ledger.total_usd()})),
-            other => Err(format!("Unsupported control request subtype: {other}")),
-        }
+            other => return Err(RequestError::Unsupported(other.to_owned())),
+        };
+        Ok(answer?)
+    }
+
+    fn initialize(&self, request: &Value) -> Result<Value, String> {
+        let handles = initialize::Handles {
+            options: &self.options,
+            choices: &self.choices,
+            hooks: &self.hooks,
+            servers: &self.servers,
+            transcripts: &self.transcripts,
+            models: &self.models,
+        };
+        initialize::apply(&handles, request)
     }
 }
 

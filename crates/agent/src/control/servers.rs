@@ -1,10 +1,11 @@
 //! The `mcp_…` requests of a client.
 
+use super::error::RequestError;
 use mcp::{DYNAMIC, Servers, SessionServers, Status};
 use serde_json::{Value, json};
 
 /// Answers one of them. It may wait for servers.
-pub async fn answer(session: &SessionServers, request: &Value) -> Result<Value, String> {
+pub async fn answer(session: &SessionServers, request: &Value) -> Result<Value, RequestError> {
     let subtype = request["subtype"].as_str().unwrap_or_default();
     let first =
         subtype == "mcp_set_servers" && request["servers"].as_object().is_some_and(|servers| !servers.is_empty());
@@ -14,14 +15,16 @@ pub async fn answer(session: &SessionServers, request: &Value) -> Result<Value, 
     };
     let name = || request["serverName"].as_str().ok_or_else(|| format!("{subtype} needs \"serverName\", a string"));
     let answer = match subtype {
-        "mcp_reconnect" => servers.reconnect(name()?).await.map(|()| json!({})).map_err(String::from),
-        "mcp_toggle" => servers.toggle(name()?, request["enabled"] != false).map(|()| json!({})).map_err(String::from),
+        "mcp_reconnect" => servers.reconnect(name()?).await.map(|()| json!({})).map_err(RequestError::from),
+        "mcp_toggle" => {
+            servers.toggle(name()?, request["enabled"] != false).map(|()| json!({})).map_err(RequestError::from)
+        }
         "mcp_set_servers" => Ok(set(session, servers, &request["servers"]).await),
         "mcp_message" => {
             servers.deliver(request["server_name"].as_str().unwrap_or_default(), request["message"].clone());
             Ok(json!({}))
         }
-        other => Err(format!("Unsupported control request subtype: {other}")),
+        other => Err(RequestError::Unsupported(other.to_owned())),
     };
     session.note_change();
     answer
@@ -59,13 +62,13 @@ pub fn status(session: &SessionServers) -> Value {
 }
 
 /// There are no servers: nothing can be reconnected, and an empty set is what there is.
-fn answer_without_servers(subtype: &str, request: &Value) -> Result<Value, String> {
+fn answer_without_servers(subtype: &str, request: &Value) -> Result<Value, RequestError> {
     match subtype {
         "mcp_message" => Ok(json!({})),
         "mcp_set_servers" => Ok(json!({"added": [], "removed": [], "errors": {}})),
         "mcp_reconnect" | "mcp_toggle" => {
-            Err(format!("Server not found: {}", request["serverName"].as_str().unwrap_or_default()))
+            Err(format!("Server not found: {}", request["serverName"].as_str().unwrap_or_default()).into())
         }
-        other => Err(format!("Unsupported control request subtype: {other}")),
+        other => Err(RequestError::Unsupported(other.to_owned())),
     }
 }
