@@ -42,7 +42,7 @@ impl Job {
             Some(happening) => self.report(happening).await,
             None => self.insist(|| self.worker.store.cancelled(self.goal.id, self.goal.fence)).await,
         };
-        let _ = std::fs::remove_dir_all(&folder);
+        self.worker.remove_clone(&folder);
         if done.as_ref().is_ok_and(|goal| goal.state == GoalState::Done) {
             repo.forget(self.goal.id).await;
         }
