@@ -2,11 +2,12 @@
 
 use super::Job;
 use super::child::{Following, LoopEnd};
+use crate::checkout::Checkout;
 use crate::error::GoalError;
 use crate::goal::{Amount, Goal, GoalState, Moment};
 use crate::machine::Happening;
 use crate::prompt;
-use crate::repository::{Checkout, Repository};
+use crate::repository::Repository;
 use serde_json::Value;
 use std::path::Path;
 
