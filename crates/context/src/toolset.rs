@@ -65,6 +65,7 @@ impl Toolset {
     }
 
     /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
+    #[must_use]
     pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
         self.keeping(|name| {
             listed(only, without, name)
@@ -75,11 +76,13 @@ impl Toolset {
     }
 
     /// The main conversation's where it runs as an agent: that agent's, and what the client asked for.
+    #[must_use]
     pub fn running_as(&self, only: Option<&[String]>, without: &[String]) -> Self {
         self.keeping(|name| listed(only, without, name) || is_clients(name))
     }
 
     /// The same and more.
+    #[must_use]
     pub fn with(&self, more: Vec<Tool>, without: &[String]) -> Self {
         let more = more.into_iter().filter(|tool| listed(None, without, &tool.name));
         Self::of(self.tools.iter().cloned().chain(more).collect())

@@ -61,7 +61,6 @@ impl Memories {
 
     /// When a conversation was shortened: what was told on the way is gone, and what stands before it is read anew. `None`
     /// leaves it as it is.
-    #[expect(clippy::option_option, reason = "the text may be left, replaced, or taken away")]
     pub fn begin_again(&self, conversation: &Conversation) -> Option<Option<String>> {
         conversation.memory.borrow().memory.as_ref()?;
         let reader = if conversation.role.is_main() { Reader::Main } else { Reader::Agent };

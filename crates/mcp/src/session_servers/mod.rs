@@ -32,6 +32,9 @@ const PLUGIN_SCOPE: &str = "plugin";
 /// Who answers questions of servers; nobody where nobody can. Asked when the first server starts.
 pub type FindElicit = Box<dyn Fn() -> Option<Rc<dyn Elicit>>>;
 
+/// The value of a variable of the environment.
+pub type Variable = Box<dyn Fn(&str) -> Option<String>>;
+
 /// What is configured before the session begins.
 pub struct ConfiguredServers {
     pub servers: Vec<ServerConfig>,
@@ -46,7 +49,7 @@ pub struct SessionHandles {
     /// Made when the first server starts.
     pub deps: Box<dyn Fn() -> Deps>,
     /// A variable of the environment, for configurations that name one.
-    pub variable: Box<dyn Fn(&str) -> Option<String>>,
+    pub variable: Variable,
     /// Called when the tools of servers have changed, or may have.
     pub changed: Box<dyn Fn()>,
     /// One line for people.
