@@ -6,7 +6,7 @@ use hooks::{
     Setup, Stop, StopFailure, SubagentStart, SubagentStop, UserPromptExpansion, UserPromptSubmit,
 };
 use options::Options;
-use output::Secrets;
+use output::{Secrets, session_store};
 use serde_json::json;
 use tools::Status;
 use turn::Hook;
@@ -211,10 +211,7 @@ fn clipped(text: &str) -> String {
 }
 
 fn agent_transcript(facts: &PayloadFacts<'_>, agent_id: &str) -> String {
-    let options = facts.options;
-    let project = options.session.project_dir_name.as_deref();
-    let store = session::Store::new(&options.places.config_dir, &options.cwd, project);
-    store.agent_path(&facts.session_id, agent_id).display().to_string()
+    session_store(facts.options).agent_path(&facts.session_id, agent_id).display().to_string()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use hooks::{
     Callbacks, Helpers, HookAnswer, HookContext, HookEvent, HookHost, HookPayload, HookRun, Hooks, Judge, Question,
 };
 use options::{Choices, Options};
-use output::{ClientAsker, Output, Secrets};
+use output::{ClientAsker, Output, Secrets, session_store};
 use serde_json::Value;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -289,10 +289,7 @@ impl HookRunner {
     }
 
     fn transcript_path(&self, session_id: &str) -> String {
-        let options = &self.options;
-        let project = options.session.project_dir_name.as_deref();
-        let store = session::Store::new(&options.places.config_dir, &options.cwd, project);
-        store.path(session_id).display().to_string()
+        session_store(&self.options).path(session_id).display().to_string()
     }
 
     /// Hooks of a session's start are always shown; the others only to clients that asked.

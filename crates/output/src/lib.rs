@@ -23,5 +23,5 @@ pub use output::Output;
 pub use secrets::Secrets;
 pub use states::{State, States};
 pub use stderr::{PIPE_BUF, warn};
-pub use transcripts::{Earlier, ResumeError, Transcripts, earlier};
+pub use transcripts::{Earlier, ResumeError, Transcripts, earlier, session_store};
 pub use writer::Writer;

@@ -41,6 +41,11 @@ pub enum ResumeError {
     DropsAnotherTurn { other: String, turn: String },
 }
 
+/// Where the transcripts of this project's sessions are.
+pub fn session_store(options: &Options) -> Store {
+    Store::new(&options.places.config_dir, &options.cwd, options.session.project_dir_name.as_deref())
+}
+
 /// Reads the session to go on with; nothing where a new one begins.
 pub fn earlier(options: &Options) -> Result<Earlier, ResumeError> {
     let session = &options.session;
@@ -74,11 +79,6 @@ impl Transcripts {
         Self { options, output, secrets, notes: RefCell::default() }
     }
 
-    fn store(&self) -> Store {
-        let project = self.options.session.project_dir_name.as_deref();
-        Store::new(&self.options.places.config_dir, &self.options.cwd, project)
-    }
-
     /// Who else sees the transcript.
     fn mirror(&self) -> Option<Mirror> {
         if self.options.session.mirror { self.output.mirror() } else { None }
@@ -103,7 +103,7 @@ impl Transcripts {
         if !session.persist {
             return Transcript::disabled().hiding(self.secrets.list());
         }
-        let path = self.store().path(&session.id);
+        let path = session_store(&self.options).path(&session.id);
         let stamp = self.stamp(&session.id);
         let mirror = self.mirror();
         let mut transcript = match &session.plan {
@@ -136,7 +136,7 @@ impl Transcripts {
         if !self.options.session.persist {
             return Transcript::disabled();
         }
-        let transcript = Transcript::create(&self.store().path(session_id), self.stamp(session_id));
+        let transcript = Transcript::create(&session_store(&self.options).path(session_id), self.stamp(session_id));
         transcript.hiding(self.secrets.list()).mirrored(self.mirror())
     }
 
@@ -152,7 +152,7 @@ impl Transcripts {
             "description": agent.description,
         });
         let stamp = Stamp { agent_id: Some(agent.agent_id.clone()), sidechain: true, ..self.stamp(&session_id) };
-        let path = self.store().agent_path(&session_id, &agent.agent_id);
+        let path = session_store(&self.options).agent_path(&session_id, &agent.agent_id);
         let file = path.display().to_string();
         let mirror = self.mirror();
         match session::write_agent_meta(&path, &meta) {
