@@ -4,9 +4,9 @@
 //! Requests that wait at the same time share one search: the lock is held while the chain is asked. Deliberately
 //! absent: the credentials of the first-party API, which belong to the conversation's configuration.
 
-use crate::config::Secret;
 use crate::failure::Failure;
 use crate::provider::AuthPlan;
+use crate::secret::Secret;
 use cloud::aws::{self, AwsSettings};
 use cloud::sigv4::{self, Keys, Scope, Unsigned};
 use cloud::world::World;

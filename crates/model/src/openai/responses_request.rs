@@ -1,6 +1,6 @@
 //! A request of `POST /v1/responses`. Nothing is kept on the server: the whole conversation travels each time.
 
-use super::{REASONING_MARK, effort, image_url, result_images, result_text, tool_schema};
+use super::convert::{REASONING_MARK, effort, image_url, result_images, result_text, tool_schema};
 use crate::profile::{Feature, Profile, joined_text};
 use crate::request::Request;
 use serde_json::{Map, Value, json};

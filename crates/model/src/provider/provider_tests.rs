@@ -1,5 +1,5 @@
 use super::*;
-use crate::ModelEnv;
+use crate::{ModelEnv, ModelNames as _};
 use std::collections::HashMap;
 
 fn endpoint(pairs: &[(&str, &str)]) -> Result<Endpoint, SetupError> {
