@@ -1,7 +1,7 @@
 //! Which agent, and how it is called. The built-in one is this same program, started as a process like
 //! any other.
 
-use crate::command::on_path;
+use crate::helper::on_path;
 use crate::settings::{OutputFormat, Settings};
 use crate::thinking;
 use crate::transport::{Known, Transport};
@@ -207,14 +207,14 @@ impl Backend {
 fn environment(env: &Env, transport: Transport, model: &str, reasoning: Reasoning, auth: &Auth) -> Env {
     let mut env = env.clone();
     if transport == Transport::Terminal {
-        crate::command::set(&mut env, "TERM", Some(OsStr::new(TERM)));
+        crate::helper::set(&mut env, "TERM", Some(OsStr::new(TERM)));
     }
     let budget = thinking::budget(model, reasoning).map(|tokens| OsString::from(tokens.to_string()));
-    crate::command::set(&mut env, "MAX_THINKING_TOKENS", budget.as_deref());
+    crate::helper::set(&mut env, "MAX_THINKING_TOKENS", budget.as_deref());
     match auth {
         Auth::Ambient => {}
-        Auth::Key(key) => crate::command::set(&mut env, "ANTHROPIC_API_KEY", Some(OsStr::new(key))),
-        Auth::Login => crate::command::set(&mut env, "ANTHROPIC_API_KEY", Some(OsStr::new(""))),
+        Auth::Key(key) => crate::helper::set(&mut env, "ANTHROPIC_API_KEY", Some(OsStr::new(key))),
+        Auth::Login => crate::helper::set(&mut env, "ANTHROPIC_API_KEY", Some(OsStr::new(""))),
     }
     env
 }

@@ -2,11 +2,12 @@
 
 use crate::agent::{Running, Said};
 use crate::checks::{self, Check};
-use crate::command::get;
 use crate::git::{Git, Snapshot};
+use crate::helper::get;
 use crate::job::{Job, Sink};
 use crate::reach::Server;
 use crate::record::Recorder;
+use crate::run_command::Command;
 use crate::transport::Footing;
 use crate::{
     Lock, LockError, RunsError, SandboxWish, answers, direnv, init, issues, prompt, rehearsal, replay, resets,
@@ -31,19 +32,6 @@ mod review;
 mod work;
 
 use work::{Doing, Happened};
-
-/// What a person, or a signal, wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    /// Finish the iteration, then end; a second one ends it now.
-    Stop,
-    StopNow,
-    Terminate,
-    Pause,
-    Resume,
-    Steer(String),
-    Answer(String),
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {

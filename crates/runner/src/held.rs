@@ -3,7 +3,7 @@
 //! Made once for a run and kept to its end, since an agent may leave something running. Deliberately absent:
 //! what the rules are.
 
-use crate::command::set;
+use crate::helper::set;
 use process::Env;
 use sandbox::Sandbox;
 use std::ffi::OsStr;

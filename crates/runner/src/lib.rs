@@ -4,7 +4,7 @@
 //! where to print come in as values. Deliberately absent: any knowledge of the built-in agent beyond its
 //! command line, and screens (they are sinks).
 
-mod command;
+mod helper;
 mod direnv;
 mod folder;
 mod files;
@@ -20,6 +20,7 @@ mod resets;
 mod review_wish;
 mod span;
 mod settings;
+mod run_command;
 mod job;
 mod init;
 mod prompt;
@@ -37,12 +38,12 @@ mod spans;
 mod backend;
 mod agent;
 mod checks;
-mod body;
 pub mod reach;
+mod body;
 
 pub use answers::{answer_live, live_run};
 pub use backend::{ACP_BRIDGE, Backend, BackendError, acp_command, choose};
-pub use body::{Command, RunError, run};
+pub use body::{RunError, run};
 pub use diff::run_diff;
 pub use files::{detached_log, open_source};
 pub use folder::Folder;
@@ -53,6 +54,7 @@ pub use lock::{Lock, LockError};
 pub use plain::{JsonSink, PlainSink};
 pub use rehearsal::Rehearsal;
 pub use replay::{ReplayError, replay};
+pub use run_command::Command;
 pub use runs::{RunInfo, RunsError, answer, find, list, load};
 pub use settings::{OutputFormat, Reasoning, SandboxWish, Settings, SettingsError};
 pub use span::span;

@@ -4,7 +4,7 @@
 //! Deliberately absent: notifications of the file system. A look every few seconds costs nothing and works
 //! on every file system.
 
-use crate::command::{capture, get, on_path};
+use crate::helper::{capture, get, on_path};
 use crate::{Folder, Settings};
 use cycle::Work;
 use process::Env;

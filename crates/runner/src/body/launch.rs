@@ -5,7 +5,7 @@ use super::work::{Doing, Work, not_started};
 use super::{AgentEnd, Body, EventKind, Input, Running, Start, prompt};
 use crate::agent::Bounds;
 use crate::backend::Call;
-use crate::command::{get, set};
+use crate::helper::{get, set};
 use crate::transport::{Attempt, Footing, Transport};
 use crate::{OutputFormat, SandboxWish};
 use process::Env;

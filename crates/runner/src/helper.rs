@@ -1,4 +1,5 @@
-//! Short helpers: git, checks, direnv. Started through `proc`, bounded in time and output.
+//! Short-lived programs (git, checks, direnv), started through `process` and bounded in time and output; and variables of
+//! their environment.
 
 use process::{Captured, Env, Limits, Output, SpawnError, Spec, Stdin};
 use sandbox::Sandbox;
