@@ -1,4 +1,4 @@
-//! Sends one batch of one signal to a collector. A batch that is refused is lost; nobody is told.
+//! Sends one batch of one signal to a collector. A refused batch is lost without a message.
 
 use crate::config::{Protocol, SignalConfig};
 use crate::protobuf;
@@ -12,12 +12,12 @@ const REQUEST_WAIT: Duration = Duration::from_secs(10);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// One connection pool a signal, so that a slow answer to one does not hold up the others.
-pub(crate) struct Shipper {
+pub(crate) struct BatchSender {
     config: SignalConfig,
     http: Option<reqwest::Client>,
 }
 
-impl Shipper {
+impl BatchSender {
     pub(crate) fn new(config: SignalConfig) -> Self {
         // An error means that a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
