@@ -4,11 +4,11 @@ use super::*;
 use crate::{QuestionAbout, TodoState};
 use serde_json::json;
 
-fn hear(lines: &[&str]) -> (Vec<EventKind>, Heard) {
-    let mut listener = Listener::new(1);
-    let mut events: Vec<EventKind> = lines.iter().flat_map(|line| listener.hear(line)).collect();
-    events.extend(listener.end());
-    (events, listener.into_heard())
+fn read_line(lines: &[&str]) -> (Vec<EventKind>, AgentOutput) {
+    let mut reader = OutputReader::new(1);
+    let mut events: Vec<EventKind> = lines.iter().flat_map(|line| reader.read_line(line)).collect();
+    events.extend(reader.end());
+    (events, reader.into_output())
 }
 
 fn warnings(events: &[EventKind]) -> usize {
@@ -25,12 +25,12 @@ const STREAM: &[&str] = &[
 
 #[test]
 fn a_stream_is_summed_up_as_it_comes() {
-    let (events, heard) = hear(STREAM);
+    let (events, output) = read_line(STREAM);
     assert_eq!(warnings(&events), 0);
-    assert_eq!((heard.session.as_deref(), heard.final_words(), heard.tool_calls), (Some("s2"), "Done.", 1));
-    assert_eq!(heard.tokens, Tokens { input: 10, output: 9, cache_read: 5, cache_write: 0 });
-    assert_eq!(heard.context_tokens, 15);
-    assert!((heard.cost_usd - 0.5).abs() < 1e-9 && !heard.cost_doubtful);
+    assert_eq!((output.session.as_deref(), output.final_text(), output.tool_calls), (Some("s2"), "Done.", 1));
+    assert_eq!(output.tokens, Tokens { input: 10, output: 9, cache_read: 5, cache_write: 0 });
+    assert_eq!(output.context_tokens, 15);
+    assert!((output.cost_usd - 0.5).abs() < 1e-9 && !output.cost_doubtful);
     let results = events.iter().filter_map(|event| match event {
         EventKind::ToolResult(result) => Some(result.text.as_str()),
         _ => None,
@@ -45,15 +45,15 @@ fn seed_001_a_malformed_line_is_skipped_with_a_warning() {
     lines.insert(3, "not json at all");
     lines.insert(0, "a banner before the first event");
     lines.push("null");
-    let (events, heard) = hear(&lines);
+    let (events, output) = read_line(&lines);
     assert_eq!(warnings(&events), 4);
-    assert_eq!(heard.final_words(), "Done.");
+    assert_eq!(output.final_text(), "Done.");
 }
 
 #[test]
 fn events_of_a_future_version_are_no_problem() {
-    let (events, heard) = hear(&[r#"{"type":"hologram","depth":3}"#, STREAM[4]]);
-    assert_eq!((warnings(&events), heard.final_words()), (0, "Done."));
+    let (events, output) = read_line(&[r#"{"type":"hologram","depth":3}"#, STREAM[4]]);
+    assert_eq!((warnings(&events), output.final_text()), (0, "Done."));
 }
 
 #[test]
@@ -65,12 +65,12 @@ fn seed_003_plain_text_and_single_objects_are_answers() {
         (vec![r#"[{"type":"system"},{"type":"result","result":"Hi","is_error":false}]"#], "Hi"),
         (vec![r#""a string""#], "a string"),
     ] {
-        let (events, heard) = hear(&lines);
-        assert_eq!((warnings(&events), heard.final_words(), heard.answer.is_some()), (0, words, true), "{lines:?}");
+        let (events, output) = read_line(&lines);
+        assert_eq!((warnings(&events), output.final_text(), output.answer.is_some()), (0, words, true), "{lines:?}");
     }
-    let (_, heard) = hear(&[r#"{"error":"no such model"}"#]);
-    assert!(heard.answer.is_some_and(|answer| answer.is_error && answer.text == "no such model"));
-    assert!(hear(&["", "  "]).1.answer.is_none(), "silence is no answer");
+    let (_, output) = read_line(&[r#"{"error":"no such model"}"#]);
+    assert!(output.answer.is_some_and(|answer| answer.is_error && answer.text == "no such model"));
+    assert!(read_line(&["", "  "]).1.answer.is_none(), "silence is no answer");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_words_of_a_result_are_told_where_nothing_else_was_said() {
             EventKind::AgentText(speech) => Some(speech.text.clone()),
             _ => None,
         };
-        hear(lines).0.iter().filter_map(text).collect::<Vec<_>>()
+        read_line(lines).0.iter().filter_map(text).collect::<Vec<_>>()
     };
     let result = r#"{"type":"result","is_error":false,"result":"All done."}"#;
     assert_eq!(said(&[result]), ["All done."]);
@@ -96,7 +96,7 @@ fn messages_are_priced_by_their_model_until_the_agent_names_its_cost() {
         json!({"type": "assistant", "message": {"id": id, "model": model, "content": [], "usage": {"input_tokens": 2}}})
             .to_string()
     };
-    let mut listener = Listener::priced(1, "dear", price);
+    let mut reader = OutputReader::priced(1, "dear", price);
     for (line, usd, estimated) in [
         (message("a", ""), 2.0, true),
         (message("a", ""), 2.0, true),
@@ -106,7 +106,7 @@ fn messages_are_priced_by_their_model_until_the_agent_names_its_cost() {
         (message("d", "dear"), 5.5, true),
         (r#"{"type":"result","is_error":false,"result":"x","usage":{"input_tokens":10}}"#.to_owned(), 7.5, true),
     ] {
-        let events = listener.hear(&line);
+        let events = reader.read_line(&line);
         let Some(EventKind::Usage(usage)) = events.last() else { panic!("{line}: {events:?}") };
         assert_eq!((usage.cost_usd, usage.estimated), (Some(usd), estimated), "{line}");
     }
@@ -119,9 +119,9 @@ fn a_message_that_comes_in_pieces_is_counted_whole() {
         piece(json!({"type": "message_start", "message": {"id": "a", "model": "m", "usage": {"input_tokens": 9}}}));
     let block = json!({"type": "assistant", "message": {"id": "a", "model": "m", "content": [], "usage": {"input_tokens": 9, "output_tokens": 1}}});
     let end = piece(json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 500}}));
-    let (events, heard) = hear(&[&start, &block.to_string(), &end, &block.to_string()]);
-    assert_eq!(heard.tokens, Tokens { input: 9, output: 500, ..Tokens::default() });
-    assert_eq!(heard.context_tokens, 9, "what the request held");
+    let (events, output) = read_line(&[&start, &block.to_string(), &end, &block.to_string()]);
+    assert_eq!(output.tokens, Tokens { input: 9, output: 500, ..Tokens::default() });
+    assert_eq!(output.context_tokens, 9, "what the request held");
     assert!(matches!(events.last(), Some(EventKind::Usage(usage)) if usage.tokens.output == 500));
 }
 
@@ -129,7 +129,7 @@ fn a_message_that_comes_in_pieces_is_counted_whole() {
 fn usage_of_another_form_is_none() {
     for usage in ["[1]", "7", "\"many\"", "{\"input_tokens\":-5}", "{\"input_tokens\":1e30}"] {
         let line = format!(r#"{{"type":"result","is_error":false,"result":"x","usage":{usage}}}"#);
-        assert_eq!(hear(&[&line]).1.tokens, Tokens::default(), "{usage}");
+        assert_eq!(read_line(&[&line]).1.tokens, Tokens::default(), "{usage}");
     }
 }
 
@@ -138,9 +138,9 @@ fn partial_messages_stream_and_sub_agents_do_not_have_the_last_word() {
     let delta =
         r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"I lo"}}}"#;
     let sub = r#"{"type":"assistant","message":{"id":"s","content":[{"type":"text","text":"<promise>"}]},"parent_tool_use_id":"t9"}"#;
-    let (events, heard) = hear(&[delta, STREAM[1], sub]);
+    let (events, output) = read_line(&[delta, STREAM[1], sub]);
     assert!(matches!(&events[0], EventKind::AgentText(speech) if speech.partial && speech.text == "I lo"));
-    assert_eq!(heard.final_words(), "I look.");
+    assert_eq!(output.final_text(), "I look.");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn questions_count_until_they_are_answered_or_worked_around() {
         json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "q", "is_error": error, "content": "x"}]}})
             .to_string()
     };
-    let question = |lines: &[&str]| hear(lines).1.question;
+    let question = |lines: &[&str]| read_line(lines).1.question;
     let open = question(&[&ask, &result(true)]).expect("nobody answered");
     assert_eq!((open.about, open.text.as_str(), open.options.len()), (QuestionAbout::Choice, "Which?", 2));
     assert_eq!(question(&[&ask, &result(false)]), None);
@@ -167,7 +167,7 @@ fn usage_limits_are_heard_in_each_place() {
     let words = r#"{"type":"result","is_error":true,"result":"You've hit your limit · resets 5pm"}"#;
     let status = r#"{"type":"result","is_error":true,"result":"API Error","api_error_status":429}"#;
     let fine = r#"{"type":"result","is_error":false,"result":"I wrote about the rate limit."}"#;
-    let limit = |line: &str| hear(&[line]).1.limit;
+    let limit = |line: &str| read_line(&[line]).1.limit;
     assert_eq!(limit(typed).and_then(|hit| hit.reset), Some(Reset::At(1_760_000_000_000)));
     assert!(matches!(limit(words).and_then(|hit| hit.reset), Some(Reset::Clock { hour: 17, .. })));
     assert!(limit(status).is_some_and(|hit| hit.reset.is_none()));
@@ -178,7 +178,7 @@ fn usage_limits_are_heard_in_each_place() {
 fn the_agents_own_list_is_a_todo_list() {
     let call = json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "t", "name": "TodoWrite",
         "input": {"todos": [{"content": "one", "status": "in_progress"}]}}]}});
-    let (events, _) = hear(&[&call.to_string()]);
+    let (events, _) = read_line(&[&call.to_string()]);
     let item = crate::TodoItem { text: "one".into(), state: TodoState::Active };
     assert!(events.contains(&EventKind::Todo { items: vec![item] }));
 }
@@ -194,7 +194,7 @@ fn an_outage_is_heard_in_each_place_and_ends_with_the_next_answer() {
         r#"{"type":"result","is_error":true,"result":"API Error: cannot reach x: refused","api_error_status":null}"#;
     let refused =
         r#"{"type":"result","is_error":true,"result":"API Error: 400 connection error","api_error_status":400}"#;
-    let answered = |lines: &[&str]| hear(lines).1.outage.map(|outage| outage.answered);
+    let answered = |lines: &[&str]| read_line(lines).1.outage.map(|outage| outage.answered);
     for (lines, expected) in [
         (&[retry][..], Some(false)),
         (&[&limited], None),
@@ -208,7 +208,7 @@ fn an_outage_is_heard_in_each_place_and_ends_with_the_next_answer() {
     ] {
         assert_eq!(answered(lines), expected, "{lines:?}");
     }
-    let (events, _) = hear(&[retry]);
+    let (events, _) = read_line(&[retry]);
     let EventKind::ApiRetry(retry) = &events[0] else { panic!("{events:?}") };
     assert_eq!(retry.words(), "the API cannot be reached");
     assert_eq!((retry.attempt, retry.most, retry.delay_ms), (3, 10, 4000));

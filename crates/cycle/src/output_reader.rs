@@ -1,14 +1,14 @@
-//! An agent's output, line by line, into universal events and a sum of what was heard.
+//! The reader of an agent's output: each line becomes events and adds to the sums.
 //!
 //! Agents that speak stream-json are read as they speak. One that answers with plain text or with one
 //! JSON object, over however many lines, is understood at its end. Unknown events are kept in the
 //! recording and otherwise left alone; a broken line between good ones is skipped with a warning.
 
-use crate::heard::{Answer, CONTEXT_WINDOW, Heard};
+use crate::agent_output::{AgentOutput, AgentResult, CONTEXT_WINDOW};
 use crate::outage::{Outage, is_outage_status, outage_in};
 use crate::reset::{LimitHit, Reset, limit_in, moment};
 use crate::text::bounded;
-use crate::{ApiRetry, EventKind, Tokens, UsageSoFar, questions, speak};
+use crate::{ApiRetry, EventKind, Tokens, UsageSoFar, digest, questions};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use wire::{
@@ -34,12 +34,12 @@ pub fn unpriced(_: &str, _: Tokens) -> f64 {
 }
 
 #[derive(Debug, Clone)]
-pub struct Listener {
+pub struct OutputReader {
     iteration: u32,
     price: Price,
     /// The model that was asked for: messages of some agents name none.
     model: String,
-    heard: Heard,
+    output: AgentOutput,
     /// The message that comes in pieces: whose it is, its id, its model.
     begun: Option<(Option<String>, String, String)>,
     /// Lines that may turn out to be a plain answer.
@@ -47,15 +47,15 @@ pub struct Listener {
     streaming: bool,
 }
 
-impl Listener {
+impl OutputReader {
     pub fn new(iteration: u32) -> Self {
-        let mut heard = Heard::default();
-        heard.context_window = CONTEXT_WINDOW;
+        let mut output = AgentOutput::default();
+        output.context_window = CONTEXT_WINDOW;
         Self {
             iteration,
             price: unpriced,
             model: String::new(),
-            heard,
+            output,
             begun: None,
             plain: String::new(),
             streaming: false,
@@ -67,16 +67,16 @@ impl Listener {
         Self { price, model: model.to_owned(), ..Self::new(iteration) }
     }
 
-    pub fn heard(&self) -> &Heard {
-        &self.heard
+    pub fn output(&self) -> &AgentOutput {
+        &self.output
     }
 
-    pub fn into_heard(self) -> Heard {
-        self.heard
+    pub fn into_output(self) -> AgentOutput {
+        self.output
     }
 
     /// One line without its newline.
-    pub fn hear(&mut self, line: &str) -> Vec<EventKind> {
+    pub fn read_line(&mut self, line: &str) -> Vec<EventKind> {
         let line = line.trim().trim_start_matches('\u{feff}');
         // Pieces of a message are most of the lines, and are read without building anything.
         if let Some(partial) = PartialLine::parse(line) {
@@ -144,15 +144,15 @@ impl Listener {
     }
 
     fn plain_answer(&mut self, text: &str, events: &mut Vec<EventKind>) {
-        self.heard.last_text = crate::text::ending(text, WORDS_MAX);
-        self.heard.answer = Some(Answer { text: self.heard.last_text.clone(), ..Answer::default() });
-        self.heard.cost_doubtful = true;
-        events.push(speak::text(self.iteration, text, None));
+        self.output.last_text = crate::text::ending(text, WORDS_MAX);
+        self.output.answer = Some(AgentResult { text: self.output.last_text.clone(), ..AgentResult::default() });
+        self.output.cost_doubtful = true;
+        events.push(digest::text(self.iteration, text, None));
     }
 
     fn session(&mut self, id: Option<&str>) {
         if let Some(id) = id.filter(|id| !id.is_empty()) {
-            self.heard.session = Some(id.to_owned());
+            self.output.session = Some(id.to_owned());
         }
     }
 
@@ -186,9 +186,9 @@ impl Listener {
     fn system(&mut self, event: System, events: &mut Vec<EventKind>) {
         match event {
             System::Init(init) => {
-                self.heard.model = init.model;
-                if self.heard.model.as_ref().is_some_and(|model| model.contains("[1m]")) {
-                    self.heard.context_window = 1_000_000;
+                self.output.model = init.model;
+                if self.output.model.as_ref().is_some_and(|model| model.contains("[1m]")) {
+                    self.output.context_window = 1_000_000;
                 }
             }
             System::PermissionDenied(denied) => events.push(EventKind::PermissionDenied {
@@ -213,7 +213,7 @@ impl Listener {
             error: bounded(&event.error, ERROR_MAX),
         };
         if retry.status.is_none_or(is_outage_status) {
-            self.heard.outage = Some(Outage { words: retry.words(), answered: retry.status.is_some() });
+            self.output.outage = Some(Outage { words: retry.words(), answered: retry.status.is_some() });
         }
         events.push(EventKind::ApiRetry(retry));
     }
@@ -224,25 +224,25 @@ impl Listener {
             match block {
                 Block::Text(text) => {
                     if parent.is_none() {
-                        self.heard.last_text = crate::text::ending(text, WORDS_MAX);
+                        self.output.last_text = crate::text::ending(text, WORDS_MAX);
                     }
                     // A refused key is told as the iteration's failure.
                     if event.error.as_deref() != Some("authentication_failed") {
-                        events.push(speak::text(self.iteration, text, parent));
+                        events.push(digest::text(self.iteration, text, parent));
                     }
                 }
-                Block::Thinking(text) => events.extend(speak::thinking(self.iteration, text, parent)),
+                Block::Thinking(text) => events.extend(digest::thinking(self.iteration, text, parent)),
                 Block::ToolUse(call) => self.tool_call(&call, parent, events),
                 Block::ToolResult(_) | Block::Other(_) => {}
             }
         }
         let error = event.error.as_deref().unwrap_or_default();
         // An answer of the model means that the API works again.
-        self.heard.outage = self.heard.outage.take().filter(|_| !error.is_empty());
+        self.output.outage = self.output.outage.take().filter(|_| !error.is_empty());
         if error.contains("rate_limit") {
-            self.limited(limit_in(&self.heard.last_text), &self.heard.last_text.clone());
+            self.limited(limit_in(&self.output.last_text), &self.output.last_text.clone());
         } else if error.contains("overloaded") || error.contains("server_error") {
-            self.heard.outage = Some(Outage { words: bounded(&self.heard.last_text, 200), answered: true });
+            self.output.outage = Some(Outage { words: bounded(&self.output.last_text, 200), answered: true });
         }
         self.usage(&event.message, parent, events);
     }
@@ -250,10 +250,10 @@ impl Listener {
     fn piece(&mut self, piece: Piece<'_>, parent: Option<&str>, events: &mut Vec<EventKind>) {
         match piece {
             Piece::Text(text) => {
-                events.push(EventKind::AgentText(speak::partial(self.iteration, text.into_owned(), parent)));
+                events.push(EventKind::AgentText(digest::partial(self.iteration, text.into_owned(), parent)));
             }
             Piece::Thinking(text) => {
-                events.push(EventKind::AgentThinking(speak::partial(self.iteration, text.into_owned(), parent)));
+                events.push(EventKind::AgentThinking(digest::partial(self.iteration, text.into_owned(), parent)));
             }
             Piece::MessageStart { id, model } => {
                 self.begun = Some((parent.map(str::to_owned), id.into_owned(), model.into_owned()));
@@ -267,7 +267,7 @@ impl Listener {
     fn whole_count(&mut self, usage: Option<&Usage>, parent: Option<&str>, events: &mut Vec<EventKind>) {
         let begun = self.begun.clone().filter(|(of, ..)| of.as_deref() == parent);
         if let (Some((_, id, model)), Some(usage)) = (begun, usage.map(Tokens::from)) {
-            let new = self.heard.count_message(Some(&id), usage);
+            let new = self.output.count_message(Some(&id), usage);
             self.estimate(Some(&model), new);
             events.push(self.usage_so_far());
         }
@@ -275,40 +275,40 @@ impl Listener {
 
     fn usage(&mut self, message: &Message, parent: Option<&str>, events: &mut Vec<EventKind>) {
         let Some(usage) = message.usage().as_ref().map(Tokens::from) else { return };
-        let new = self.heard.count_message(message.id(), usage);
+        let new = self.output.count_message(message.id(), usage);
         self.estimate(message.model(), new);
         if parent.is_none() {
-            self.heard.context_tokens = Tokens { output: 0, ..usage }.total();
+            self.output.context_tokens = Tokens { output: 0, ..usage }.total();
         }
         events.push(self.usage_so_far());
     }
 
     fn estimate(&mut self, named: Option<&str>, tokens: Tokens) {
-        let model = named.or(self.heard.model.as_deref()).unwrap_or(&self.model);
+        let model = named.or(self.output.model.as_deref()).unwrap_or(&self.model);
         let usd = (self.price)(model, tokens);
-        self.heard.estimate(usd);
+        self.output.estimate(usd);
     }
 
     fn usage_so_far(&self) -> EventKind {
         EventKind::Usage(UsageSoFar {
             iteration: self.iteration,
-            tokens: self.heard.tokens,
-            cost_usd: (self.heard.answer.is_some() || self.heard.is_estimate()).then_some(self.heard.cost_usd),
-            estimated: self.heard.is_estimate(),
-            context_tokens: self.heard.context_tokens,
-            context_window: self.heard.context_window,
+            tokens: self.output.tokens,
+            cost_usd: (self.output.answer.is_some() || self.output.is_estimate()).then_some(self.output.cost_usd),
+            estimated: self.output.is_estimate(),
+            context_tokens: self.output.context_tokens,
+            context_window: self.output.context_window,
         })
     }
 
     fn tool_call(&mut self, block: &ToolUse<'_>, parent: Option<&str>, events: &mut Vec<EventKind>) {
-        self.heard.tool_calls += 1;
-        let call = speak::tool_call(self.iteration, block, parent);
+        self.output.tool_calls += 1;
+        let call = digest::tool_call(self.iteration, block, parent);
         if parent.is_none() {
             // Work after a question means that the agent found a way without the answer.
-            self.heard.question = questions::asked(&call);
+            self.output.question = questions::asked(&call);
         }
-        events.extend(self.heard.question.clone().filter(|asked| asked.id == call.id).map(EventKind::Question));
-        events.extend(speak::todo(&call));
+        events.extend(self.output.question.clone().filter(|asked| asked.id == call.id).map(EventKind::Question));
+        events.extend(digest::todo(&call));
         events.push(EventKind::ToolCall(call));
     }
 
@@ -321,15 +321,15 @@ impl Listener {
     }
 
     fn tool_result(&mut self, block: &ToolResult<'_>, parent: Option<&str>, events: &mut Vec<EventKind>) {
-        let result = speak::tool_result(self.iteration, block, parent);
+        let result = digest::tool_result(self.iteration, block, parent);
         // An error is no answer: nobody was there to be asked.
-        self.heard.question.take_if(|asked| asked.id == result.id && !result.is_error);
+        self.output.question.take_if(|asked| asked.id == result.id && !result.is_error);
         events.push(EventKind::ToolResult(result));
     }
 
     fn result(&mut self, outcome: Outcome, events: &mut Vec<EventKind>) {
         let (is_error, text) = (outcome.is_error(), crate::text::ending(&outcome.text(), WORDS_MAX));
-        let answer = Answer {
+        let answer = AgentResult {
             is_error,
             subtype: outcome.subtype.into_owned(),
             text,
@@ -339,18 +339,18 @@ impl Listener {
         if answer.is_error {
             self.failed(&answer);
         } else {
-            self.heard.outage = None;
+            self.output.outage = None;
         }
         // Agents that say something say it again here; for those that do not, these are their words.
-        if !answer.is_error && self.heard.last_text.is_empty() && !answer.text.trim().is_empty() {
-            events.push(speak::text(self.iteration, &answer.text, None));
+        if !answer.is_error && self.output.last_text.is_empty() && !answer.text.trim().is_empty() {
+            events.push(digest::text(self.iteration, &answer.text, None));
         }
-        self.heard.answer = Some(answer);
-        self.heard.turns += 1;
-        let known = self.heard.count_cost(outcome.total_cost_usd);
+        self.output.answer = Some(answer);
+        self.output.turns += 1;
+        let known = self.output.count_cost(outcome.total_cost_usd);
         let reported = || outcome.usage.usage().as_ref().map(Tokens::from);
         if let Some(usage) = model_usage(&outcome.model_usage).or_else(reported) {
-            let new = self.heard.count_reported(usage);
+            let new = self.output.count_reported(usage);
             if !known {
                 self.estimate(None, new);
             }
@@ -359,33 +359,33 @@ impl Listener {
     }
 
     /// Is an error of the API one that passes: a usage limit, or an outage?
-    fn failed(&mut self, answer: &Answer) {
-        if self.heard.limit.is_none() {
+    fn failed(&mut self, answer: &AgentResult) {
+        if self.output.limit.is_none() {
             if let Some(hit) = limit_in(&answer.text) {
-                self.heard.limit = Some(hit);
+                self.output.limit = Some(hit);
             } else if answer.status == Some(429) {
                 self.limited(None, &answer.text);
             }
         }
         let by_status = answer.status.filter(|status| is_outage_status(*status));
         let by_status = by_status.map(|_| Outage { words: bounded(&answer.text, 200), answered: true });
-        let before = self.heard.outage.take();
+        let before = self.output.outage.take();
         // An error with another status is no outage, whatever came before it.
         let kept = before.filter(|_| answer.status.is_none());
-        self.heard.outage = by_status.or_else(|| outage_in(&answer.text).filter(|_| answer.status.is_none())).or(kept);
+        self.output.outage = by_status.or_else(|| outage_in(&answer.text).filter(|_| answer.status.is_none())).or(kept);
     }
 
     fn rate_limit(&mut self, info: &RateLimitInfo) {
         if info.status == "rejected" {
             let reset = info.resets_at.map(|at| Reset::At(moment(at)));
             let kind = info.rate_limit_type.as_deref().unwrap_or("usage").replace('_', " ");
-            self.heard.limit = Some(LimitHit { reset, words: format!("the {kind} limit is reached") });
+            self.output.limit = Some(LimitHit { reset, words: format!("the {kind} limit is reached") });
         }
     }
 
     fn limited(&mut self, hit: Option<LimitHit>, words: &str) {
-        if self.heard.limit.is_none() {
-            self.heard.limit = hit.or_else(|| Some(LimitHit { reset: None, words: bounded(words, 200) }));
+        if self.output.limit.is_none() {
+            self.output.limit = hit.or_else(|| Some(LimitHit { reset: None, words: bounded(words, 200) }));
         }
     }
 }
@@ -401,5 +401,5 @@ fn model_usage(models: &BTreeMap<String, ModelUsage>) -> Option<Tokens> {
 }
 
 #[cfg(test)]
-#[path = "listen_tests.rs"]
+#[path = "output_reader_tests.rs"]
 mod tests;

@@ -1,14 +1,14 @@
-//! Content blocks of an agent's messages in the universal words.
+//! Content blocks of an agent's messages as events that are the same for every backend.
 
 use crate::text::bounded;
-use crate::{EventKind, Speech, TodoItem, TodoState, ToolCall, ToolResult};
+use crate::{AgentText, EventKind, TodoItem, TodoState, ToolCall, ToolResult};
 use wire::ToolUse;
 
 /// What an event carries of a tool's result; the whole is in the agent's line.
 const RESULT_MAX: usize = 128 * 1024;
 
-fn speech(iteration: u32, text: &str, parent: Option<&str>) -> Speech {
-    Speech { iteration, text: text.to_owned(), partial: false, parent: parent.map(str::to_owned) }
+fn speech(iteration: u32, text: &str, parent: Option<&str>) -> AgentText {
+    AgentText { iteration, text: text.to_owned(), partial: false, parent: parent.map(str::to_owned) }
 }
 
 pub(crate) fn text(iteration: u32, text: &str, parent: Option<&str>) -> EventKind {
@@ -21,8 +21,8 @@ pub(crate) fn thinking(iteration: u32, text: &str, parent: Option<&str>) -> Opti
 }
 
 /// A piece of a streaming message.
-pub(crate) fn partial(iteration: u32, text: String, parent: Option<&str>) -> Speech {
-    Speech { iteration, text, partial: true, parent: parent.map(str::to_owned) }
+pub(crate) fn partial(iteration: u32, text: String, parent: Option<&str>) -> AgentText {
+    AgentText { iteration, text, partial: true, parent: parent.map(str::to_owned) }
 }
 
 pub(crate) fn tool_call(iteration: u32, block: &ToolUse<'_>, parent: Option<&str>) -> ToolCall {

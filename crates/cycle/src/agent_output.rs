@@ -1,4 +1,4 @@
-//! What was heard of one agent, summed up as it came. Bounded, however long the agent speaks.
+//! Sums over the output of one agent. Bounded for any length of output.
 
 use crate::{LimitHit, Outage, Question, Tokens};
 use serde_json::Value;
@@ -9,7 +9,7 @@ pub(crate) const CONTEXT_WINDOW: u64 = 200_000;
 
 /// An agent's `result`: the end of one turn.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct AgentResult {
     pub is_error: bool,
     pub subtype: String,
     pub text: String,
@@ -19,7 +19,7 @@ pub struct Answer {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Heard {
+pub struct AgentOutput {
     pub session: Option<String>,
     pub model: Option<String>,
     /// The last words of the main agent.
@@ -27,7 +27,7 @@ pub struct Heard {
     /// Turns that ended.
     pub turns: u32,
     /// The last turn's end.
-    pub answer: Option<Answer>,
+    pub answer: Option<AgentResult>,
     pub tokens: Tokens,
     /// What the agent said, and our estimate of what came after it said so.
     pub cost_usd: f64,
@@ -53,9 +53,9 @@ pub struct Heard {
 /// Several lines of one message share its id and come close together.
 const MESSAGES_KEPT: usize = 64;
 
-impl Heard {
+impl AgentOutput {
     /// The words to look for a promise in: the turn's answer, or the last thing said.
-    pub fn final_words(&self) -> &str {
+    pub fn final_text(&self) -> &str {
         match &self.answer {
             Some(answer) if !answer.text.trim().is_empty() => &answer.text,
             _ => &self.last_text,
@@ -147,39 +147,39 @@ mod tests {
             (vec![Some(f64::NAN)], 0.0, true),
             (vec![Some(f64::INFINITY)], 0.0, true),
         ] {
-            let mut heard = Heard::default();
+            let mut output = AgentOutput::default();
             for cost in &costs {
-                heard.count_cost(*cost);
+                output.count_cost(*cost);
             }
-            assert!((heard.cost_usd - sum).abs() < 1e-9 && heard.cost_doubtful == doubtful, "{costs:?}: {heard:?}");
+            assert!((output.cost_usd - sum).abs() < 1e-9 && output.cost_doubtful == doubtful, "{costs:?}: {output:?}");
         }
     }
 
     #[test]
     fn an_estimate_holds_until_the_agent_says_what_it_cost_and_starts_anew_after_it() {
-        let mut heard = Heard::default();
-        heard.estimate(0.5);
-        heard.estimate(f64::NAN);
-        heard.estimate(-1.0);
-        assert!(heard.is_estimate() && (heard.cost_usd - 0.5).abs() < 1e-9);
-        assert!(heard.count_cost(Some(0.4)), "an estimate is no bound");
-        assert!(!heard.is_estimate() && (heard.cost_usd - 0.4).abs() < 1e-9);
-        heard.estimate(0.1);
-        assert!(!heard.count_cost(None) && (heard.cost_usd - 0.5).abs() < 1e-9, "{heard:?}");
+        let mut output = AgentOutput::default();
+        output.estimate(0.5);
+        output.estimate(f64::NAN);
+        output.estimate(-1.0);
+        assert!(output.is_estimate() && (output.cost_usd - 0.5).abs() < 1e-9);
+        assert!(output.count_cost(Some(0.4)), "an estimate is no bound");
+        assert!(!output.is_estimate() && (output.cost_usd - 0.4).abs() < 1e-9);
+        output.estimate(0.1);
+        assert!(!output.count_cost(None) && (output.cost_usd - 0.5).abs() < 1e-9, "{output:?}");
     }
 
     #[test]
     fn a_message_of_several_lines_counts_once() {
-        let mut heard = Heard::default();
+        let mut output = AgentOutput::default();
         let usage = |input, output| Tokens { input, output, ..Tokens::default() };
-        assert_eq!(heard.count_message(Some("a"), usage(100, 1)), usage(100, 1));
-        assert_eq!(heard.count_message(Some("a"), usage(100, 40)), usage(0, 39));
-        heard.count_message(Some("b"), usage(50, 2));
-        assert_eq!(heard.tokens, usage(150, 42));
-        assert_eq!(heard.count_reported(usage(150, 60)), usage(0, 18));
-        assert_eq!(heard.tokens, usage(150, 60));
-        heard.count_message(None, usage(1, 20));
-        heard.count_message(None, usage(1, 20));
-        assert_eq!(heard.tokens, usage(152, 82), "messages without ids are each their own");
+        assert_eq!(output.count_message(Some("a"), usage(100, 1)), usage(100, 1));
+        assert_eq!(output.count_message(Some("a"), usage(100, 40)), usage(0, 39));
+        output.count_message(Some("b"), usage(50, 2));
+        assert_eq!(output.tokens, usage(150, 42));
+        assert_eq!(output.count_reported(usage(150, 60)), usage(0, 18));
+        assert_eq!(output.tokens, usage(150, 60));
+        output.count_message(None, usage(1, 20));
+        output.count_message(None, usage(1, 20));
+        assert_eq!(output.tokens, usage(152, 82), "messages without ids are each their own");
     }
 }
