@@ -1,7 +1,7 @@
 //! Short-lived programs (git, checks, direnv), started through `process` and bounded in time and output; and variables of
 //! their environment.
 
-use process::{Captured, Env, Limits, Output, SpawnError, Spec, Stdin};
+use process::{CaptureLimits, Captured, Env, Output, SpawnError, Spec, Stdin};
 use sandbox::Sandbox;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub(crate) async fn capture_in(
         output: Output::Pipes,
         arg0: None,
     };
-    let limits = Limits { deadline, max_output, grace: GRACE };
+    let limits = CaptureLimits { deadline, max_output, grace: GRACE };
     if let Some(tell) = tell {
         let sandbox = sandbox.map(|sandbox| sandbox as &dyn process::Confine);
         return process::capture_telling(spec, limits, sandbox, tell).await;

@@ -1,18 +1,18 @@
-//! What an iteration leaves outside of the recording: a commit, the day's account, and what is still open.
+//! Results of an iteration outside of the recording: the commit, the day's account, the open work.
 
-use super::{Body, EventKind, Spent, day};
+use super::{EventKind, RunLoop, Spent, day};
 use crate::{issues, prompt, watch};
-use cycle::{Heard, TodoState, todo_items};
+use cycle::{AgentOutput, TodoState, todo_items};
 
 /// Of a commit's subject, after its number.
 const SUBJECT_MAX: usize = 60;
 
-impl Body<'_> {
+impl RunLoop<'_> {
     pub(super) async fn commit(&mut self, iteration: u32, summary: &str) {
         let Some(git) = &self.git else { return };
         let message = subject(iteration, summary, &self.job.settings.promise);
         if let Err(why) = git.commit(&message).await {
-            self.tell(EventKind::Warning { iteration: Some(iteration), text: why.into() });
+            self.emit(EventKind::Warning { iteration: Some(iteration), text: why.into() });
         }
     }
 
@@ -32,9 +32,9 @@ impl Body<'_> {
 
     /// Work that speaks against a claim to be done. Only asked where such a claim may have been made, and no check
     /// decides over it.
-    pub(super) async fn open_work(&self, heard: &Heard) -> Vec<String> {
+    pub(super) async fn open_work(&self, output: &AgentOutput) -> Vec<String> {
         let settings = &self.job.settings;
-        let may_claim = settings.is_structured() || heard.final_words().contains(settings.promise.trim());
+        let may_claim = settings.is_structured() || output.final_text().contains(settings.promise.trim());
         if self.state.plan().has_checks || !may_claim {
             return Vec::new();
         }

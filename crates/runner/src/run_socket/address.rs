@@ -1,7 +1,7 @@
-//! Where a run's socket is: in the run's folder, or, where that path is too long for a socket, in the runtime folder with a file in the
+//! The address of a run's socket: in the run's folder, or, where that path is too long for a socket, in the runtime folder with a file in the
 //! run's folder that says where.
 
-use super::ReachError;
+use super::SocketError;
 use crate::{Folder, files};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _};
@@ -32,11 +32,11 @@ pub(super) struct Bound {
 
 impl Bound {
     /// The caller holds the folder's lock, so a socket that lies there was left by a run that was killed.
-    pub(super) fn new(folder: &Folder, run: &str, runtime: Option<&Path>) -> Result<Self, ReachError> {
+    pub(super) fn new(folder: &Folder, run: &str, runtime: Option<&Path>) -> Result<Self, SocketError> {
         let (near, pointer) = (near(folder, run), pointer(folder, run));
         let fail = |path: &Path| {
             let path = path.to_owned();
-            move |source| ReachError::Io { path, source }
+            move |source| SocketError::Io { path, source }
         };
         remove_left(&near, &pointer).map_err(fail(&near))?;
         if near.as_os_str().len() <= SOCKET_PATH_MAX {

@@ -1,22 +1,23 @@
-//! What the body is busy with: an agent, the summariser, a check. One thing at a time.
+//! The current activity of a run: an agent, the summariser, a check or a review. One at a time.
 
 use super::checking::{Checking, PIECES_MAX};
 use super::{
-    AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Price, Report,
-    Running, Said, Spent, Start, Verbatim, checks, now, rehearsal, replay, resets,
+    AgentEnd, AgentEvent, AgentProcess, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant,
+    IterationReport, IterationStart, OutputReader, Pin, Price, RunLoop, Spent, Verbatim, checks, now, rehearsal,
+    replay, resets,
 };
 use std::collections::HashSet;
 
-pub(super) struct Work {
-    pub running: Running,
-    pub listener: Listener,
+pub(super) struct AgentWork {
+    pub running: AgentProcess,
+    pub reader: OutputReader,
     pub iteration: u32,
     since: Instant,
-    /// The first of what it said that was no event.
+    /// The first lines of the agent that were no events.
     pub opening: String,
     /// How to start it again; a summariser is not.
-    pub start: Option<Start>,
-    /// Whether it has said its first line.
+    pub start: Option<IterationStart>,
+    /// Whether the agent has written its first line.
     spoke: bool,
     /// Tool calls without a result yet.
     open_calls: HashSet<String>,
@@ -31,14 +32,14 @@ const OPEN_CALLS_MAX: usize = 1000;
 /// Of an agent's first words: enough to find a complaint in.
 const OPENING_MAX: usize = 4 * 1024;
 
-impl Work {
+impl AgentWork {
     /// `model` is what was asked for.
-    pub(super) fn new(running: Running, start: Option<Start>, model: &str, price: Price) -> Self {
+    pub(super) fn new(running: AgentProcess, start: Option<IterationStart>, model: &str, price: Price) -> Self {
         let iteration = start.as_ref().map_or(0, |start| start.iteration);
-        let listener = Listener::priced(iteration, model, price);
+        let reader = OutputReader::priced(iteration, model, price);
         Self {
             running,
-            listener,
+            reader,
             iteration,
             since: Instant::now(),
             opening: String::new(),
@@ -72,17 +73,17 @@ impl Work {
     }
 }
 
-pub(super) enum Doing {
+pub(super) enum Activity {
     Nothing,
-    Agent(Box<Work>),
-    Summary(Box<Work>, u32),
+    Agent(Box<AgentWork>),
+    Summary(Box<AgentWork>, u32),
     Check(Checking),
     Review(Pin<Box<dyn Future<Output = Input>>>),
 }
 
-pub(super) enum Happened {
+pub(super) enum ActivityEvent {
     Command(Option<Command>),
-    Said(Said),
+    Agent(AgentEvent),
     Checked(CheckFinished),
     /// A piece of what the check prints.
     Printed(String),
@@ -90,48 +91,48 @@ pub(super) enum Happened {
     Tick,
 }
 
-impl Doing {
+impl Activity {
     /// May be cancelled and called again.
-    pub(super) async fn next(&mut self) -> Happened {
+    pub(super) async fn next(&mut self) -> ActivityEvent {
         match self {
             Self::Nothing => std::future::pending().await,
-            Self::Agent(work) | Self::Summary(work, _) => Happened::Said(work.running.next().await),
+            Self::Agent(work) | Self::Summary(work, _) => ActivityEvent::Agent(work.running.next().await),
             Self::Check(checking) => checking.next().await,
-            Self::Review(reviewing) => Happened::Reviewed(reviewing.as_mut().await),
+            Self::Review(reviewing) => ActivityEvent::Reviewed(reviewing.as_mut().await),
         }
     }
 }
 
-impl Body<'_> {
-    pub(super) async fn react(&mut self, happened: Happened) -> Vec<Input> {
+impl RunLoop<'_> {
+    pub(super) async fn react(&mut self, happened: ActivityEvent) -> Vec<Input> {
         match happened {
-            Happened::Command(command) => {
+            ActivityEvent::Command(command) => {
                 if command == Some(Command::Stop) {
                     self.say_what_stop_does();
                 }
                 command.map(input_of).into_iter().collect()
             }
-            Happened::Tick => {
+            ActivityEvent::Tick => {
                 let now = now();
                 self.wake = self.wake.filter(|at| *at > now);
                 self.sinks.iter_mut().for_each(|sink| sink.tick(now));
                 vec![Input::Tick]
             }
-            Happened::Checked(finished) => self.checked(finished).into_iter().collect(),
-            Happened::Printed(text) => {
-                let iteration = if let Doing::Check(checking) = &self.doing { checking.iteration } else { 0 };
-                self.derived(vec![EventKind::CheckOutput { iteration, text }]);
+            ActivityEvent::Checked(finished) => self.on_check_finished(finished).into_iter().collect(),
+            ActivityEvent::Printed(text) => {
+                let iteration = if let Activity::Check(checking) = &self.activity { checking.iteration } else { 0 };
+                self.emit_derived(vec![EventKind::CheckOutput { iteration, text }]);
                 Vec::new()
             }
-            Happened::Reviewed(input) => {
-                self.doing = Doing::Nothing;
+            ActivityEvent::Reviewed(input) => {
+                self.activity = Activity::Nothing;
                 vec![input]
             }
-            Happened::Said(said) => match std::mem::replace(&mut self.doing, Doing::Nothing) {
-                Doing::Agent(work) => self.said(work, said).await,
-                Doing::Summary(work, through) => self.summary_said(work, through, &said),
+            ActivityEvent::Agent(event) => match std::mem::replace(&mut self.activity, Activity::Nothing) {
+                Activity::Agent(work) => self.on_agent_event(work, event).await,
+                Activity::Summary(work, through) => self.on_summary_event(work, through, &event),
                 other => {
-                    self.doing = other;
+                    self.activity = other;
                     Vec::new()
                 }
             },
@@ -140,87 +141,87 @@ impl Body<'_> {
 
     /// The first Ctrl-C changes nothing at once, so it is said what it does.
     fn say_what_stop_does(&mut self) {
-        let at_work = matches!(self.doing, Doing::Agent(_) | Doing::Check(_) | Doing::Review(_));
+        let at_work = matches!(self.activity, Activity::Agent(_) | Activity::Check(_) | Activity::Review(_));
         if at_work && !std::mem::replace(&mut self.stop_was_asked, true) {
             let text = "the run ends after this iteration; Ctrl-C again ends it now".to_owned();
-            self.tell(EventKind::Warning { iteration: None, text });
+            self.emit(EventKind::Warning { iteration: None, text });
         }
     }
 
-    async fn said(&mut self, mut work: Box<Work>, said: Said) -> Vec<Input> {
-        match said {
-            Said::Ended(end) => match self.again(&mut work, &end) {
+    async fn on_agent_event(&mut self, mut work: Box<AgentWork>, event: AgentEvent) -> Vec<Input> {
+        match event {
+            AgentEvent::Ended(end) => match self.restart_on_other_transport(&mut work, &end) {
                 None => vec![self.agent_ended(*work, end).await],
                 Some(Ok(())) => {
-                    self.doing = Doing::Agent(work);
+                    self.activity = Activity::Agent(work);
                     Vec::new()
                 }
                 Some(Err(why)) => vec![not_started(why)],
             },
-            Said::TooLong => {
+            AgentEvent::TooLong => {
                 let text = "skipped a line of the agent that is too long to keep".to_owned();
-                self.tell(EventKind::Warning { iteration: Some(work.iteration), text });
-                self.doing = Doing::Agent(work);
+                self.emit(EventKind::Warning { iteration: Some(work.iteration), text });
+                self.activity = Activity::Agent(work);
                 Vec::new()
             }
-            Said::Line(line) => {
+            AgentEvent::Line(line) => {
                 let mut inputs = self.line(&mut work, &line);
-                let cues = self.cues(&mut work);
-                if cues.malformed {
+                let pending_faults = self.pending_faults(&mut work);
+                if pending_faults.malformed {
                     inputs.extend(self.line(&mut work, rehearsal::MALFORMED));
                 }
-                if cues.crash {
+                if pending_faults.crash {
                     work.running.crash();
                 }
-                self.doing = Doing::Agent(work);
+                self.activity = Activity::Agent(work);
                 inputs
             }
         }
     }
 
-    fn line(&mut self, work: &mut Work, line: &str) -> Vec<Input> {
+    fn line(&mut self, work: &mut AgentWork, line: &str) -> Vec<Input> {
         if line.trim().is_empty() {
             return Vec::new();
         }
         work.note_opening(line);
         let verbatim = Verbatim::new(line);
         self.publish(&EventKind::Agent { iteration: work.iteration, line: verbatim.clone() }.at(now()), false);
-        let (turns, tokens) = (work.listener.heard().turns, work.listener.heard().tokens);
-        let events = work.listener.hear(&replay::spoken(&verbatim));
+        let (turns, tokens) = (work.reader.output().turns, work.reader.output().tokens);
+        let events = work.reader.read_line(&replay::recorded_text(&verbatim));
         let in_call = work.track_calls(&events);
         work.running.set_in_call(in_call);
-        self.derived(events);
-        let heard = work.listener.heard();
+        self.emit_derived(events);
+        let output = work.reader.output();
         let mut inputs = Vec::new();
-        if heard.tokens != tokens || heard.turns > turns {
-            inputs.push(Input::Spending { tokens: heard.tokens, usd: heard.cost_usd });
+        if output.tokens != tokens || output.turns > turns {
+            inputs.push(Input::Spending { tokens: output.tokens, usd: output.cost_usd });
         }
-        if heard.turns > turns {
+        if output.turns > turns {
             work.open_calls.clear();
             work.running.set_in_call(false);
-            inputs.extend(heard.answer.clone().map(Input::TurnEnded));
+            inputs.extend(output.answer.clone().map(Input::TurnEnded));
             // Nothing more can be asked of it.
-            if !work.running.talks() {
+            if !work.running.takes_messages() {
                 work.running.close_input();
             }
         }
         inputs
     }
 
-    async fn agent_ended(&mut self, mut work: Work, end: AgentEnd) -> Input {
-        let events = work.listener.end();
-        self.derived(events);
+    async fn agent_ended(&mut self, mut work: AgentWork, end: AgentEnd) -> Input {
+        let events = work.reader.end();
+        self.emit_derived(events);
         let (changed, tree) = self.changes().await;
         self.warn_of_nested(work.iteration, &changed);
-        let heard = work.listener.into_heard();
-        let open_work = self.open_work(&heard).await;
-        let mut report = Report {
+        let output = work.reader.into_output();
+        let open_work = self.open_work(&output).await;
+        let mut report = IterationReport {
             end,
-            heard,
+            output,
             changed,
             open_work,
             tree,
-            last_words: work.running.last_words(),
+            stderr_tail: work.running.stderr_tail(),
             duration_ms: work.since.elapsed().as_millis() as u64,
             limit_until: None,
         };
@@ -228,21 +229,21 @@ impl Body<'_> {
         Input::AgentEnded(Box::new(report))
     }
 
-    /// A repository inside this one decides what git runs for whoever works there later.
+    /// A repository inside this one can make git run programs for every later user of that folder.
     fn warn_of_nested(&mut self, iteration: u32, changed: &Changes) {
         let nested = self.git.as_ref().map(|git| git.nested(changed)).unwrap_or_default();
         if !nested.is_empty() {
             let names = cycle::bounded(&nested.join(", "), NESTED_MAX);
             let text = format!("repositories inside this one were changed, which your own git obeys: {names}");
-            self.tell(EventKind::Warning { iteration: Some(iteration), text });
+            self.emit(EventKind::Warning { iteration: Some(iteration), text });
         }
     }
 
     /// What is to go wrong after an agent's first line, where this is a rehearsal.
-    fn cues(&self, work: &mut Work) -> rehearsal::Cues {
+    fn pending_faults(&self, work: &mut AgentWork) -> rehearsal::PendingFaults {
         let first = !std::mem::replace(&mut work.spoke, true);
         let cast = self.job.rehearsal.as_ref().zip(work.start.as_ref()).filter(|_| first);
-        cast.map(|(rehearsal, start)| rehearsal.cues(start.iteration, start.attempt)).unwrap_or_default()
+        cast.map(|(rehearsal, start)| rehearsal.pending_faults(start.iteration, start.attempt)).unwrap_or_default()
     }
 
     fn limited_until(&self, reset: Option<&cycle::Reset>) -> Option<u64> {
@@ -269,18 +270,20 @@ impl Body<'_> {
         let Some(check) = self.checks.get(done.len()).cloned() else {
             return Some(Input::ChecksEnded(done));
         };
-        self.tell(EventKind::CheckStarted { iteration, command: check.command.clone() });
+        self.emit(EventKind::CheckStarted { iteration, command: check.command.clone() });
         let (folder, limit): (_, Duration) = (self.job.folder.root().to_owned(), self.job.settings.check_time);
         let rules = self.job.rules.clone();
-        let (tell, output) = self.job.settings.live.then(|| tokio::sync::mpsc::channel(PIECES_MAX)).unzip();
-        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit, rules, tell));
-        self.doing = Doing::Check(Checking::new(iteration, done, running, output));
+        let (sender, output) = self.job.settings.live.then(|| tokio::sync::mpsc::channel(PIECES_MAX)).unzip();
+        let running = Box::pin(checks::run(check, iteration, folder, self.env.clone(), limit, rules, sender));
+        self.activity = Activity::Check(Checking::new(iteration, done, running, output));
         None
     }
 
-    fn checked(&mut self, finished: CheckFinished) -> Option<Input> {
-        let Doing::Check(mut checking) = std::mem::replace(&mut self.doing, Doing::Nothing) else { return None };
-        self.tell(EventKind::CheckFinished(finished.clone()));
+    fn on_check_finished(&mut self, finished: CheckFinished) -> Option<Input> {
+        let Activity::Check(mut checking) = std::mem::replace(&mut self.activity, Activity::Nothing) else {
+            return None;
+        };
+        self.emit(EventKind::CheckFinished(finished.clone()));
         checking.done.push(finished);
         self.check(checking.iteration, checking.done)
     }
@@ -288,41 +291,42 @@ impl Body<'_> {
     pub(super) fn summarise(&mut self, through: u32, prompt: &str) -> Option<Input> {
         match self.launch_summariser(prompt, through, self.transport()) {
             Ok(running) => {
-                let work = Work::new(running, None, &self.summary_model(), self.job.price);
-                self.doing = Doing::Summary(Box::new(work), through);
+                let work = AgentWork::new(running, None, &self.summary_model(), self.job.price);
+                self.activity = Activity::Summary(Box::new(work), through);
                 None
             }
             Err(_) => Some(summarised(through, None, Spent::default())),
         }
     }
 
-    fn summary_said(&mut self, mut work: Box<Work>, through: u32, said: &Said) -> Vec<Input> {
+    fn on_summary_event(&mut self, mut work: Box<AgentWork>, through: u32, event: &AgentEvent) -> Vec<Input> {
         let mut spending = Vec::new();
-        match said {
-            Said::Line(line) => {
-                let before = work.listener.heard().tokens;
-                work.listener.hear(line);
-                let heard = work.listener.heard();
-                if heard.tokens != before {
-                    spending.push(Input::Spending { tokens: heard.tokens, usd: heard.cost_usd });
+        match event {
+            AgentEvent::Line(line) => {
+                let before = work.reader.output().tokens;
+                work.reader.read_line(line);
+                let output = work.reader.output();
+                if output.tokens != before {
+                    spending.push(Input::Spending { tokens: output.tokens, usd: output.cost_usd });
                 }
-                if heard.answer.is_some() {
+                if output.answer.is_some() {
                     work.running.close_input();
                 }
             }
-            Said::TooLong => {}
-            Said::Ended(_) => {
-                work.listener.end();
-                let heard = work.listener.into_heard();
-                let structured = heard.answer.as_ref().and_then(|answer| answer.structured.as_ref());
+            AgentEvent::TooLong => {}
+            AgentEvent::Ended(_) => {
+                work.reader.end();
+                let output = work.reader.into_output();
+                let structured = output.answer.as_ref().and_then(|answer| answer.structured.as_ref());
                 let summary = structured.and_then(|value| value["summary"].as_str()).map(str::to_owned);
-                let spoken = heard.answer.as_ref().filter(|answer| !answer.is_error).map(|answer| answer.text.clone());
-                let summary = summary.or(spoken).filter(|summary| !summary.trim().is_empty());
-                let spent = Spent { usd: heard.cost_usd, tokens: heard.tokens, time_ms: 0 };
+                let recorded_text =
+                    output.answer.as_ref().filter(|answer| !answer.is_error).map(|answer| answer.text.clone());
+                let summary = summary.or(recorded_text).filter(|summary| !summary.trim().is_empty());
+                let spent = Spent { usd: output.cost_usd, tokens: output.tokens, time_ms: 0 };
                 return vec![summarised(through, summary, spent)];
             }
         }
-        self.doing = Doing::Summary(work, through);
+        self.activity = Activity::Summary(work, through);
         spending
     }
 }
@@ -336,16 +340,8 @@ fn summarised(through: u32, summary: Option<String>, spent: Spent) -> Input {
 }
 
 pub(super) fn not_started(why: String) -> Input {
-    Input::AgentEnded(Box::new(Report {
-        end: AgentEnd::NotStarted(why),
-        heard: Listener::new(0).into_heard(),
-        changed: Changes::default(),
-        open_work: Vec::new(),
-        tree: None,
-        last_words: String::new(),
-        duration_ms: 0,
-        limit_until: None,
-    }))
+    let output = OutputReader::new(0).into_output();
+    Input::AgentEnded(Box::new(IterationReport::unchanged(AgentEnd::NotStarted(why), output)))
 }
 
 fn input_of(command: Command) -> Input {

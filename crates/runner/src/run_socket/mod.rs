@@ -15,7 +15,7 @@ mod server;
 mod status;
 
 pub use client::{Client, Events};
-pub use follower::{Follower, Numbered};
+pub use follower::{Follower, NumberedEvent};
 pub use protocol::{Failure, FailureKind, Hello, PROTOCOL, Request};
 pub use server::Server;
 pub use status::{RunState, Status};
@@ -23,7 +23,7 @@ pub use status::{RunState, Status};
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
-pub enum ReachError {
+pub enum SocketError {
     #[error("run {0} is not at work; 'ralph runs' tells what is")]
     NotAtWork(String),
     #[error("{} cannot be used: {source}", path.display())]

@@ -1,4 +1,4 @@
-//! One client of a run: who it is, what it asks, and the events it follows.
+//! One client of a run: its identity, its requests, and the events that it follows.
 
 use super::follower::Follower;
 use super::lines::{self, Line};
@@ -28,7 +28,7 @@ const BATCH: usize = 64;
 const BATCH_BYTES: usize = 256 * 1024;
 
 /// The connection is over.
-struct Gone;
+struct ClientGone;
 
 /// One line, if the socket has room for it, and no more.
 pub(super) fn turn_away(stream: &UnixStream, failure: &Failure) {
@@ -68,7 +68,7 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    async fn run(mut self) -> Result<(), Gone> {
+    async fn run(mut self) -> Result<(), ClientGone> {
         let hello = Hello { protocol: PROTOCOL, run: self.shared.run.clone(), pid: std::process::id() };
         self.send(&hello_line(&hello)).await?;
         let mut changes = self.shared.changes.subscribe();
@@ -94,7 +94,7 @@ impl Connection<'_> {
                     continue;
                 }
                 _ = changes.changed() => continue,
-                () = tokio::time::sleep(IDLE), if !follows => return Err(Gone),
+                () = tokio::time::sleep(IDLE), if !follows => return Err(ClientGone),
             };
             match line {
                 Ok(Line::Whole) => {
@@ -105,7 +105,7 @@ impl Connection<'_> {
                     let most = format!("a request is at most {} KiB long", REQUEST_MAX / 1024);
                     return self.send(&failure_line(None, &Failure::new(FailureKind::TooLong, most))).await;
                 }
-                Ok(Line::End) | Err(_) => return Err(Gone),
+                Ok(Line::End) | Err(_) => return Err(ClientGone),
             }
         }
     }
@@ -116,19 +116,19 @@ impl Connection<'_> {
         matches!(timeout(LAST_REQUEST, asked).await, Ok(Ok(Line::Whole)))
     }
 
-    async fn send(&mut self, text: &str) -> Result<(), Gone> {
+    async fn send(&mut self, text: &str) -> Result<(), ClientGone> {
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             match timeout(TAKES_WITHIN, self.writer.write(rest)).await {
                 Ok(Ok(sent @ 1..)) => rest = &rest[sent..],
-                _ => return Err(Gone),
+                _ => return Err(ClientGone),
             }
         }
         Ok(())
     }
 
     /// The next events, where some are wanted.
-    async fn pump(&mut self) -> Result<(), Gone> {
+    async fn pump(&mut self) -> Result<(), ClientGone> {
         let Some(following) = &mut self.follower else { return Ok(()) };
         let mut text = String::new();
         following.is_caught_up = false;
@@ -139,7 +139,7 @@ impl Connection<'_> {
                     following.is_caught_up = true;
                     break;
                 }
-                Err(_) => return Err(Gone),
+                Err(_) => return Err(ClientGone),
             }
             if text.len() > BATCH_BYTES {
                 break;
@@ -148,7 +148,7 @@ impl Connection<'_> {
         self.send(&text).await
     }
 
-    async fn say_end(&mut self) -> Result<(), Gone> {
+    async fn say_end(&mut self) -> Result<(), ClientGone> {
         match &self.follower {
             Some(following) => {
                 let line = end_line(following.follower.seq());
@@ -158,7 +158,7 @@ impl Connection<'_> {
         }
     }
 
-    async fn request(&mut self, line: &[u8]) -> Result<(), Gone> {
+    async fn request(&mut self, line: &[u8]) -> Result<(), ClientGone> {
         let (id, request) = parse_request(line);
         let done = match request {
             Ok(request) => self.perform(request).await,

@@ -1,13 +1,12 @@
-//! An iteration's agent: started, and started again where it turns out that it wants to be spoken with in
-//! the other way.
+//! The start of an iteration's agent, and its second start on the other transport where the first did not work.
 
-use super::work::{Doing, Work, not_started};
-use super::{AgentEnd, Body, EventKind, Input, Running, Start, prompt};
+use super::work::{Activity, AgentWork, not_started};
+use super::{AgentEnd, AgentProcess, EventKind, Input, IterationStart, RunLoop, prompt};
 use crate::agent::Bounds;
 use crate::backend::Call;
 use crate::helper::{get, set};
-use crate::transport::{Attempt, Footing, Transport};
-use crate::{OutputFormat, SandboxWish};
+use crate::transport::{Attempt, Transport, TransportChoice};
+use crate::{OutputFormat, SandboxMode};
 use process::Env;
 use sandbox::Sandbox;
 use std::ffi::OsStr;
@@ -29,8 +28,8 @@ fn by_file(path: &std::path::Path) -> String {
     format!("Read {} and carry out the task in it.", path.display())
 }
 
-impl Body<'_> {
-    pub(super) async fn start(&mut self, start: Start) -> Option<Input> {
+impl RunLoop<'_> {
+    pub(super) async fn start(&mut self, start: IterationStart) -> Option<Input> {
         self.wake = None;
         self.way = start.way;
         self.before = match &self.git {
@@ -41,31 +40,31 @@ impl Body<'_> {
             Ok(text) => text,
             Err(why) => return Some(not_started(why)),
         };
-        self.tell(start.event(text.chars().count() as u64));
+        self.emit(start.event(text.chars().count() as u64));
         if start.iteration == 1 && start.attempt == 1 {
             self.show_todo();
         }
         match self.launch(&start, &text, self.transport()) {
             Ok(running) => {
                 let model = start.model.clone();
-                self.doing = Doing::Agent(Box::new(Work::new(running, Some(start), &model, self.job.price)));
+                self.activity = Activity::Agent(Box::new(AgentWork::new(running, Some(start), &model, self.job.price)));
                 None
             }
             Err(why) => Some(not_started(why)),
         }
     }
 
-    fn prompt(&self, start: &Start) -> Result<String, String> {
+    fn prompt(&self, start: &IterationStart) -> Result<String, String> {
         let settings = &self.job.settings;
         let sources = prompt::read(&self.job.folder, settings).map_err(|error| error.to_string())?;
         Ok(prompt::assemble(&sources, start, settings.is_structured()))
     }
 
     pub(super) fn transport(&self) -> Transport {
-        self.footing.transport()
+        self.transport_choice.transport()
     }
 
-    fn launch(&self, start: &Start, text: &str, transport: Transport) -> Result<Running, String> {
+    fn launch(&self, start: &IterationStart, text: &str, transport: Transport) -> Result<AgentProcess, String> {
         let settings = &self.job.settings;
         let filed = self.job.backend.needs_file(settings.output_format, transport, text);
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
@@ -75,7 +74,7 @@ impl Body<'_> {
             let context = trace.iteration(start.iteration, start.attempt).to_string();
             set(&mut call.env, "TRACEPARENT", Some(OsStr::new(&context)));
         }
-        self.run_call(call, &text, self.first_word(), self.job.held.as_ref().map(|held| &*held.work))
+        self.run_call(call, &text, self.first_word(), self.job.confined.as_ref().map(|confined| &*confined.work))
     }
 
     /// The environment of this way to a model; the run's own needs no change.
@@ -95,7 +94,7 @@ impl Body<'_> {
     /// How long its first word is waited for, where it would come at once and there is another way.
     fn first_word(&self) -> Option<Duration> {
         let events = matches!(self.job.settings.output_format, OutputFormat::StreamJson | OutputFormat::Args);
-        (events && self.footing.is_trial()).then_some(FIRST_WORD)
+        (events && self.transport_choice.is_trial()).then_some(FIRST_WORD)
     }
 
     pub(super) fn launch_summariser(
@@ -103,13 +102,13 @@ impl Body<'_> {
         prompt: &str,
         through: u32,
         transport: Transport,
-    ) -> Result<Running, String> {
+    ) -> Result<AgentProcess, String> {
         let filed = self.job.backend.needs_file(OutputFormat::StreamJson, transport, prompt);
         let text = if filed { self.file(&format!("summary_{through}.md"), prompt)? } else { prompt.to_owned() };
         let model = self.summary_model();
         let mut call = self.job.backend.summary_call(&model, transport, &text, &self.job.auth, &self.env);
         self.take_way(self.way, &mut call.env);
-        self.run_call(call, &text, None, self.job.held.as_ref().map(|held| &*held.look))
+        self.run_call(call, &text, None, self.job.confined.as_ref().map(|confined| &*confined.look))
     }
 
     fn run_call(
@@ -118,17 +117,17 @@ impl Body<'_> {
         text: &str,
         first_word: Option<Duration>,
         sandbox: Option<&Sandbox>,
-    ) -> Result<Running, String> {
+    ) -> Result<AgentProcess, String> {
         let bounds = Bounds { first_word, ..Bounds::with_idle(self.job.settings.idle) };
-        if let (Some(held), Some(sandbox)) = (&self.job.held, sandbox) {
-            held.bring_state()?;
-            held.dress(sandbox, &mut call.env);
+        if let (Some(confined), Some(sandbox)) = (&self.job.confined, sandbox) {
+            confined.copy_state()?;
+            confined.prepare_env(sandbox, &mut call.env);
         }
-        if self.job.settings.sandbox != SandboxWish::Off {
+        if self.job.settings.sandbox != SandboxMode::Off {
             work_without_daemon(&mut call.env);
         }
         let (program, folder) = (&self.job.backend.program, self.job.folder.root());
-        let mut running = Running::start(program, call, folder, text, bounds, sandbox)?;
+        let mut running = AgentProcess::start(program, call, folder, text, bounds, sandbox)?;
         if self.reads_all {
             running.end_messages();
         }
@@ -143,23 +142,27 @@ impl Body<'_> {
     }
 
     /// An agent that will not work in one way is started again in the other, once, in the same iteration.
-    pub(super) fn again(&mut self, work: &mut Work, end: &AgentEnd) -> Option<Result<(), String>> {
-        let words = format!("{}{}", work.opening, work.running.last_words());
-        let attempt = Attempt { end, heard: work.listener.heard(), words: &words };
-        let next = self.footing.after(&attempt);
-        let before = std::mem::replace(&mut self.footing, next);
+    pub(super) fn restart_on_other_transport(
+        &mut self,
+        work: &mut AgentWork,
+        end: &AgentEnd,
+    ) -> Option<Result<(), String>> {
+        let words = format!("{}{}", work.opening, work.running.stderr_tail());
+        let attempt = Attempt { end, output: work.reader.output(), words: &words };
+        let next = self.transport_choice.after(&attempt);
+        let before = std::mem::replace(&mut self.transport_choice, next);
         let transport = next.transport();
-        self.reads_all |= work.running.was_hushed() && next == Footing::Settled(Transport::Pipe);
+        self.reads_all |= work.running.was_input_closed_early() && next == TransportChoice::Settled(Transport::Pipe);
         if before.transport() == transport {
             return None;
         }
-        self.tell(EventKind::Transport { iteration: work.iteration, transport });
-        let start = work.start.clone().filter(|_| matches!(next, Footing::Second(_)))?;
+        self.emit(EventKind::Transport { iteration: work.iteration, transport });
+        let start = work.start.clone().filter(|_| matches!(next, TransportChoice::Second(_)))?;
         let text = match transport {
             Transport::Terminal => "the agent did not work without a terminal; starting it again on one",
             Transport::Pipe => "the agent said nothing on a terminal; starting it again on pipes",
         };
-        self.tell(EventKind::Warning { iteration: Some(work.iteration), text: text.to_owned() });
+        self.emit(EventKind::Warning { iteration: Some(work.iteration), text: text.to_owned() });
         let started = self.prompt(&start).and_then(|text| self.launch(&start, &text, transport)).map(|running| {
             // The listener stays: a replay hears both attempts as one.
             work.running = running;

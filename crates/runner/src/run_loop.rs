@@ -1,21 +1,21 @@
-//! The run itself: what `cycle` decides is done here, and what happens is told to it.
+//! The run itself: executes the effects that `cycle` decides, and reports events back to it.
 
-use crate::agent::{Running, Said};
+use crate::agent::{AgentEvent, AgentProcess};
 use crate::checks::{self, Check};
 use crate::git::{Git, Snapshot};
 use crate::helper::get;
 use crate::job::{Job, Sink};
-use crate::reach::Server;
 use crate::record::Recorder;
 use crate::run_command::Command;
-use crate::transport::Footing;
+use crate::run_socket::Server;
+use crate::transport::TransportChoice;
 use crate::{
-    Lock, LockError, RunsError, SandboxWish, answers, direnv, init, issues, prompt, rehearsal, replay, resets,
+    Lock, LockError, RunsError, SandboxMode, answers, direnv, init, issues, prompt, rehearsal, replay, resets,
     retention, runs, summary,
 };
 use cycle::{
-    AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Plan, Price, Report,
-    Resumed, RunStarted, SCHEMA, Spent, Start, State, Verbatim, VerdictKind, decide, todo_items,
+    AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, IterationReport, IterationStart, LoopEvent, LoopState,
+    Memory, OutputReader, Plan, Price, Resumed, RunStarted, SCHEMA, Spent, Verbatim, VerdictKind, decide, todo_items,
 };
 use process::Env;
 use std::collections::{BTreeSet, VecDeque};
@@ -31,7 +31,7 @@ mod ledger;
 mod review;
 mod work;
 
-use work::{Doing, Happened};
+use work::{Activity, ActivityEvent};
 
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -53,41 +53,41 @@ pub async fn run(
     sinks: &mut [Box<dyn Sink>],
     commands: &mut mpsc::Receiver<Command>,
 ) -> Result<VerdictKind, RunError> {
-    let (mut body, first) = Body::prepare(job, sinks).await?;
+    let (mut run_loop, first) = RunLoop::prepare(job, sinks).await?;
     let mut inputs = VecDeque::from([first]);
     let mut listening = true;
     loop {
         while let Some(input) = inputs.pop_front() {
-            let effects = decide(&mut body.state, input, now());
+            let effects = decide(&mut run_loop.state, input, now());
             for effect in effects {
                 if let Effect::End(verdict) = effect {
-                    body.end();
+                    run_loop.end();
                     return Ok(verdict);
                 }
-                inputs.extend(body.perform(effect).await);
+                inputs.extend(run_loop.perform(effect).await);
             }
         }
-        let asking = body.state.is_asking();
+        let asking = run_loop.state.is_asking();
         let happened = tokio::select! {
             biased;
-            command = commands.recv(), if listening => Happened::Command(command),
-            command = commanded(&mut body.reach) => Happened::Command(Some(command)),
-            answer = answers::next(&body.job.folder, &body.run), if asking => {
-                Happened::Command(Some(Command::Answer(answer)))
+            command = commands.recv(), if listening => ActivityEvent::Command(command),
+            command = next_socket_command(&mut run_loop.run_socket) => ActivityEvent::Command(Some(command)),
+            answer = answers::next(&run_loop.job.folder, &run_loop.run), if asking => {
+                ActivityEvent::Command(Some(Command::Answer(answer)))
             }
-            happened = body.doing.next() => happened,
-            () = until(body.wake) => Happened::Tick,
+            happened = run_loop.activity.next() => happened,
+            () = until(run_loop.wake) => ActivityEvent::Tick,
         };
-        if matches!(happened, Happened::Command(None)) {
+        if matches!(happened, ActivityEvent::Command(None)) {
             listening = false;
         }
-        inputs.extend(body.react(happened).await);
+        inputs.extend(run_loop.react(happened).await);
     }
 }
 
-/// Commands from outside, where this run can be reached.
-async fn commanded(reach: &mut Option<Server>) -> Command {
-    match reach {
+/// The next command from the run's socket, where there is one.
+async fn next_socket_command(run_socket: &mut Option<Server>) -> Command {
+    match run_socket {
         Some(server) => server.next_command().await,
         None => std::future::pending().await,
     }
@@ -108,12 +108,12 @@ async fn until(wake: Option<u64>) {
     }
 }
 
-/// What holds the agent, and what nothing holds. An agent that is not ours starts its commands by itself, so
-/// all of it is held.
-fn holding(job: &Job) -> (Option<String>, Option<String>) {
+/// The sandbox of the agent in words, and the part that is not confined. An agent that is not ours starts its
+/// commands by itself, so all of it is confined.
+fn sandbox_summary(job: &Job) -> (Option<String>, Option<String>) {
     let level = job.settings.sandbox.name();
-    match (job.settings.sandbox, &job.held) {
-        (SandboxWish::Off, _) => (None, Some("no sandbox".into())),
+    match (job.settings.sandbox, &job.confined) {
+        (SandboxMode::Off, _) => (None, Some("no sandbox".into())),
         (_, Some(_)) => (Some(format!("{level}, around the whole agent")), None),
         (_, None) if job.backend.is_ours() => (Some(format!("{level}, around its commands")), None),
         (_, None) => {
@@ -123,22 +123,22 @@ fn holding(job: &Job) -> (Option<String>, Option<String>) {
     }
 }
 
-/// What a resumed run goes on from; of a new one nothing.
+/// The state that a resumed run starts from; empty for a new run.
 #[derive(Default)]
-struct Earlier {
+struct ResumedRun {
     memory: Memory,
     /// An iteration that was cut off by the end of the process.
-    torn: Option<Box<Report>>,
+    torn: Option<Box<IterationReport>>,
     backend: Option<String>,
 }
 
-fn earlier(job: &Job) -> Result<Earlier, RunError> {
-    let Some(id) = &job.resume else { return Ok(Earlier::default()) };
+fn load_resumed(job: &Job) -> Result<ResumedRun, RunError> {
+    let Some(id) = &job.resume else { return Ok(ResumedRun::default()) };
     let info = runs::load_priced(&job.folder, id, job.price)?;
     if info.memory.verdict.as_ref().is_some_and(|verdict| verdict.verdict == VerdictKind::Done) {
         return Err(RunError::AlreadyDone(id.clone()));
     }
-    Ok(Earlier { memory: info.memory, torn: info.torn, backend: info.start.map(|start| start.backend) })
+    Ok(ResumedRun { memory: info.memory, torn: info.torn, backend: info.start.map(|start| start.backend) })
 }
 
 fn plan(job: &Job, has_checks: bool) -> Plan {
@@ -151,37 +151,37 @@ fn plan(job: &Job, has_checks: bool) -> Plan {
     Plan { wait_max_ms, review_rounds, fallback, ..job.settings.plan(has_checks, attended, offset) }
 }
 
-struct Body<'a> {
+struct RunLoop<'a> {
     job: Job,
     env: Env,
     git: Option<Git>,
     checks: Vec<Check>,
     recorder: Recorder,
     sinks: &'a mut [Box<dyn Sink>],
-    state: State,
-    doing: Doing,
+    state: LoopState,
+    activity: Activity,
     wake: Option<u64>,
     run: String,
     before: Option<Snapshot>,
-    /// How the agent is spoken with.
-    footing: Footing,
-    /// It says nothing before the end of its input, so that comes at once.
+    /// The transport to the agent.
+    transport_choice: TransportChoice,
+    /// The agent writes nothing before the end of its input, so its input is closed at once.
     reads_all: bool,
-    /// What this run has added to the person's account, and on which day.
+    /// The amount that this run has added to the person's account, and its day.
     noted: (i64, Spent),
     /// Issues that were in work before this run: somebody else's.
     in_work_before: BTreeSet<String>,
     /// A person has asked for the end after this iteration.
     stop_was_asked: bool,
-    /// The way to a model that the last agent took.
+    /// The number of the fallback that the last agent used; 0 is the run's own model.
     way: usize,
-    /// The way in from outside. Before the lock: it is gone before another run can begin.
-    reach: Option<Server>,
+    /// The socket of the run. Declared before the lock, so that it is closed before another run can begin.
+    run_socket: Option<Server>,
     _lock: Lock,
 }
 
-impl<'a> Body<'a> {
-    /// Ready to go, and what to go on from.
+impl<'a> RunLoop<'a> {
+    /// Prepares the run, and returns its first input.
     async fn prepare(job: Job, sinks: &'a mut [Box<dyn Sink>]) -> Result<(Self, Input), RunError> {
         let stamp = jiff::Timestamp::now().to_zoned(job.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string();
         let run = match &job.resume {
@@ -193,7 +193,7 @@ impl<'a> Body<'a> {
         let ignored = init::ignore_logs(&job.folder);
         let ignored = ignored.err().map(|error| format!(".ralph/.gitignore cannot be written: {error}"));
         retention::prune(&job.folder, &job.settings, job.resume.as_deref());
-        let Earlier { memory, torn, backend: known_backend } = earlier(&job)?;
+        let ResumedRun { memory, torn, backend: known_backend } = load_resumed(&job)?;
         let sources = prompt::read(&job.folder, &job.settings).map_err(|error| RunError::Prompt(error.to_string()))?;
         let mut env = job.env.clone();
         let warning = direnv::merge(&mut env, job.folder.root()).await;
@@ -202,7 +202,7 @@ impl<'a> Body<'a> {
         let recorder = Recorder::open(&job.folder, &run, &stamp, &env, &job.zone)
             .map_err(|source| RunError::Record { file: job.folder.events(&run), source })?;
         let runtime = get(&env, "XDG_RUNTIME_DIR").map(PathBuf::from);
-        let (reach, unreachable) = match Server::open(&job.folder, &run, job.price, runtime.as_deref()) {
+        let (run_socket, unreachable) = match Server::open(&job.folder, &run, job.price, runtime.as_deref()) {
             Ok(server) => (Some(server), None),
             Err(error) => (None, Some(format!("this run cannot be reached from outside: {error}"))),
         };
@@ -214,12 +214,12 @@ impl<'a> Body<'a> {
         let tree = snapshot.as_ref().map(|snapshot| snapshot.tree);
         let plan = plan(&job, !checks.is_empty());
         let resumed = job.resume.is_some().then(|| resumed(&memory));
-        let mut state = State::new(plan, memory, Spent::default(), tree, now());
+        let mut state = LoopState::new(plan, memory, Spent::default(), tree, now());
         let today = job.account.as_ref().map(|file| day::read(file, state.day()));
         state.set_day_others(today.unwrap_or_default());
         let in_work_before = issues::in_work(&job.folder).into_iter().collect();
         let title = prompt::title(&sources, &job.folder.root().display().to_string());
-        let (sandbox, unconfined) = holding(&job);
+        let (sandbox, unconfined) = sandbox_summary(&job);
         let started = RunStarted {
             schema: SCHEMA,
             run: run.clone(),
@@ -235,11 +235,11 @@ impl<'a> Body<'a> {
             unconfined,
             flags: job.flags.clone(),
         };
-        // What was found out of one agent says nothing of another.
+        // The remembered transport is used only for the same backend.
         let found = state.memory().transport.filter(|_| known_backend.as_ref() == Some(&job.backend.name));
-        let footing = Footing::new(job.backend.known, job.settings.pty_mode, found);
-        let doing = Doing::Nothing;
-        let mut body = Self {
+        let transport_choice = TransportChoice::new(job.backend.known, job.settings.pty_mode, found);
+        let activity = Activity::Nothing;
+        let mut run_loop = Self {
             job,
             env,
             git,
@@ -247,43 +247,43 @@ impl<'a> Body<'a> {
             recorder,
             sinks,
             state,
-            doing,
+            activity,
             wake: None,
             run,
             before: None,
-            footing,
+            transport_choice,
             reads_all: false,
             noted: (0, Spent::default()),
             in_work_before,
             stop_was_asked: false,
             way: 0,
-            reach,
+            run_socket,
             _lock: lock,
         };
-        body.tell(EventKind::RunStarted(Box::new(started)));
-        if let Some(work) = body.job.work.take() {
-            body.tell(EventKind::Work(work));
+        run_loop.emit(EventKind::RunStarted(Box::new(started)));
+        if let Some(work) = run_loop.job.work.take() {
+            run_loop.emit(EventKind::Work(work));
         }
-        let doubts = prompt::doubts(&sources);
-        let uncommitted = body.job.settings.commit && body.git.is_none();
+        let prompt_warnings = prompt::prompt_warnings(&sources);
+        let uncommitted = run_loop.job.settings.commit && run_loop.git.is_none();
         let uncommitted = uncommitted.then(|| "nothing is committed: this folder is no git repository".to_owned());
-        for text in std::mem::take(&mut body.job.warnings)
+        for text in std::mem::take(&mut run_loop.job.warnings)
             .into_iter()
             .chain(ignored)
             .chain(unreachable)
             .chain(warning)
             .chain(uncommitted)
-            .chain(doubts)
+            .chain(prompt_warnings)
         {
-            body.tell(EventKind::Warning { iteration: None, text });
+            run_loop.emit(EventKind::Warning { iteration: None, text });
         }
-        let Some(mut torn) = torn else { return Ok((body, Input::Start)) };
-        torn.open_work = body.open_work(&torn.heard).await;
-        Ok((body, Input::Recovered(torn)))
+        let Some(mut torn) = torn else { return Ok((run_loop, Input::Start)) };
+        torn.open_work = run_loop.open_work(&torn.output).await;
+        Ok((run_loop, Input::Recovered(torn)))
     }
 
     /// An event of our own: remembered, recorded, shown.
-    fn tell(&mut self, kind: EventKind) {
+    fn emit(&mut self, kind: EventKind) {
         let event = kind.at(now());
         self.state.remember(&event);
         self.publish(&event, false);
@@ -294,8 +294,8 @@ impl<'a> Body<'a> {
         for sink in self.sinks.iter_mut() {
             sink.event(event);
         }
-        if let Some(reach) = &self.reach {
-            reach.note(event, self.recorder.seq(), self.recorder.is_whole());
+        if let Some(run_socket) = &self.run_socket {
+            run_socket.note(event, self.recorder.seq(), self.recorder.is_whole());
         }
         if let Some(text) = trouble {
             let warning = EventKind::Warning { iteration: None, text }.at(event.at);
@@ -305,13 +305,13 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn derived(&mut self, kinds: Vec<EventKind>) {
+    fn emit_derived(&mut self, kinds: Vec<EventKind>) {
         for kind in kinds {
             self.publish(&kind.at(now()), true);
         }
     }
 
-    /// Does what was decided; what follows from it at once comes back.
+    /// Executes an effect, and returns the input that follows from it at once.
     async fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::Emit(kind) => {
@@ -328,17 +328,17 @@ impl<'a> Body<'a> {
             }
             Effect::StartAgent(start) => return self.start(*start).await,
             Effect::Say(text) => {
-                if let Doing::Agent(work) = &mut self.doing {
-                    work.running.say(&text);
+                if let Activity::Agent(work) = &mut self.activity {
+                    work.running.send(&text);
                 }
             }
             Effect::CloseInput => {
-                if let Doing::Agent(work) = &mut self.doing {
+                if let Activity::Agent(work) = &mut self.activity {
                     work.running.close_input();
                 }
             }
             Effect::StopAgent => {
-                if let Doing::Agent(work) | Doing::Summary(work, _) = &mut self.doing {
+                if let Activity::Agent(work) | Activity::Summary(work, _) = &mut self.activity {
                     work.running.stop();
                 }
             }
@@ -359,12 +359,12 @@ impl<'a> Body<'a> {
         let items = todo.map(|todo| todo_items(&todo)).unwrap_or_default();
         let items = if items.is_empty() { issues::items(&self.job.folder) } else { items };
         if !items.is_empty() {
-            self.tell(EventKind::Todo { items });
+            self.emit(EventKind::Todo { items });
         }
     }
 
     fn end(&mut self) {
-        self.doing = Doing::Nothing;
+        self.activity = Activity::Nothing;
         self.note_day();
     }
 }

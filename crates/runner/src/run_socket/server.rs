@@ -1,7 +1,7 @@
 //! The run's side of its socket. A thread of its own accepts clients, so a loop that is held up by its output can still be asked and
 //! stopped; commands come to the loop through a queue.
 
-use super::ReachError;
+use super::SocketError;
 use super::address::Bound;
 use super::connection;
 use super::follower::Follower;
@@ -70,9 +70,9 @@ impl std::fmt::Debug for Server {
 
 impl Server {
     /// The caller holds the folder's lock. `runtime` is the user's runtime folder, for long paths.
-    pub fn open(folder: &Folder, run: &str, price: Price, runtime: Option<&Path>) -> Result<Self, ReachError> {
+    pub fn open(folder: &Folder, run: &str, price: Price, runtime: Option<&Path>) -> Result<Self, SocketError> {
         let bound = Bound::new(folder, run, runtime)?;
-        let fail = |source| ReachError::Io { path: folder.run(run), source };
+        let fail = |source| SocketError::Io { path: folder.run(run), source };
         let listener = bound.listener.try_clone().map_err(fail)?;
         let (sender, commands) = mpsc::channel(COMMANDS_MAX);
         let shared = Arc::new(Shared {
@@ -97,9 +97,9 @@ impl Server {
     }
 
     /// The way to a loop that waits for new work after a run.
-    pub fn watching(folder: &Folder, run: &str, price: Price, runtime: Option<&Path>) -> Result<Self, ReachError> {
+    pub fn watching(folder: &Folder, run: &str, price: Price, runtime: Option<&Path>) -> Result<Self, SocketError> {
         let server = Self::open(folder, run, price, runtime)?;
-        let fail = |source| ReachError::Io { path: folder.events(run), source };
+        let fail = |source| SocketError::Io { path: folder.events(run), source };
         let mut past = Follower::open(&folder.events(run), price, (1, 0)).map_err(fail)?;
         while let Some(numbered) = past.next_event().map_err(fail)? {
             server.note(&numbered.event, numbered.seq, true);
@@ -155,7 +155,7 @@ async fn accept_all(listener: std::os::unix::net::UnixListener, shared: Arc<Shar
                     let shared = Arc::clone(&shared);
                     clients.spawn(async move {
                         shared.clients.fetch_add(1, Ordering::Relaxed);
-                        let _counted = Counted(&shared.clients);
+                        let _counted = ClientCount(&shared.clients);
                         connection::serve(stream, &shared).await;
                     });
                 }
@@ -167,9 +167,9 @@ async fn accept_all(listener: std::os::unix::net::UnixListener, shared: Arc<Shar
     while clients.join_next().await.is_some() {}
 }
 
-struct Counted<'a>(&'a AtomicUsize);
+struct ClientCount<'a>(&'a AtomicUsize);
 
-impl Drop for Counted<'_> {
+impl Drop for ClientCount<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,6 +1,6 @@
-//! How a run stands: a fold over its events, for clients that do not want all of them.
+//! The status of a run: a fold over its events, for clients that do not want all of them.
 
-use cycle::{EventKind, LoopEvent, Question, Tokens, Verdict};
+use cycle::{EventKind, LoopEvent, Question, RunVerdict, Tokens};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ pub struct Status {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_until: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<RunVerdict>,
     /// Whether the recording can be written.
     pub recorded: bool,
 }
@@ -114,11 +114,14 @@ impl StatusFold {
             EventKind::IterationEnded { iteration, receipt } => {
                 self.spend(receipt.cost_usd, receipt.tokens);
                 let status = &mut self.status;
-                let counts = !matches!(receipt.outcome, cycle::Outcome::Deferred | cycle::Outcome::Interrupted);
+                let counts = !matches!(
+                    receipt.outcome,
+                    cycle::IterationOutcome::Deferred | cycle::IterationOutcome::Interrupted
+                );
                 if counts {
                     status.iterations_done = status.iterations_done.max(*iteration);
                 }
-                if counts && !matches!(receipt.outcome, cycle::Outcome::Blocked) {
+                if counts && !matches!(receipt.outcome, cycle::IterationOutcome::Blocked) {
                     status.question = None;
                 }
                 self.is_between = true;
@@ -159,21 +162,14 @@ impl StatusFold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cycle::{IterationStarted, Outcome, QuestionAbout, Receipt};
+    use cycle::{IterationOutcome, IterationStarted, QuestionAbout, Receipt};
 
     fn started(iteration: u32) -> EventKind {
-        let (session, strategy) = (None, None);
-        EventKind::IterationStarted(IterationStarted {
-            iteration,
-            attempt: 1,
-            model: "m".into(),
-            session,
-            strategy,
-            prompt_chars: 1,
-        })
+        let start = IterationStarted { iteration, attempt: 1, ..IterationStarted::default() };
+        EventKind::IterationStarted(start)
     }
 
-    fn ended(iteration: u32, outcome: Outcome) -> EventKind {
+    fn ended(iteration: u32, outcome: IterationOutcome) -> EventKind {
         let receipt = Receipt { outcome, cost_usd: 0.5, ..Receipt::default() };
         EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }
     }
@@ -190,12 +186,12 @@ mod tests {
         let waiting = EventKind::Waiting { iteration: 3, until: 99, reason: "limit".into() };
         for (kind, state, done) in [
             (started(1), RunState::Working, 0),
-            (ended(1, Outcome::Progress), RunState::Working, 1),
+            (ended(1, IterationOutcome::Progress), RunState::Working, 1),
             (EventKind::Paused, RunState::Paused, 1),
             (EventKind::Resumed, RunState::Working, 1),
             (started(2), RunState::Working, 1),
             (question(), RunState::Working, 1),
-            (ended(2, Outcome::Blocked), RunState::Asking, 2),
+            (ended(2, IterationOutcome::Blocked), RunState::Asking, 2),
             (answered, RunState::Working, 2),
             (waiting, RunState::Waiting, 2),
             (started(3), RunState::Working, 2),

@@ -1,4 +1,4 @@
-//! How the configuration and a flag say who reviews.
+//! The setting of the reviewer, in the configuration and as a flag.
 
 use serde::{Deserialize, Deserializer};
 

@@ -1,4 +1,4 @@
-//! An agent that is not ours, held as a whole: it and everything that it starts are in the sandbox.
+//! An agent that is not ours, confined as a whole: the agent and everything that it starts are in the sandbox.
 //!
 //! Made once for a run and kept to its end, since an agent may leave something running. Deliberately absent:
 //! what the rules are.
@@ -16,22 +16,22 @@ use std::sync::Arc;
 const STATE_MAX: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct ConfinedAgent {
     /// For iterations.
     pub work: Arc<Sandbox>,
-    /// For those who only look: summaries.
+    /// For agents that only read: summaries.
     pub look: Arc<Sandbox>,
     /// How the names of variables begin that it needs though they look like credentials.
     pub keeps: Vec<String>,
     /// Variables that are set for it.
     pub sets: Env,
-    pub state: Option<State>,
+    pub state: Option<CopiedState>,
 }
 
 /// The file that an agent keeps its state in lies in the home folder, and it wants to replace it there, which
 /// the sandbox cannot allow. So it gets a copy in its own folder, anew for every start.
 #[derive(Debug, Clone)]
-pub struct State {
+pub struct CopiedState {
     pub from: PathBuf,
     pub to: PathBuf,
 }
@@ -39,9 +39,9 @@ pub struct State {
 /// Beside a copy of ours: without it the file is somebody's own, and stays.
 const MARK: &str = ".claude.json.copied";
 
-impl Held {
-    /// What it finds in its environment.
-    pub(crate) fn dress(&self, sandbox: &Sandbox, env: &mut Env) {
+impl ConfinedAgent {
+    /// Sets the environment of the agent: credentials removed, proxy and own variables set.
+    pub(crate) fn prepare_env(&self, sandbox: &Sandbox, env: &mut Env) {
         process::scrub::credentials_but(env, &self.keeps);
         for (name, value) in sandbox.proxy_env().iter().chain(&self.sets) {
             set(env, &name.to_string_lossy(), Some(OsStr::new(value)));
@@ -49,8 +49,8 @@ impl Held {
     }
 
     /// Before every start.
-    pub(crate) fn bring_state(&self) -> Result<(), String> {
-        let Some(State { from, to }) = &self.state else { return Ok(()) };
+    pub(crate) fn copy_state(&self) -> Result<(), String> {
+        let Some(CopiedState { from, to }) = &self.state else { return Ok(()) };
         copy(from, to).map_err(|error| format!("{} cannot be copied to {}: {error}", from.display(), to.display()))
     }
 }

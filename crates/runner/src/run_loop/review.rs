@@ -1,28 +1,29 @@
 //! The reviewer of a run: another agent, which only looks, started with goal, diff and checks.
 //!
-//! Nothing of the transcript and no count of iterations is in its prompt. What it says is judged in `cycle`.
+//! Its prompt holds neither the transcript nor a count of iterations. `cycle` judges its answer.
 
-use super::work::Doing;
-use super::{Body, Input, prompt};
+use super::work::Activity;
+use super::{Input, RunLoop, prompt};
 use crate::job::Reviewer;
 use cycle::{Tokens, review};
-use process::{Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Output, Spec, Stdin};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::time::Duration;
 
 /// A reviewer reads files and thinks; one that takes longer is hung.
-const LIMITS: Limits =
-    Limits { deadline: Duration::from_mins(30), max_output: 8 * 1024 * 1024, grace: Duration::from_secs(2) };
+const LIMITS: CaptureLimits =
+    CaptureLimits { deadline: Duration::from_mins(30), max_output: 8 * 1024 * 1024, grace: Duration::from_secs(2) };
 
-impl Body<'_> {
+impl RunLoop<'_> {
     pub(super) async fn review(&mut self, usd: Option<f64>) -> Option<Input> {
-        let Some(reviewer) = self.job.reviewer.clone() else { return Some(unclear("there is no reviewer".into())) };
+        let Some(reviewer) = self.job.reviewer.clone() else { return Some(no_review("there is no reviewer".into())) };
         let prompt = match self.review_prompt().await {
             Ok(prompt) => prompt,
-            Err(why) => return Some(unclear(why)),
+            Err(why) => return Some(no_review(why)),
         };
-        self.doing = Doing::Review(Box::pin(ask(reviewer, self.job.folder.root().to_owned(), prompt, usd)));
+        self.activity =
+            Activity::Review(Box::pin(run_reviewer(reviewer, self.job.folder.root().to_owned(), prompt, usd)));
         None
     }
 
@@ -42,11 +43,11 @@ impl Body<'_> {
     }
 }
 
-fn unclear(why: String) -> Input {
+fn no_review(why: String) -> Input {
     Input::Reviewed { opinion: Err(why), usd: 0.0, tokens: Tokens::default() }
 }
 
-async fn ask(reviewer: Reviewer, cwd: std::path::PathBuf, prompt: String, usd: Option<f64>) -> Input {
+async fn run_reviewer(reviewer: Reviewer, cwd: std::path::PathBuf, prompt: String, usd: Option<f64>) -> Input {
     let mut args: Vec<OsString> = reviewer.args.into_iter().map(OsString::from).collect();
     args.extend(usd.into_iter().flat_map(|usd| ["--max-budget-usd".into(), format!("{usd:.4}").into()]));
     let spec = Spec {
@@ -63,15 +64,15 @@ async fn ask(reviewer: Reviewer, cwd: std::path::PathBuf, prompt: String, usd: O
         None => process::capture(spec, LIMITS).await,
     };
     match done {
-        Ok(done) if done.timed_out => unclear("it took longer than half an hour".into()),
-        Ok(done) => heard(&String::from_utf8_lossy(&done.stdout), &String::from_utf8_lossy(&done.stderr)),
-        Err(error) => unclear(error.to_string()),
+        Ok(done) if done.timed_out => no_review("it took longer than half an hour".into()),
+        Ok(done) => parse_review(&String::from_utf8_lossy(&done.stdout), &String::from_utf8_lossy(&done.stderr)),
+        Err(error) => no_review(error.to_string()),
     }
 }
 
-fn heard(stdout: &str, stderr: &str) -> Input {
+fn parse_review(stdout: &str, stderr: &str) -> Input {
     let Ok(result) = serde_json::from_str::<Value>(stdout.trim()) else {
-        return unclear(stderr.lines().last().unwrap_or("no result").to_owned());
+        return no_review(stderr.lines().last().unwrap_or("no result").to_owned());
     };
     let count = |name: &str| result["usage"][name].as_u64().unwrap_or(0);
     let tokens = Tokens {

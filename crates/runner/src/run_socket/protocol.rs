@@ -1,6 +1,6 @@
 //! The words on a run's socket: one JSON object a line. docs/run-socket.md describes them for other programs.
 
-use super::{Numbered, Status};
+use super::{NumberedEvent, Status};
 use cycle::{EventKind, LoopEvent, Verbatim};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -134,7 +134,7 @@ pub(super) fn end_line(seq: u64) -> String {
 }
 
 /// Without `lines`, an agent's own line only says that it is alive.
-pub(super) fn event_line(numbered: &Numbered, lines: bool) -> String {
+pub(super) fn event_line(numbered: &NumberedEvent, lines: bool) -> String {
     let event = match &numbered.event.kind {
         EventKind::Agent { iteration, .. } if !lines => {
             EventKind::Agent { iteration: *iteration, line: Verbatim::new("null") }.at(numbered.event.at).to_line()
@@ -152,7 +152,7 @@ fn line(value: &Value) -> String {
 #[derive(Debug)]
 pub(super) enum Received {
     Hello(Hello),
-    Event(Numbered),
+    Event(NumberedEvent),
     End,
     Done {
         id: Value,
@@ -185,7 +185,7 @@ pub(super) fn parse_received(text: &str) -> Result<Received, serde_json::Error> 
     if let (Some(seq), Some(event)) = (frame.seq, frame.event) {
         // A kind of event that is newer than this client.
         let Ok(event) = LoopEvent::parse(event.get()) else { return Ok(Received::Unknown) };
-        return Ok(Received::Event(Numbered { seq, index: frame.index.unwrap_or(0), event }));
+        return Ok(Received::Event(NumberedEvent { seq, index: frame.index.unwrap_or(0), event }));
     }
     Ok(match frame {
         Frame { hello: Some(hello), .. } => Received::Hello(hello),
@@ -226,7 +226,7 @@ mod tests {
     fn events_come_back_as_they_were_sent() {
         let said = r#"{"type":"assistant","x": 1.50}"#;
         let event = EventKind::Agent { iteration: 2, line: Verbatim::new(said) }.at(7);
-        let numbered = Numbered { seq: 17, index: 3, event };
+        let numbered = NumberedEvent { seq: 17, index: 3, event };
         let line = event_line(&numbered, true);
         let Ok(Received::Event(back)) = parse_received(&line) else { panic!("{line}") };
         assert_eq!(back, numbered);

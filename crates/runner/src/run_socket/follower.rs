@@ -2,15 +2,15 @@
 //! the events of that line: it never changes, whoever reads.
 
 use super::protocol::LINE_MAX;
-use crate::replay::spoken;
-use cycle::{EventKind, Listener, LoopEvent, Price};
+use crate::replay::recorded_text;
+use cycle::{EventKind, LoopEvent, OutputReader, Price};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Numbered {
+pub struct NumberedEvent {
     /// The line in `events.ndjson`, from 1.
     pub seq: u64,
     /// Among the events of that line, from 0.
@@ -22,13 +22,13 @@ pub struct Numbered {
 pub struct Follower {
     file: BufReader<File>,
     price: Price,
-    listener: Listener,
+    reader: OutputReader,
     /// The last whole line that was read.
     seq: u64,
     line: Vec<u8>,
     /// The line is longer than any that we keep.
     is_too_long: bool,
-    ready: VecDeque<Numbered>,
+    ready: VecDeque<NumberedEvent>,
     from: (u64, u32),
 }
 
@@ -44,7 +44,7 @@ impl Follower {
         let mut follower = Self {
             file: BufReader::new(crate::files::existing(events)?),
             price,
-            listener: Listener::priced(1, "", price),
+            reader: OutputReader::priced(1, "", price),
             seq: 0,
             line: Vec::new(),
             is_too_long: false,
@@ -61,7 +61,7 @@ impl Follower {
     }
 
     /// The next event; `None` where the recording has no further whole line yet.
-    pub fn next_event(&mut self) -> io::Result<Option<Numbered>> {
+    pub fn next_event(&mut self) -> io::Result<Option<NumberedEvent>> {
         loop {
             if let Some(numbered) = self.ready.pop_front() {
                 return Ok(Some(numbered));
@@ -128,7 +128,7 @@ impl Follower {
         if let Ok(event) = LoopEvent::parse(&text) {
             for (index, event) in (0..).zip(self.events_of(event)) {
                 if (self.seq, index) >= self.from {
-                    self.ready.push_back(Numbered { seq: self.seq, index, event });
+                    self.ready.push_back(NumberedEvent { seq: self.seq, index, event });
                 }
             }
         }
@@ -143,13 +143,13 @@ impl Follower {
         let derived = |kinds: Vec<EventKind>| kinds.into_iter().map(move |kind| kind.at(at));
         match &event.kind {
             EventKind::IterationStarted(start) => {
-                self.listener = Listener::priced(start.iteration, &start.model, self.price);
+                self.reader = OutputReader::priced(start.iteration, &start.model, self.price);
                 vec![event]
             }
-            EventKind::IterationEnded { .. } => derived(self.listener.end()).chain([event]).collect(),
+            EventKind::IterationEnded { .. } => derived(self.reader.end()).chain([event]).collect(),
             EventKind::Agent { line, .. } => {
-                let heard = self.listener.hear(&spoken(line));
-                std::iter::once(event).chain(derived(heard)).collect()
+                let output = self.reader.read_line(&recorded_text(line));
+                std::iter::once(event).chain(derived(output)).collect()
             }
             _ => vec![event],
         }
