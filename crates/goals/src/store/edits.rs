@@ -1,4 +1,4 @@
-//! What people do with goals: make, look at, change, comment.
+//! Operations by people: create, list, change, comment.
 
 use super::{COLUMNS, Store, goal, json, locked};
 use crate::error::GoalError;
@@ -22,7 +22,7 @@ pub struct Attachment {
     pub body: Vec<u8>,
 }
 
-/// Which goals a list shows. Empty: those that are not over.
+/// The filter of a list. Empty: the goals that are not over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     pub all: bool,

@@ -24,21 +24,21 @@ const BEATS: u32 = 4;
 /// The part of a lease that is left when a worker stops by itself: time to end its agent.
 const MARGIN: u32 = 6;
 
-struct Held {
+struct HeldLease {
     tell: watch::Sender<Lease>,
     good_until: Instant,
 }
 
-type Claims = Arc<Mutex<HashMap<(GoalId, Fence), Held>>>;
+type Claims = Arc<Mutex<HashMap<(GoalId, Fence), HeldLease>>>;
 
-pub struct Heart {
+pub struct Heartbeat {
     claims: Claims,
     lease: Duration,
     /// Dropped with the worker; then the thread ends.
     _alive: mpsc::Sender<()>,
 }
 
-fn lock(claims: &Claims) -> MutexGuard<'_, HashMap<(GoalId, Fence), Held>> {
+fn lock(claims: &Claims) -> MutexGuard<'_, HashMap<(GoalId, Fence), HeldLease>> {
     claims.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -46,7 +46,7 @@ fn usable(lease: Duration) -> Duration {
     lease.saturating_sub(lease / MARGIN)
 }
 
-impl Heart {
+impl Heartbeat {
     pub fn start(place: Place, name: WorkerName, lease: Duration, slots: usize) -> Result<Self, GoalError> {
         let claims: Claims = Arc::default();
         let (alive, ended) = mpsc::channel();
@@ -65,7 +65,7 @@ impl Heart {
     /// Keeps a new claim alive from now on.
     pub fn hold(&self, goal: GoalId, fence: Fence) -> watch::Receiver<Lease> {
         let (tell, hear) = watch::channel(Lease::Held);
-        let held = Held { tell, good_until: Instant::now() + usable(self.lease) };
+        let held = HeldLease { tell, good_until: Instant::now() + usable(self.lease) };
         lock(&self.claims).insert((goal, fence), held);
         hear
     }
