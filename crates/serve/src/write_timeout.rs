@@ -12,14 +12,14 @@ use tokio::time::{Sleep, sleep};
 pub const STALL: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
-pub struct Patient<S> {
+pub struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
     /// Set while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     pub fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, stalled: None }
     }
@@ -38,13 +38,13 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let done = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.judge(done, cx)
@@ -82,7 +82,7 @@ mod tests {
     #[tokio::test]
     async fn a_reader_that_takes_nothing_is_cut() {
         let (ours, _theirs) = tokio::io::duplex(8);
-        let mut patient = Patient::new(ours, Duration::from_millis(20));
+        let mut patient = WriteTimeout::new(ours, Duration::from_millis(20));
         let error = patient.write_all(&[0; 64]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
@@ -90,7 +90,7 @@ mod tests {
     #[tokio::test]
     async fn a_slow_reader_that_takes_something_is_not() {
         let (ours, mut theirs) = tokio::io::duplex(8);
-        let mut patient = Patient::new(ours, Duration::from_secs(5));
+        let mut patient = WriteTimeout::new(ours, Duration::from_secs(5));
         let reading = tokio::spawn(async move {
             let mut all = Vec::new();
             tokio::io::AsyncReadExt::read_to_end(&mut theirs, &mut all).await.unwrap();
