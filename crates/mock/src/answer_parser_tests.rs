@@ -1,13 +1,13 @@
 use super::*;
 
 fn stream(turn: Value) -> String {
-    let turn: Turn = serde_json::from_value(turn).unwrap();
-    Answer { turn: &turn, number: Number::Tooled(1), model: "m" }.events().concat()
+    let turn: ScriptedAnswer = serde_json::from_value(turn).unwrap();
+    AnswerIds { turn: &turn, number: Number::Tooled(1), model: "m" }.events().concat()
 }
 
 fn heard(body: &str) -> Value {
     let headers = vec![("content-type".to_owned(), "text/event-stream; charset=utf-8".to_owned())];
-    Answered { status: 200, headers, body: body.into() }.turn().into()
+    ParsedAnswer { status: 200, headers, body: body.into() }.turn().into()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn an_error_in_the_stream_comes_where_it_came() {
 
 #[test]
 fn errors_and_strange_bodies_keep_what_a_replay_needs() {
-    let answered = |status, kind: &str, body: &str| Answered {
+    let answered = |status, kind: &str, body: &str| ParsedAnswer {
         status,
         headers: vec![
             ("content-type".into(), kind.into()),

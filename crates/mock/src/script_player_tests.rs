@@ -5,7 +5,7 @@ fn post(body: Value) -> Recorded {
     Recorded { method: "POST".into(), path: "/v1/messages?beta=true".into(), headers: BTreeMap::new(), body, at_ms: 0 }
 }
 
-fn ask(playbook: &mut Playbook) -> Reply {
+fn ask(playbook: &mut ScriptPlayer) -> Reply {
     playbook.reply(&post(json!({"model": "m", "stream": true, "tools": [{}]})))
 }
 
@@ -13,8 +13,8 @@ fn text(reply: &Reply) -> String {
     String::from_utf8(reply.bytes.clone()).unwrap()
 }
 
-fn playbook(turns: Value) -> Playbook {
-    Playbook::new(Script::from_value(turns).unwrap())
+fn playbook(turns: Value) -> ScriptPlayer {
+    ScriptPlayer::new(Script::from_value(turns).unwrap())
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_script_that_ends_in_text_says_so() {
 #[test]
 fn what_is_put_before_a_script_takes_nothing_from_it() {
     let mut book = playbook(json!([{"content": [{"type": "text", "text": "first"}]}]));
-    book.interpose(Turn::status(429));
+    book.interpose(ScriptedAnswer::status(429));
     assert_eq!(ask(&mut book).status, 429);
     assert!(text(&ask(&mut book)).contains("first"));
 }
@@ -149,11 +149,13 @@ fn request_of(opening: &str, messages: usize) -> Recorded {
 
 #[test]
 fn recorded_answers_find_their_conversation_in_any_order() {
-    let exchange =
-        |opening: &str, text: &str| Exchange { asked: Asked::of(&request_of(opening, 1).body), turn: Turn::text(text) };
+    let exchange = |opening: &str, text: &str| Exchange {
+        asked: RequestKey::of(&request_of(opening, 1).body),
+        turn: ScriptedAnswer::text(text),
+    };
     let recorded = vec![exchange("main", "m1"), exchange("sub", "s1"), exchange("main", "m2"), exchange("sub", "s2")];
-    let mut playbook = Playbook::new(Script { recorded, ..Script::default() });
-    playbook.interpose(Turn::text("first of all"));
+    let mut playbook = ScriptPlayer::new(Script { recorded, ..Script::default() });
+    playbook.interpose(ScriptedAnswer::text("first of all"));
     let mut said = |opening: &str, messages| {
         let reply = playbook.reply(&request_of(opening, messages));
         let body: Value = serde_json::from_slice(&reply.bytes).unwrap();

@@ -1,11 +1,11 @@
-//! Which answer a request gets. Pure: requests in, replies out, no socket and no clock.
+//! The choice of the answer to a request. Pure: requests in, replies out, no socket and no clock.
 
-use crate::asked::Asked;
 use crate::recording::Exchange;
 use crate::reply::{End, Framing, Reply};
+use crate::request_key::RequestKey;
 use crate::routes::{Format, Route, route};
-use crate::sse::{Answer, Number};
-use crate::{Recorded, Script, Turn, expect, formats};
+use crate::sse::{AnswerIds, Number};
+use crate::{Recorded, Script, ScriptedAnswer, expect, formats};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,17 +21,17 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// A script and how far it has been played.
 #[derive(Debug)]
-pub(crate) struct Playbook {
+pub(crate) struct ScriptPlayer {
     script: Script,
     tooled: usize,
     untooled: usize,
     /// Turns of the script; what was said in between is none of them.
     played: usize,
     /// Said before the script goes on.
-    first: VecDeque<Turn>,
+    first: VecDeque<ScriptedAnswer>,
 }
 
-impl Playbook {
+impl ScriptPlayer {
     pub(crate) fn new(script: Script) -> Self {
         Self { script, tooled: 0, untooled: 0, played: 0, first: VecDeque::new() }
     }
@@ -47,7 +47,7 @@ impl Playbook {
     }
 
     /// The next request that offers tools gets this; the script goes on after it.
-    pub(crate) fn interpose(&mut self, turn: Turn) {
+    pub(crate) fn interpose(&mut self, turn: ScriptedAnswer) {
         self.first.push_back(turn);
     }
 
@@ -84,14 +84,14 @@ impl Playbook {
         let asked = request.body.get("model").and_then(Value::as_str);
         let model = model.or(asked).unwrap_or("mock-model");
         let streams = streams.unwrap_or_else(|| request.body.get("stream").and_then(Value::as_bool).unwrap_or(false));
-        perform(&Answer { turn: &turn, number, model }, streams, format)
+        perform(&AnswerIds { turn: &turn, number, model }, streams, format)
     }
 
-    fn next(&mut self, request: &Recorded) -> (Turn, Number) {
+    fn next(&mut self, request: &Recorded) -> (ScriptedAnswer, Number) {
         if !request.has_tools() {
             self.untooled += 1;
             let scripted = self.script.untooled.get(self.untooled - 1).cloned().or_else(|| self.recorded(request));
-            return (scripted.unwrap_or_else(|| Turn::text(UNTOOLED)), Number::Untooled(self.untooled));
+            return (scripted.unwrap_or_else(|| ScriptedAnswer::text(UNTOOLED)), Number::Untooled(self.untooled));
         }
         self.tooled += 1;
         let number = Number::Tooled(self.tooled);
@@ -102,14 +102,14 @@ impl Playbook {
         let turn = match (self.script.turns.get(self.played - 1), self.script.turns.last()) {
             (Some(turn), _) => turn.clone(),
             (None, Some(last)) if last.calls_a_tool() => last.clone(),
-            _ => Turn::text(EXHAUSTED),
+            _ => ScriptedAnswer::text(EXHAUSTED),
         };
         (turn, number)
     }
 
     /// Of the answers that are left, the first of those that fit best.
-    fn recorded(&mut self, request: &Recorded) -> Option<Turn> {
-        let asked = Asked::of(&request.body);
+    fn recorded(&mut self, request: &Recorded) -> Option<ScriptedAnswer> {
+        let asked = RequestKey::of(&request.body);
         let fit = |(at, exchange): (usize, &Exchange)| Some((asked.fit(&exchange.asked)?, std::cmp::Reverse(at)));
         let (_, std::cmp::Reverse(best)) = self.script.recorded.iter().enumerate().filter_map(fit).max()?;
         Some(self.script.recorded.remove(best).turn)
@@ -127,7 +127,7 @@ impl Playbook {
     }
 }
 
-fn perform(answer: &Answer, streams: bool, format: Format) -> Reply {
+fn perform(answer: &AnswerIds, streams: bool, format: Format) -> Reply {
     let turn = answer.turn;
     let tag = answer.number.tag();
     let status = turn.status.unwrap_or(200);
@@ -159,7 +159,7 @@ fn perform(answer: &Answer, streams: bool, format: Format) -> Reply {
     reply
 }
 
-fn stream(turn: &Turn, events: &[Vec<u8>], format: Format) -> Reply {
+fn stream(turn: &ScriptedAnswer, events: &[Vec<u8>], format: Format) -> Reply {
     let (kept, end) = match (turn.cut_after_events, turn.stall_after_events) {
         (Some(cut), _) => (cut, End::Cut),
         (None, Some(stall)) => (stall, End::Stall),
@@ -226,5 +226,5 @@ fn error(status: u16, message: &str, tag: &str) -> Value {
 }
 
 #[cfg(test)]
-#[path = "playbook_tests.rs"]
+#[path = "script_player_tests.rs"]
 mod tests;

@@ -12,9 +12,9 @@ fn request(key: &str, body: &Value) -> Request {
     }
 }
 
-fn answered(text: &str) -> Answered {
+fn answered(text: &str) -> ParsedAnswer {
     let body = json!({"type": "message", "content": [{"type": "text", "text": text}]});
-    Answered { status: 200, headers: Vec::new(), body: body.to_string().into_bytes() }
+    ParsedAnswer { status: 200, headers: Vec::new(), body: body.to_string().into_bytes() }
 }
 
 #[test]
@@ -22,7 +22,8 @@ fn what_was_recorded_is_a_script_and_holds_no_secret() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tape");
     let tape =
-        Tape::new(private_file(&path).unwrap(), Path::new("/w"), Redactor::new(["other-secret".to_owned()])).unwrap();
+        RecordingWriter::new(private_file(&path).unwrap(), Path::new("/w"), Redactor::new(["other-secret".to_owned()]))
+            .unwrap();
     let body = json!({"model": "m", "tools": [{"name": "Bash"}], "messages": [
         {"role": "user", "content": "first"},
         {"role": "assistant", "content": "spoke"},

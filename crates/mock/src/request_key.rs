@@ -1,4 +1,4 @@
-//! What tells one request from another, so that a replayed answer goes to the conversation it came from.
+//! The key of a request, so that a replayed answer goes to the conversation it came from.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +8,7 @@ const OPENING_CHARS: usize = 200;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct RequestKey {
     pub(crate) model: String,
     /// Names of the tools on offer.
     pub(crate) tools: Vec<String>,
@@ -18,7 +18,7 @@ pub(crate) struct Asked {
     pub(crate) opening: String,
 }
 
-impl Asked {
+impl RequestKey {
     pub(crate) fn of(body: &Value) -> Self {
         let list = |name: &str| body.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let name = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn conversations_are_told_apart_by_model_tools_and_first_words() {
         let ask = |model: &str, tools: Value, text: &str| {
-            Asked::of(&json!({"model": model, "tools": tools, "messages": [
+            RequestKey::of(&json!({"model": model, "tools": tools, "messages": [
                 {"role": "user", "content": [{"type": "text", "text": "context"}, {"type": "text", "text": text}]},
             ]}))
         };
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(main.fit(&ask("m", json!([{"name": "Read"}]), "Look")), Some(1));
         assert_eq!(main.fit(&ask("n", json!([{"name": "Read"}]), "Build it")), Some(2));
         assert_eq!(main.fit(&ask("m", json!([]), "Build it")), None);
-        assert_eq!(Asked::of(&json!({"messages": [{"content": " plain "}]})).opening, "plain");
-        assert_eq!(Asked::of(&json!("nonsense")), Asked::default());
+        assert_eq!(RequestKey::of(&json!({"messages": [{"content": " plain "}]})).opening, "plain");
+        assert_eq!(RequestKey::of(&json!("nonsense")), RequestKey::default());
     }
 }

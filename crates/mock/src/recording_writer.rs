@@ -4,12 +4,12 @@
 //! What is kept of a request is what its conversation gained, not the conversation again. Deliberately absent:
 //! requests that are no messages; the mock answers those by itself.
 
-use crate::asked::Asked;
-use crate::heard::Answered;
+use crate::answer_parser::ParsedAnswer;
 use crate::http::Request;
 use crate::record::SECRET_HEADERS;
 use crate::recording::{MARK, VERSION};
 use crate::redact::{REDACTED, Redactor};
+use crate::request_key::RequestKey;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -27,7 +27,7 @@ pub fn private_file(path: &Path) -> io::Result<File> {
 }
 
 /// Where a [`crate::Relay`] writes what goes by.
-pub struct Tape {
+pub struct RecordingWriter {
     inner: Mutex<Inner>,
     folder: String,
     started: Instant,
@@ -40,7 +40,7 @@ struct Inner {
     trouble: Option<io::Error>,
 }
 
-impl Tape {
+impl RecordingWriter {
     /// `folder` is where the agent works.
     pub fn new(mut file: File, folder: &Path, redactor: Redactor) -> io::Result<Self> {
         file.write_all(format!("{}\n", json!({MARK: VERSION})).as_bytes())?;
@@ -63,7 +63,7 @@ impl Tape {
     }
 
     /// Writes an answer. What cannot be written never holds up the agent.
-    pub(crate) fn write(&self, request: &Request, at_ms: u64, answered: &Answered) {
+    pub(crate) fn write(&self, request: &Request, at_ms: u64, answered: &ParsedAnswer) {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let mut line = json!({
             "at_ms": at_ms,
@@ -95,7 +95,9 @@ fn describe(request: &Request, body: &Value) -> Value {
         })
         .collect();
     let mut described = json!({"path": request.path, "headers": headers, "added": added(body)});
-    if let (Some(into), Ok(Value::Object(asked))) = (described.as_object_mut(), serde_json::to_value(Asked::of(body))) {
+    if let (Some(into), Ok(Value::Object(asked))) =
+        (described.as_object_mut(), serde_json::to_value(RequestKey::of(body)))
+    {
         into.extend(asked);
     }
     described
@@ -136,5 +138,5 @@ fn placed(text: &str, folder: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "tape_tests.rs"]
+#[path = "recording_writer_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
-//! An API's answer as a turn of a script: what came in a hundred pieces is put together again, so that a
+//! An API's answer as an answer of a script: the pieces of a stream are put together again, so that a
 //! secret cut in two is found, and a person can read and change it.
 //!
 //! Deliberately absent: the times between the pieces. A replay is as fast as it can be.
 
-use crate::Turn;
-use crate::sse::{Answer, Number};
+use crate::ScriptedAnswer;
+use crate::sse::{AnswerIds, Number};
 use serde_json::{Map, Value, json};
 
 /// Headers that say when a limit is over.
@@ -12,7 +12,7 @@ const KEPT_HEADERS: [&str; 2] = ["retry-after", "anthropic-ratelimit-"];
 
 /// An answer as it went by.
 #[derive(Debug, Default)]
-pub(crate) struct Answered {
+pub(crate) struct ParsedAnswer {
     pub(crate) status: u16,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
@@ -20,7 +20,7 @@ pub(crate) struct Answered {
     pub(crate) body: Vec<u8>,
 }
 
-impl Answered {
+impl ParsedAnswer {
     fn content_type(&self) -> &str {
         self.headers.iter().find(|(name, _)| name == "content-type").map_or("", |(_, value)| value)
     }
@@ -181,10 +181,10 @@ impl Stream {
 
 /// How many events our own stream of this turn has.
 fn events_of(turn: &Map<String, Value>) -> usize {
-    let turn: Turn = serde_json::from_value(turn.clone().into()).unwrap_or_default();
-    Answer { turn: &turn, number: Number::Tooled(1), model: "" }.events().len()
+    let turn: ScriptedAnswer = serde_json::from_value(turn.clone().into()).unwrap_or_default();
+    AnswerIds { turn: &turn, number: Number::Tooled(1), model: "" }.events().len()
 }
 
 #[cfg(test)]
-#[path = "heard_tests.rs"]
+#[path = "answer_parser_tests.rs"]
 mod tests;
