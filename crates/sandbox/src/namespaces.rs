@@ -19,14 +19,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Descriptors of one message: users, processes, IPC, network, listener.
 const HANDED: usize = 5;
-/// Those that every box has.
+/// The namespaces of every sandbox.
 const ALWAYS: usize = 3;
 
 /// Connections waiting for the proxy; browsers and package managers open some dozens at once.
 const WAITING: libc::c_int = 128;
 
 #[derive(Debug)]
-pub(crate) struct Cell {
+pub(crate) struct SharedNamespaces {
     pub(crate) users: OwnedFd,
     pub(crate) processes: OwnedFd,
     /// Shared memory, semaphores and message queues of their own.
@@ -65,7 +65,7 @@ fn map_users(helper: libc::pid_t) -> io::Result<()> {
     write("gid_map", &own(gid.as_raw()))
 }
 
-impl Cell {
+impl SharedNamespaces {
     /// Fails where the system does not let users have namespaces.
     pub(crate) fn make(cut: bool) -> io::Result<Self> {
         let (ours, theirs) = pair()?;

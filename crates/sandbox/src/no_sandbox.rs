@@ -1,4 +1,4 @@
-//! Systems without a sandbox that we know: there is none, and whoever asks is told.
+//! Systems without a supported sandbox: every request for one is an error.
 
 use crate::rules::{Rules, Weakness};
 use crate::{Mechanism, Unavailable};
@@ -8,9 +8,9 @@ use std::io;
 use std::path::PathBuf;
 
 #[derive(Debug)]
-pub(crate) struct Nowhere(Infallible);
+pub(crate) struct NoSandbox(Infallible);
 
-impl Mechanism for Nowhere {
+impl Mechanism for NoSandbox {
     fn build(_rules: Rules) -> Result<Self, Unavailable> {
         Err(Unavailable("this system has no sandbox that this program knows".into()))
     }

@@ -1,4 +1,4 @@
-//! What an agent needs that is held as a whole: one that is not ours, and starts its commands itself.
+//! The needs of an agent that is confined as a whole: it is not ours and starts its commands itself.
 //!
 //! Its own folder may be written (conversations, credentials that it renews), but not what decides there what
 //! runs outside, later: settings, hooks, plugins, agents, and whatever the settings name. Everything it starts
@@ -11,7 +11,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Whole {
+pub struct WholeAgent {
     /// Credentials, in the home folder, that it cannot do without: of the cloud that its model is in.
     pub keeps: Vec<PathBuf>,
     /// Folders of its own, in the home folder, besides those of `claude`.
@@ -100,7 +100,7 @@ const SETTINGS_MAX: u64 = 1024 * 1024;
 /// Entries of its own folder that are looked at; it has some dozens.
 const ENTRIES_MAX: usize = 4096;
 
-impl Whole {
+impl WholeAgent {
     /// Takes what it may read from what is hidden.
     pub(crate) fn keep_credentials(&self, request: &Request, hidden: &mut Vec<PathBuf>) {
         let more = self.keeps.iter().chain(&self.folders).map(PathBuf::as_path);
@@ -168,7 +168,7 @@ mod tests {
     use crate::{Level, layout};
 
     fn request(root: &Path) -> Request {
-        let whole = Some(Whole { keeps: vec![".aws".into()], folders: vec![".codex".into()] });
+        let whole = Some(WholeAgent { keeps: vec![".aws".into()], folders: vec![".codex".into()] });
         Request { temp: Vec::new(), whole, ..layout::tests::request(root) }
     }
 
