@@ -242,7 +242,7 @@ pub fn info(id: &str) -> ModelInfo {
     found
 }
 
-/// What can be said about a model that we have never heard of.
+/// The assumed properties of an unknown model.
 fn relative(id: &str) -> ModelInfo {
     let catalog = catalog();
     let lower = id.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Asking a model: what to send, how to send it until an answer comes, and what the answer cost.
+//! Requests to a model: the body, sending and retrying, the stream of the answer, and its cost.
 //!
 //! The decisions are pure and tested with tables: which id an alias means ([`resolve`]), how a model is
 //! asked to think ([`thinking()`], [`effort`]), where the cache marks go ([`Request::body`]), when to try

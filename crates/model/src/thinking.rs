@@ -1,4 +1,4 @@
-//! How a model is asked to think, and how hard to work.
+//! The thinking and effort fields of a request.
 //!
 //! Newer models decide for themselves (adaptive), older ones take a token budget, the oldest do neither.
 //! Unset means the model's own default on adaptive models and no thinking on budget models: programs that

@@ -45,6 +45,18 @@ pub(super) fn tool_schema(tool: &Value, profile: &Profile) -> Option<Value> {
     Some(schema)
 }
 
+/// The choice of a tool; `named` writes the choice of one tool by its name.
+pub(super) fn tool_choice(choice: Option<&Value>, named: impl Fn(&Value) -> Value) -> Option<Value> {
+    let choice = choice?;
+    match choice["type"].as_str()? {
+        "auto" => Some(json!("auto")),
+        "any" => Some(json!("required")),
+        "none" => Some(json!("none")),
+        "tool" => Some(named(&choice["name"])),
+        _ => None,
+    }
+}
+
 /// Their words for effort.
 pub(super) fn effort(request: &Request, profile: &Profile) -> Option<&'static str> {
     let asked = request.effort.as_deref()?;

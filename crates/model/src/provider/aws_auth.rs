@@ -1,4 +1,4 @@
-//! How requests to Amazon's two APIs are authorised.
+//! The authorisation of requests to Amazon's two APIs.
 
 use super::endpoint::AuthPlan;
 use super::variables::Variables;

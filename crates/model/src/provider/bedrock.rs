@@ -1,7 +1,7 @@
 //! Amazon Bedrock's Invoke API: the model in the path, binary frames in the answer.
 
 use super::aws_auth::aws_auth;
-use super::endpoint::{AuthPlan, BetaPlace, Endpoint, Operation, Provider, StreamFormat};
+use super::endpoint::{BetaPlace, Endpoint, Operation, Provider, StreamFormat};
 use super::ids;
 use super::variables::{SetupError, Variables};
 use serde_json::{Map, Value, json};

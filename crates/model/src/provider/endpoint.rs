@@ -1,4 +1,4 @@
-//! Where requests go and what they carry: the address, the format of answers, how each request is authorised.
+//! An endpoint and the provider behind it: the address, the format of answers, the authorisation of requests.
 
 use super::ids::{self, is_mantle_id};
 use super::variables::{SetupError, Variables};

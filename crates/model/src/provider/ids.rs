@@ -1,6 +1,6 @@
-//! How each provider spells a model: aliases to ids, and Anthropic's ids to the provider's own.
+//! Model ids of each provider: aliases to ids, and Anthropic's ids to the provider's own.
 //!
-//! What is not recognised is passed on as it came: an id of the provider's, a profile, an ARN.
+//! An unknown name is sent unchanged: it may be an id of the provider's, a profile, an ARN.
 
 use crate::catalog::{ModelEnv, alias_family, anthropic_id, split_long_context};
 
