@@ -22,7 +22,7 @@ pub use step::{Capabilities, ChildKey, PastSession, ServerInput, ServerOptions, 
 
 use crate::rpc::{Message, Pending, RpcError, code, response};
 use serde_json::{Value, json};
-use session::{Asked, Context, Session};
+use session::{Context, PendingQuestion, Session};
 use std::collections::BTreeMap;
 
 /// Sessions of one connection. Each is a process.
@@ -35,7 +35,7 @@ pub struct Server {
     client: Option<Capabilities>,
     sessions: BTreeMap<String, Session>,
     children: ChildKey,
-    asked: Pending<Asked>,
+    asked: Pending<PendingQuestion>,
     out: Vec<ServerOutput>,
 }
 
