@@ -1,7 +1,7 @@
 //! The structure of every crate, computed from its sources: import circles, imports against the order of the modules,
 //! lines. A crate with too many lines has its figure in a list that may only shrink.
 
-mod imports;
+pub mod imports;
 
 use imports::Crate;
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
-//! The rooms use only what ARCHITECTURE.md's table says, and only two of them have `unsafe`.
+//! The crates use only what ARCHITECTURE.md's table says, and only two of them have `unsafe` code.
 
 use crate::common::finish;
+use crate::structure::imports::sources;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,8 +11,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// A crate's room: `ralph-wire` is `wire`, and `ralph` is itself.
-fn room(name: &str) -> &str {
+/// The short name of a crate: `ralph-wire` is `wire`, and `ralph` is itself.
+fn short_name(name: &str) -> &str {
     name.strip_prefix("ralph-").unwrap_or(name)
 }
 
@@ -35,16 +36,16 @@ fn used() -> BTreeMap<String, BTreeSet<String>> {
         let named = built.filter_map(|dependency| dependency["name"].as_str().map(str::to_owned));
         // `features` holds no code.
         let named = named.filter(|name| name != "ralph-features");
-        named.filter(|name| names.contains(name.as_str())).map(|name| room(&name).to_owned()).collect()
+        named.filter(|name| names.contains(name.as_str())).map(|name| short_name(&name).to_owned()).collect()
     };
     packages
         .iter()
-        .map(|package| (room(package["name"].as_str().expect("a name")).to_owned(), of_ours(package)))
+        .map(|package| (short_name(package["name"].as_str().expect("a name")).to_owned(), of_ours(package)))
         .collect()
 }
 
-/// The table: room, what it is for, what it may use.
-fn allowed(rooms: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<String>> {
+/// The table in ARCHITECTURE.md: each crate with the crates that it may use.
+fn allowed(crates: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<String>> {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
     let mut above: BTreeSet<String> = BTreeSet::new();
     let mut table = BTreeMap::new();
@@ -54,7 +55,7 @@ fn allowed(rooms: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<String>> {
         let Some(name) = name.strip_prefix('`').and_then(|name| name.strip_suffix('`')) else { continue };
         let may: BTreeSet<String> = match may {
             "nothing" => BTreeSet::new(),
-            "everything" => rooms.clone(),
+            "everything" => crates.clone(),
             "all of the above" => above.clone(),
             list => list.split(", ").map(str::to_owned).collect(),
         };
@@ -65,30 +66,17 @@ fn allowed(rooms: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn each_room_uses_only_what_the_table_allows() {
+fn each_crate_uses_only_what_the_table_allows() {
     let used = used();
-    let rooms: BTreeSet<String> = used.keys().cloned().collect();
-    let allowed = allowed(&rooms);
-    assert_eq!(allowed.keys().collect::<Vec<_>>(), rooms.iter().collect::<Vec<_>>(), "the table lists every crate");
+    let crates: BTreeSet<String> = used.keys().cloned().collect();
+    let allowed = allowed(&crates);
+    assert_eq!(allowed.keys().collect::<Vec<_>>(), crates.iter().collect::<Vec<_>>(), "the table lists every crate");
     for (name, uses) in &used {
         let more: Vec<&String> = uses.difference(&allowed[name]).collect();
         assert!(more.is_empty(), "{name} uses {more:?}, which ARCHITECTURE.md does not allow");
     }
     assert!(allowed["wire"].is_empty() && allowed["process"].is_empty(), "the table was read");
     assert!(used["agent"].contains("tools") && used["ralph"].contains("agent"), "the crates were read");
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in folder.read_dir().expect("a folder").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found
 }
 
 /// Lines of code with the keyword; comments and texts may speak of it.
@@ -102,19 +90,19 @@ fn unsafe_lines(file: &Path) -> Vec<String> {
 }
 
 #[test]
-fn only_the_rooms_that_start_and_confine_processes_have_unsafe_code() {
+fn only_the_crates_that_start_and_confine_processes_have_unsafe_code() {
     let crates: Vec<PathBuf> =
         root().join("crates").read_dir().expect("crates").flatten().map(|entry| entry.path()).collect();
     let has_unsafe =
         |path: &PathBuf| sources(&path.join("src")).iter().flat_map(|file| unsafe_lines(file)).collect::<Vec<_>>();
     let (allowed, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
         crates.iter().partition(|path| path.ends_with("process") || path.ends_with("sandbox"));
-    for room in others {
-        assert_eq!(has_unsafe(room), [] as [String; 0]);
+    for folder in others {
+        assert_eq!(has_unsafe(folder), [] as [String; 0]);
     }
     assert_eq!(allowed.len(), 2);
-    for room in allowed {
-        assert!(!has_unsafe(room).is_empty(), "the search finds nothing any more in {}", room.display());
+    for folder in allowed {
+        assert!(!has_unsafe(folder).is_empty(), "the search finds nothing any more in {}", folder.display());
     }
 }
 
