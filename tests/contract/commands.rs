@@ -18,7 +18,7 @@ mod mock_faults;
 mod mock_server;
 #[path = "commands/mock_turns.rs"]
 mod mock_turns;
-mod rooms;
+mod dependencies;
 #[path = "commands/server.rs"]
 mod server;
 mod structure;

@@ -93,7 +93,8 @@ impl Access {
             output: process::Output::Pipes,
             arg0: None,
         };
-        let limits = process::Limits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
+        let limits =
+            process::CaptureLimits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
         let done = process::capture(spec, limits).await.map_err(|error| error.to_string())?;
         let key = String::from_utf8_lossy(&done.stdout).trim().to_owned();
         match done.exit.code {

@@ -4,13 +4,13 @@ use hooks::Decision;
 use model::{Failure, FailureKind, Reply};
 use output::clock;
 use session::{Transcript, UserExtra};
-use tools::{Content, Outcome};
+use tools::{Content, ToolOutcome};
 use turn::{
     CallContent, CallResult, Entry, ErrorFlag, FailureSource, HookAnswer, HookDecision, ModelAnswer, ModelFailure,
     Reset,
 };
 
-pub fn call_result(outcome: Outcome) -> CallResult {
+pub fn call_result(outcome: ToolOutcome) -> CallResult {
     CallResult {
         content: match outcome.content {
             Content::Text(text) => CallContent::Text(text),

@@ -199,7 +199,7 @@ pub struct ToolSetup {
     /// The newer form of the same: tools for single tasks.
     pub task_list: bool,
     pub shell: tools::Shell,
-    pub limits: tools::Limits,
+    pub limits: tools::ToolLimits,
     pub concurrency: usize,
     /// Commands in the sandbox need no permission, unless a rule says otherwise.
     pub auto_allow_bash: bool,

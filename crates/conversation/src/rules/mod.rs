@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
-use tools::{Disk, Leaves};
+use tools::{Disk, UnconfinedReason};
 use wire::PermissionMode;
 
 pub struct Rules {
@@ -145,7 +145,7 @@ impl Rules {
         let leaves = if call.tool == "Bash" { self.options.tools.shell.leaves(call.input) } else { None };
         if decision.verdict == Verdict::Allow
             && policy.mode == PermissionMode::BypassPermissions
-            && leaves == Some(Leaves::OnRequest { asked: true })
+            && leaves == Some(UnconfinedReason::OnRequest { asked: true })
         {
             // Who skips permissions has not said that the sandbox may be left as well.
             return ask(
