@@ -13,11 +13,13 @@ const CIRCLE_MAX: usize = 3;
 const UPWARD_MAX: usize = 5;
 /// Lines of a crate without its tests.
 const LINES_MAX: usize = 8_000;
+/// The same for a crate that holds handles and decides nothing: what is added to it belongs into a crate below.
+const LINES_MAX_OF: [(&str, usize); 1] = [("agent", 6_000)];
 /// Lines of any file.
 const FILE_MAX: usize = 500;
 
 /// A crate with more lines than the limit, and the most that it may have.
-const LARGE: [(&str, usize); 2] = [("agent", 10_200), ("ralph", 9_300)];
+const LARGE: [(&str, usize); 1] = [("ralph", 9_300)];
 /// A large crate that has this many lines less than its most gets a new most.
 const LARGE_STEP: usize = 500;
 
@@ -55,7 +57,8 @@ fn no_crate_and_no_file_is_too_long() {
     for (name, of) in crates() {
         let lines = of.lines();
         let most = LARGE.iter().find(|(known, _)| *known == name).map(|(_, most)| *most);
-        if lines > most.unwrap_or(LINES_MAX) {
+        let own = LINES_MAX_OF.iter().find(|(known, _)| *known == name).map_or(LINES_MAX, |(_, most)| *most);
+        if lines > most.unwrap_or(own) {
             wrong.push(format!("{name} has {lines} lines without tests"));
         }
         if most.is_some_and(|most| lines <= LINES_MAX.max(most.saturating_sub(LARGE_STEP))) {

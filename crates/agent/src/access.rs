@@ -1,9 +1,8 @@
 //! Who we are to the API: the credential that was found, kept fresh, and the client that uses it.
 
 use crate::Options;
-use crate::clock;
-use crate::secrets::Secrets;
 use model::{Auth, Client, Failure, Secret};
+use output::{Secrets, clock};
 use settings::Found;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

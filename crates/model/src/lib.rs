@@ -26,6 +26,9 @@ mod step_down;
 mod stream;
 mod ask;
 mod client;
+
+mod fetch;
+mod ledger;
 #[cfg(test)]
 mod test_server;
 
@@ -38,7 +41,9 @@ pub use client::Client;
 pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Timeouts, info_for};
 pub use credential::{CloudCredentials, CredentialSettings};
 pub use failure::{Failure, FailureKind};
+pub use fetch::{FetchError, fetch};
 pub use http::{SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
+pub use ledger::Ledger;
 pub use login::{LoginError, Tokens, refresh_login};
 pub use profile::{Feature, Format, Profile, ProfileError, ProfileName, SmallModel, parse_profile, suggest_profile};
 pub use provider::{

@@ -18,6 +18,7 @@ mod todos;
 // Files, background work, commands and pages.
 mod workspace;
 
+mod checkpoints;
 mod disk;
 mod file_error;
 mod read_log;
@@ -42,6 +43,7 @@ mod builtin;
 mod testing;
 
 pub use builtin::{builtin, find, run};
+pub use checkpoints::{Checkpoints, rewind};
 pub use context::{Denied, ToolContext, ToolLimits};
 pub use disk::Disk;
 pub use outcome::{Content, ErrorFlag, ToolOutcome, TurnEffects};

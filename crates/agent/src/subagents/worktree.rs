@@ -4,7 +4,7 @@
 //! stays, and whoever sent the agent is told where. Deliberately absent: merging.
 
 use crate::Options;
-use crate::hook_runner::HookRunner;
+use conversation::HookRunner;
 use hooks::{HookEvent, WorktreeCreate, WorktreeRemove};
 use process::Git;
 use std::ffi::OsStr;
