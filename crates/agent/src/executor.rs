@@ -95,7 +95,7 @@ impl Execute for Executor {
         let parts = &self.0.parts;
         Now {
             ms: u64::try_from(parts.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            spent_usd: parts.books.total_usd(),
+            spent_usd: parts.books.spent_usd(),
             subagents: parts.subagents.running.get(),
         }
     }
@@ -300,6 +300,7 @@ impl Inner {
             Err(problem) => return (CallResult::misuse(problem), false),
         };
         let text = |key: &str| input[key].as_str().unwrap_or_default().to_owned();
+        parts.subagents.stats.request(input["run_in_background"].as_bool());
         let is_background = input["run_in_background"].as_bool().or(agent.background).unwrap_or(false);
         let call = (tool_use_id.clone(), "Agent".to_owned());
         let assignment = Assignment {
@@ -313,6 +314,7 @@ impl Inner {
         };
         let subagents = &parts.subagents;
         if is_background && subagents.may_launch(conversation) {
+            subagents.stats.leave_in_background();
             let launched = subagents.launch(conversation, &assignment, counted, inside).await;
             return (launched.unwrap_or_else(CallResult::error), false);
         }
@@ -378,11 +380,17 @@ impl Inner {
         let parts = &self.parts;
         let filled = catch_unwind(AssertUnwindSafe(|| {
             parts.transcripts.write_notes(&self.conversation.transcript);
+            parts.books.add_time(outcome.duration_api_ms, outcome.duration_ms);
+            if let Some(state) = parts.books.cost_state() {
+                self.conversation.transcript.borrow_mut().meta(&state);
+            }
             self.conversation.report_transcript();
             failpoint::hit(&parts.options, "panic-in-result");
             Outcome {
                 total_cost_usd: Some(parts.books.total_usd()),
+                model_usage_since_last_result: Some(parts.books.take_untold()),
                 model_usage: parts.books.by_model(),
+                subagent_stats: Some(parts.subagents.stats.shown()),
                 ..outcome.clone()
             }
         }));

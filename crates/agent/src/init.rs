@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wire::Init;
 
+/// An answer to `interrupt` lists what still waits, and takes prompts back where it is asked to.
+const CAPABILITIES: [&str; 2] = ["interrupt_receipt_v1", "interrupt_cancel_queued_v1"];
+
 pub fn init(
     options: &Options,
     choices: &Choices,
@@ -46,6 +49,9 @@ pub fn init(
         product_feedback_disabled: true,
         memory_paths: memory_paths(options),
         fast_mode_state: "off".into(),
+        capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
+        original_cwd: options.cwd.display().to_string(),
+        additional_directories: rules.extra_roots().iter().map(|root| root.display().to_string()).collect(),
         extra: wire::Extra::new(),
     }
 }

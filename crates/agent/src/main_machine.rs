@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 use turn::{Change, Effect, Input, InterruptCause, Now, Recall, Report, Turn, step};
-use wire::UserInput;
+use wire::{Event, UserInput};
 
 pub struct MainMachine {
     turn: Rc<RefCell<Turn>>,
@@ -25,11 +25,18 @@ impl MainMachine {
         step(&mut self.turn.borrow_mut(), input, Now::default())
     }
 
-    pub async fn change(&self, change: Change) {
-        for effect in self.step(Input::Changed(change)) {
-            if let Effect::Emit { event, .. } = effect {
-                self.output.send(*event).await;
-            }
+    /// The events that tell of the change.
+    pub fn change(&self, change: Change) -> Vec<Event> {
+        let events = self.step(Input::Changed(change)).into_iter().filter_map(|effect| match effect {
+            Effect::Emit { event, .. } => Some(*event),
+            _ => None,
+        });
+        events.collect()
+    }
+
+    pub async fn send(&self, events: Vec<Event>) {
+        for event in events {
+            self.output.send(event).await;
         }
     }
 

@@ -34,7 +34,7 @@ use crate::skills::Skills;
 use crate::small::{self, Question};
 use crate::states::States;
 use crate::stderr::warn;
-use crate::subagents::Subagents;
+use crate::subagents::{Stats, Subagents};
 use crate::suggester::Suggester;
 use crate::task_news::TaskNews;
 use crate::tool_runner::ToolRunner;
@@ -88,6 +88,9 @@ pub fn wire(
     inbox: Sender<Input>,
 ) -> Wired {
     let base = base(options, output, secrets, questions);
+    if let Some(state) = &earlier.cost_state {
+        base.books.restore(state);
+    }
     let main = main_conversation(&base, earlier);
     let machine = Rc::new(MainMachine::new(Rc::clone(&main.machine), Rc::clone(&base.output), inbox));
     finish(base, main, machine)
@@ -122,7 +125,7 @@ fn base(options: Rc<Options>, output: Rc<Output>, secrets: Secrets, questions: S
         sizes: RefCell::default(),
     });
     let transcripts = Rc::new(Transcripts::new(Rc::clone(&options), Rc::clone(&output), secrets.clone()));
-    let books = Rc::default();
+    let books: Rc<Books> = Rc::default();
     Base { options, output, secrets, choices, rules, link, states, kit, hooks, servers, memories, transcripts, books }
 }
 
@@ -253,6 +256,7 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
         transcripts: Rc::clone(&base.transcripts),
         skill_texts: Rc::clone(&skill_texts),
         running: Rc::new(Cell::new(0)),
+        stats: Stats::default(),
         drive: OnceCell::new(),
     });
     (subagents, skill_texts)
@@ -290,7 +294,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
         machine: Rc::clone(&machine),
         model: Rc::clone(&model),
     };
-    let requests = requests(&base, &changers, &machine, &main, &checkpoints);
+    let requests = requests(&base, &changers, &machine, &main, &checkpoints, &model);
     let parts = Parts {
         tools: tool_runner(&base, &changers, &model, &checkpoints, &skills, &task_news),
         permissions: PermissionAsker {
@@ -347,6 +351,7 @@ fn requests(
     machine: &Rc<MainMachine>,
     main: &Rc<Conversation>,
     checkpoints: &Rc<Checkpoints>,
+    model: &Rc<ModelAsker>,
 ) -> Rc<Requests> {
     Rc::new(Requests {
         options: Rc::clone(&base.options),
@@ -366,6 +371,7 @@ fn requests(
         checkpoints: Rc::clone(checkpoints),
         models: Rc::clone(&changers.models),
         flags: Rc::clone(&changers.flags),
+        model: Rc::clone(model),
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: the lines that carry requests and answers (`front`), and our own questions to the client (`link`).
 
+mod aside;
 mod files;
 mod initialize;
 mod plugins;
@@ -19,6 +20,7 @@ use crate::hook_runner::HookRunner;
 use crate::kit::Kit;
 use crate::main_machine::MainMachine;
 use crate::memory::Memories;
+use crate::model_asker::ModelAsker;
 use crate::model_switcher::ModelSwitcher;
 use crate::output::Output;
 use crate::permission_updates::Updates;
@@ -30,7 +32,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-use tools::Tasks;
+use tools::{TaskError, Tasks};
 use turn::{InterruptCause, Recall};
 use wire::{ControlResponse, Event, PermissionMode};
 
@@ -55,6 +57,7 @@ pub struct Requests {
     pub checkpoints: Rc<Checkpoints>,
     pub models: Rc<ModelSwitcher>,
     pub flags: Rc<FlagSettings>,
+    pub model: Rc<ModelAsker>,
 }
 
 impl Requests {
@@ -81,6 +84,21 @@ impl Requests {
             });
             return;
         }
+        if aside::is_aside(subtype) {
+            let requests = Rc::clone(self);
+            tokio::task::spawn_local(async move {
+                let answer = aside::answer(&requests, &request).await;
+                requests.respond(&request_id, answer).await;
+            });
+            return;
+        }
+        if subtype == "set_permission_mode" {
+            // Clients take the answer first, then the event that tells everybody.
+            let (answer, events) = set_mode(&self.rules, &self.updates, &request)
+                .map_or_else(|problem| (Err(problem), Vec::new()), |(answer, events)| (Ok(answer), events));
+            self.respond(&request_id, answer).await;
+            return self.machine.send(events).await;
+        }
         let answer = self.answer(&request).await;
         self.respond(&request_id, answer).await;
     }
@@ -100,7 +118,6 @@ impl Requests {
             "initialize" => initialize::apply(self, request),
             "interrupt" => Ok(interrupt(&self.machine, request)),
             "cancel_async_message" => Ok(take_back(&self.machine, request)),
-            "set_permission_mode" => set_mode(&self.rules, &self.updates, request).await,
             "register_repo_root" => roots::register(options, &self.rules, &self.hooks, request),
             "set_max_thinking_tokens" => set_thinking(options, choices, request),
             "set_model" => self.models.set_model(&request["model"]).await,
@@ -120,6 +137,7 @@ impl Requests {
             "rename_session" => rename(&self.output, &self.transcripts, request),
             "get_binary_version" => Ok(json!({"version": options.version})),
             "list_models" => Ok(json!({"models": model::listing(&options.asking.model_env)})),
+            "get_usage" => Ok(self.books.shown()),
             "get_session_cost" => Ok(json!({"total_cost_usd": self.books.total_usd()})),
             other => Err(format!("Unsupported control request subtype: {other}")),
         }
@@ -152,7 +170,8 @@ fn take_back(machine: &MainMachine, request: &Value) -> Value {
     json!({"cancelled": named.is_some_and(|taken_back| !taken_back.is_empty())})
 }
 
-async fn set_mode(rules: &Rules, updates: &Updates, request: &Value) -> Result<Value, String> {
+/// The answer, and the events that follow it.
+fn set_mode(rules: &Rules, updates: &Updates, request: &Value) -> Result<(Value, Vec<Event>), String> {
     let name = request["mode"].as_str().ok_or("set_permission_mode needs \"mode\", a string")?;
     let mode = PermissionMode::parse(name)
         .ok_or_else(|| format!("unknown permission mode '{name}'; known: {}", PermissionMode::NAMES.join(", ")))?;
@@ -162,8 +181,7 @@ async fn set_mode(rules: &Rules, updates: &Updates, request: &Value) -> Result<V
                 .into(),
         );
     }
-    updates.change_mode(mode).await;
-    Ok(json!({"mode": mode.as_str()}))
+    Ok((json!({"mode": mode.as_str()}), updates.enter_mode(mode)))
 }
 
 fn set_thinking(options: &Options, choices: &Choices, request: &Value) -> Result<Value, String> {
@@ -225,6 +243,9 @@ fn background(options: &Options, tasks: &Tasks, request: &Value) -> Result<Value
 
 async fn stop_task(tasks: &Tasks, request: &Value) -> Result<Value, String> {
     let id = request["task_id"].as_str().ok_or("stop_task needs \"task_id\", a string")?;
-    tasks.stop(id, STOP_WAIT).await.map_err(|error| error.to_string())?;
-    Ok(json!({}))
+    match tasks.stop(id, STOP_WAIT).await {
+        // What is not there any more has stopped.
+        Ok(_) | Err(TaskError::Unknown(_)) => Ok(json!({})),
+        Err(error) => Err(error.to_string()),
+    }
 }

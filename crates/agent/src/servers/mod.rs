@@ -13,11 +13,11 @@ pub use call::is_servers_tool;
 pub use hired::Hired;
 pub use people::People;
 
-use crate::Options;
 use crate::choices::Choices;
 use crate::link::Link;
 use crate::stderr::warn;
 use crate::toolset::Tool;
+use crate::{Options, OutputFormat};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use mcp::{Deps, Elicit, Prompt, SdkLink, ServerConfig};
@@ -129,8 +129,12 @@ impl Servers {
         }
     }
 
-    /// A server that does not come up is said once, with its reason: its tools are missing from the run.
+    /// A server that does not come up is said once, with its reason: its tools are missing from the run. Where `init` is
+    /// shown, that says so.
     fn say_failures(&self, servers: &mcp::Servers) {
+        if matches!(self.options.output, OutputFormat::StreamJson | OutputFormat::JsonList) {
+            return;
+        }
         let mut said = self.said.borrow_mut();
         for server in servers.statuses() {
             if let Some(error) = server.error.filter(|_| !said.contains(&server.name)) {
@@ -189,13 +193,7 @@ impl Servers {
 
     /// For `init`: names and how they stand.
     pub fn summary(&self) -> Vec<Value> {
-        let one = |server: mcp::Status| {
-            let mut value = json!({"name": server.name, "status": server.status});
-            if let Some(source) = server.source {
-                value["source"] = json!(source);
-            }
-            value
-        };
+        let one = |server: mcp::Status| json!({"name": server.name, "status": server.status, "source": server.source});
         self.statuses().into_iter().map(one).collect()
     }
 
