@@ -24,6 +24,8 @@ pub fn init(
     let user_skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
     let own = builtin_commands::COMMANDS.iter().filter(|_| options.slash).map(|(name, _)| (*name).to_owned());
     let prompts = servers.prompts().into_iter().map(|prompt| prompt.full_name);
+    let added = rules.extra_roots();
+    let roots = options.extra_roots.iter().chain(&added);
     Init {
         cwd: options.cwd.display().to_string(),
         tools: conversation.toolset.borrow().names(),
@@ -51,7 +53,7 @@ pub fn init(
         fast_mode_state: "off".into(),
         capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
         original_cwd: options.cwd.display().to_string(),
-        additional_directories: rules.extra_roots().iter().map(|root| root.display().to_string()).collect(),
+        additional_directories: roots.map(|root| root.display().to_string()).collect(),
         extra: wire::Extra::new(),
     }
 }
