@@ -2,13 +2,12 @@
 
 use crate::Options;
 use crate::access::Access;
-use crate::books::Books;
-use crate::choices::Choices;
-use crate::conversation::Conversation;
-use crate::output::Output;
-use crate::servers::Servers;
-use crate::{values, words};
-use model::{CachePolicy, Failure, Reply, Request};
+use context::texts;
+use conversation::{Conversation, values};
+use mcp::SessionServers;
+use model::{CachePolicy, Failure, Ledger, Reply, Request};
+use options::Choices;
+use output::Output;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use std::time::Duration;
@@ -31,9 +30,9 @@ pub struct ModelAsker {
     pub options: Rc<Options>,
     pub access: Access,
     pub output: Rc<Output>,
-    pub books: Rc<Books>,
+    pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
 }
 
 impl ModelAsker {
@@ -94,7 +93,7 @@ impl ModelAsker {
                     unwritten_since.get_or_insert_with(Instant::now);
                 }
                 model::Event::Finished(reply) => {
-                    self.books.book(&reply.id, &model::info_for(&model, &self.options.access.client), &reply.usage);
+                    self.ledger.book(&reply.id, &model::info_for(&model, &self.options.access.client), &reply.usage);
                     return Input::AnswerFinished { ticket, answer: Box::new(values::model_answer(*reply)) };
                 }
                 model::Event::Failed(failure) => return failed(ticket, *failure),
@@ -162,7 +161,7 @@ impl ModelAsker {
             ..self.plain_request()
         };
         let reply = client.ask_once(&request).await?;
-        self.books.book(&reply.id, &info, &reply.usage);
+        self.ledger.book(&reply.id, &info, &reply.usage);
         Ok(reply)
     }
 
@@ -177,7 +176,7 @@ impl ModelAsker {
 
     /// The summary that a compaction wants.
     pub async fn summarise(&self, model: &str, messages: Vec<Value>) -> Result<String, Box<Failure>> {
-        self.ask_aside(model, words::SUMMARISER, messages).await.map(|reply| text_of(&reply))
+        self.ask_aside(model, texts::SUMMARISER, messages).await.map(|reply| text_of(&reply))
     }
 }
 

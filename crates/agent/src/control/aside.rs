@@ -1,7 +1,8 @@
 //! Questions of a client that are answered beside the conversation, by a model: a title, a question about the session.
 
 use super::Requests;
-use crate::words;
+use super::error::RequestError;
+use context::texts;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -17,26 +18,27 @@ pub fn is_aside(subtype: &str) -> bool {
     matches!(subtype, "generate_session_title" | "side_question")
 }
 
-pub async fn answer(requests: &Requests, request: &Value) -> Result<Value, String> {
+pub async fn answer(requests: &Requests, request: &Value) -> Result<Value, RequestError> {
     let answered = async {
-        match request["subtype"].as_str() {
-            Some("generate_session_title") => title(requests, request).await,
-            _ => side_question(requests, request).await,
+        match request["subtype"].as_str().unwrap_or_default() {
+            "generate_session_title" => title(requests, request).await,
+            "side_question" => side_question(requests, request).await,
+            other => Err(RequestError::Unsupported(other.to_owned())),
         }
     };
     let late = || format!("no model answered within {} s; ask again", PATIENCE.as_secs());
-    tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(late()))
+    tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(late().into()))
 }
 
 /// A title for what is described; with `persist` the session is called so.
-async fn title(requests: &Requests, request: &Value) -> Result<Value, String> {
+async fn title(requests: &Requests, request: &Value) -> Result<Value, RequestError> {
     let about = text(request, "description")?;
     let about: String = about.chars().take(DESCRIPTION_CHARS).collect();
-    let said = requests.model.ask_small(None, words::TITLE, about).await?;
+    let said = requests.model.ask_small(None, texts::TITLE, about).await?;
     let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let title: String = line.trim_matches(['"', '\'', '#', ' ']).chars().take(TITLE_CHARS).collect();
     if title.is_empty() {
-        return Err("the model gave no title; ask again".into());
+        return Err("the model gave no title; ask again".to_owned().into());
     }
     if request["persist"] == true {
         requests.transcripts.name_session(&title);
@@ -45,13 +47,13 @@ async fn title(requests: &Requests, request: &Value) -> Result<Value, String> {
 }
 
 /// A question about the conversation, which does not hear of it.
-async fn side_question(requests: &Requests, request: &Value) -> Result<Value, String> {
+async fn side_question(requests: &Requests, request: &Value) -> Result<Value, RequestError> {
     let question = text(request, "question")?;
     let mut messages = requests.machine.messages().to_vec();
     messages.extend(request["history"].as_array().into_iter().flatten().cloned());
     let messages = turn::asked_aside(&messages, question);
     let model = requests.choices.model();
-    let reply = requests.model.ask_aside(&model, words::ASIDE, messages).await;
+    let reply = requests.model.ask_aside(&model, texts::ASIDE, messages).await;
     let reply = reply.map_err(|failure| failure.message.clone())?;
     let texts: Vec<&str> = reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect();
     Ok(json!({"response": texts.join("\n"), "synthetic": false}))
