@@ -6,6 +6,7 @@
 //! an index of sessions, rewriting a file in place, and any knowledge of what the messages mean.
 
 mod append;
+mod attachment;
 mod entry;
 mod history;
 mod peek;
@@ -18,6 +19,7 @@ mod sidecar;
 mod store;
 mod listing;
 mod transcript;
+mod unwritten;
 
 #[cfg(test)]
 mod reader_tests;
@@ -29,6 +31,7 @@ pub use load::{Loaded, TOOL_DEFERRED, load, load_until};
 pub use sidecar::write_agent_meta;
 pub use store::{Store, is_session_id, slug};
 pub use transcript::{Clock, Mirror, Transcript, UserExtra};
+pub use unwritten::recover;
 
 use std::path::PathBuf;
 
