@@ -60,6 +60,8 @@ pub struct Job {
     pub rules: Option<Rules>,
     /// The box around an agent that is not ours; our own shuts in its commands itself.
     pub held: Option<Held>,
+    /// The socket of the issue tracker's daemon, where agents in the sandbox may reach it.
+    pub beads_socket: Option<std::path::PathBuf>,
     /// Who looks at work that is said to be done, where somebody is to.
     pub reviewer: Option<Reviewer>,
     /// To be said when the run begins.

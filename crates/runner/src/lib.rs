@@ -58,4 +58,4 @@ pub use settings::{OutputFormat, Reasoning, SandboxWish, Settings, SettingsError
 pub use span::span;
 pub use spans::{RunTrace, Spans};
 pub use transport::Known;
-pub use watch::Watch;
+pub use watch::{Watch, beads_socket};

@@ -20,7 +20,7 @@ const LINE_MAX: u64 = 10 * 1024 * 1024;
 /// A program that has a connection and asks nothing for so long has forgotten it.
 const IDLE: Duration = Duration::from_mins(10);
 /// For the daemon's answer; its own clients wait for half of it.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 
 /// A connection to the daemon that was bound at this path, by this user. Does not wait.
 pub(crate) fn connect(socket: &Path) -> io::Result<UnixStream> {
@@ -73,13 +73,7 @@ fn owner(stream: &UnixStream) -> io::Result<u32> {
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: pointer and size belong to live locals.
     let asked = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut peer).cast(),
-            &raw mut size,
-        )
+        libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut peer).cast(), &raw mut size)
     };
     if asked < 0 { Err(io::Error::last_os_error()) } else { Ok(peer.uid) }
 }

@@ -70,7 +70,8 @@ fn requests_that_may_not_pass_never_reach_the_daemon() {
         asked
     });
     let mut to = client.try_clone().unwrap();
-    to.write_all(b"{\"operation\":\"export\",\"args\":{}}\n{\"operation\":\"close\",\"args\":{\"id\":\"bd-1\"}}\n").unwrap();
+    to.write_all(b"{\"operation\":\"export\",\"args\":{}}\n{\"operation\":\"close\",\"args\":{\"id\":\"bd-1\"}}\n")
+        .unwrap();
     to.write_all(b"torn").unwrap();
     to.shutdown(std::net::Shutdown::Write).unwrap();
     let said: Vec<String> = BufReader::new(client).lines().map(Result::unwrap).collect();

@@ -39,12 +39,7 @@ pub(crate) fn receive(listener: BorrowedFd<'_>) -> io::Result<Call> {
     let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     // SAFETY: the structure outlives the call, and its size is the kernel's (`is_possible`).
     check(unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut asked) })?;
-    Ok(Call {
-        id: asked.id,
-        thread: asked.pid,
-        number: libc::c_long::from(asked.data.nr),
-        arguments: asked.data.args,
-    })
+    Ok(Call { id: asked.id, thread: asked.pid, number: libc::c_long::from(asked.data.nr), arguments: asked.data.args })
 }
 
 /// Whether the caller still waits: then what was read of it by its number was really its own.
@@ -129,12 +124,8 @@ fn sizes_are_known() -> bool {
 /// A copy of this process applies a filter that allows everything, with a listener, and ends.
 #[expect(unsafe_code, reason = "the trial is the call itself, in a process that never returns")]
 fn trial() -> bool {
-    let allow = [libc::sock_filter {
-        code: (libc::BPF_RET | libc::BPF_K) as u16,
-        jt: 0,
-        jf: 0,
-        k: libc::SECCOMP_RET_ALLOW,
-    }];
+    let allow =
+        [libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }];
     // Nobody else may collect it.
     let _owned = tree::owned();
     // SAFETY: the child makes system calls on prepared memory only, and ends.
@@ -160,7 +151,9 @@ mod tests {
 
     #[test]
     fn kernels_are_compared_by_numbers() {
-        for (text, numbers) in [("6.18.44-fc", Some((6, 18))), ("5.4.0", Some((5, 4))), ("5.14", Some((5, 14))), ("x", None)] {
+        for (text, numbers) in
+            [("6.18.44-fc", Some((6, 18))), ("5.4.0", Some((5, 4))), ("5.14", Some((5, 14))), ("x", None)]
+        {
             assert_eq!(version(text), numbers, "{text}");
         }
         assert!(version("5.4.0") < Some(super::KERNEL) && version("10.0") > Some(super::KERNEL));

@@ -21,6 +21,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Sockets that were made and not connected yet. Programs make one and connect it at once.
 const UNCONNECTED_MAX: usize = 64;
@@ -28,6 +29,8 @@ const UNCONNECTED_MAX: usize = 64;
 const TALKS_MAX: usize = 32;
 /// Commands at once. The calls of one that is not listened to fail.
 const COMMANDS_MAX: usize = 1024;
+/// For the relay to take a child's message; it waits for nothing else.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct Relay {
@@ -38,10 +41,13 @@ pub(crate) struct Relay {
 impl Relay {
     pub(crate) fn start(socket: PathBuf) -> io::Result<Self> {
         let (hands, received) = cell::pair()?;
+        // A child that nobody listens to fails to start.
+        let hands = UnixStream::from(hands);
+        hands.set_write_timeout(Some(PATIENCE))?;
         let sockets = Sockets { daemon: socket, unconnected: Vec::new(), talks: Arc::new(AtomicUsize::new(0)) };
         let supervisor = Supervisor { received: Some(received), listeners: Vec::new(), sockets };
         std::thread::Builder::new().name("relay".into()).spawn(move || supervisor.run())?;
-        Ok(Self { hands })
+        Ok(Self { hands: hands.into() })
     }
 
     pub(crate) fn hands(&self) -> RawFd {
