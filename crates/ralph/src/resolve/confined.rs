@@ -296,6 +296,19 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_opens_one_socket_unless_the_administrator_holds_the_sandbox() {
+        let named = |path: &str, managed: Value| {
+            let typed = arguments::parse(["--beads-socket".to_owned(), path.to_owned()]).unwrap();
+            let settings = Settings { managed, ..Settings::default() };
+            beads_socket(&typed, &settings).map_err(|refusal| refusal.text)
+        };
+        assert_eq!(named("/w/.beads/bd.sock", json!({})), Ok(Some("/w/.beads/bd.sock".into())));
+        assert_eq!(named("/w/.beads/bd.sock", json!({"sandbox": {"enabled": true}})), Ok(None));
+        assert!(named("bd.sock", json!({})).unwrap_err().contains("absolute path"));
+        assert_eq!(beads_socket(&Arguments::default(), &Settings::default()).ok().flatten(), None);
+    }
+
+    #[test]
     fn what_is_not_done_is_said() {
         let fine = json!({"enabled": true, "bwrapPath": "/x", "excludedCommands": ["x"], "credentials": null});
         assert_eq!(unknown(&fine), None);
