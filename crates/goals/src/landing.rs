@@ -5,7 +5,7 @@
 
 use crate::checkout::Checkout;
 use crate::error::GoalError;
-use crate::goal::{Goal, Land};
+use crate::goal::{Goal, LandingMode};
 use crate::repository::{Repository, words};
 use crate::store::Intent;
 use std::ffi::OsStr;
@@ -39,7 +39,7 @@ pub struct Ready {
 
 /// The ref that a landing moves.
 pub fn target(goal: &Goal) -> String {
-    let branch = if goal.spec.land == Land::Push { goal.base.clone() } else { goal.branch() };
+    let branch = if goal.spec.land == LandingMode::Push { goal.base.clone() } else { goal.branch() };
     format!("refs/heads/{branch}")
 }
 
@@ -138,7 +138,7 @@ pub async fn find_landed(repo: &Repository, goal: &Goal, intents: &[Intent]) -> 
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum MoveOutcome {
     Yes,
     /// Somebody else moved it first: all over again.
     Raced,
@@ -154,7 +154,7 @@ pub async fn move_target(
     ready: &Ready,
     old: Option<&str>,
     step: impl Fn(&str),
-) -> Result<Moved, GoalError> {
+) -> Result<MoveOutcome, GoalError> {
     // The checks ran what an agent wrote.
     ready.checkout.disarm()?;
     let name = target(goal);
@@ -165,17 +165,17 @@ pub async fn move_target(
     }
 }
 
-async fn push(repo: &Repository, ready: &Ready, name: &str, old: Option<&str>) -> Result<Moved, GoalError> {
+async fn push(repo: &Repository, ready: &Ready, name: &str, old: Option<&str>) -> Result<MoveOutcome, GoalError> {
     let lease = format!("--force-with-lease={name}:{}", old.unwrap_or_default());
     let refspec = format!("{}:{name}", ready.commit);
     let pushed = ready.checkout.git(words!["push", "--quiet", &lease, "--", &repo.source, &refspec], "push").await;
     match pushed {
-        Ok(_) => Ok(Moved::Yes),
+        Ok(_) => Ok(MoveOutcome::Yes),
         Err(error) => {
             let now = target_value(repo, name).await?;
             match now.as_deref() {
-                Some(now) if now == ready.commit => Ok(Moved::Yes),
-                now if now != old => Ok(Moved::Raced),
+                Some(now) if now == ready.commit => Ok(MoveOutcome::Yes),
+                now if now != old => Ok(MoveOutcome::Raced),
                 _ => Err(error),
             }
         }
@@ -200,12 +200,12 @@ async fn fast_forward(
     old: Option<&str>,
     tree: &str,
     step: impl Fn(&str),
-) -> Result<Moved, GoalError> {
+) -> Result<MoveOutcome, GoalError> {
     let name = &target(goal);
-    let Some(old) = old else { return Ok(Moved::Raced) };
+    let Some(old) = old else { return Ok(MoveOutcome::Raced) };
     let dirty = in_tree(repo, tree, words!["status", "--porcelain", "--untracked-files=no"], "status").await?;
     if !dirty.trim().is_empty() {
-        return Ok(Moved::Unclean(format!("{tree} has '{}' checked out with uncommitted changes", goal.base)));
+        return Ok(MoveOutcome::Unclean(format!("{tree} has '{}' checked out with uncommitted changes", goal.base)));
     }
     // The objects first; the ref holds them until the branch does.
     let holder = repo.landing_ref(goal.id, goal.fence);
@@ -222,11 +222,11 @@ async fn fast_forward(
     ];
     repo.at_source(fetch, "fetch").await?;
     if repo.at_source(words!["update-ref", name, &ready.commit, old], "update-ref").await.is_err() {
-        return Ok(Moved::Raced);
+        return Ok(MoveOutcome::Raced);
     }
     step("branch-moved");
     update_tree(repo, tree, old, &ready.commit).await?;
-    Ok(Moved::Yes)
+    Ok(MoveOutcome::Yes)
 }
 
 /// Brings a checked-out tree from one commit to the next; changes that a person has made since stay, and are an error.

@@ -7,9 +7,9 @@
 //! never carries out that call with it. Calls on other sockets go on as they would without the relay: nothing in
 //! the box is a Unix socket that could be connected. Deliberately absent: serving (`bind`), datagrams, descriptors.
 
-use crate::cell;
 use crate::daemon;
 use crate::layout::real;
+use crate::namespaces;
 use crate::notify::{self, Answer, Call};
 use rustix::event::{PollFd, PollFlags};
 use std::fs::File;
@@ -40,7 +40,7 @@ pub(crate) struct Relay {
 
 impl Relay {
     pub(crate) fn start(socket: PathBuf) -> io::Result<Self> {
-        let (hands, received) = cell::pair()?;
+        let (hands, received) = namespaces::pair()?;
         // A child that nobody listens to fails to start.
         let hands = UnixStream::from(hands);
         hands.set_write_timeout(Some(PATIENCE))?;
@@ -59,7 +59,7 @@ impl Relay {
 pub(crate) fn install(program: &[libc::sock_filter], hands: RawFd) -> io::Result<()> {
     let listener = notify::install(program)?;
     // Exec closes the child's copy.
-    cell::send(hands, &[listener], 0)
+    namespaces::send(hands, &[listener], 0)
 }
 
 /// The thread that answers.
@@ -109,7 +109,7 @@ impl Supervisor {
 
     fn take_listener(&mut self) {
         let Some(received) = &self.received else { return };
-        match cell::receive(received.as_raw_fd()) {
+        match namespaces::receive(received.as_raw_fd()) {
             Ok((files, _)) if !files.is_empty() => {
                 let room = COMMANDS_MAX.saturating_sub(self.listeners.len());
                 self.listeners.extend(files.into_iter().take(room));

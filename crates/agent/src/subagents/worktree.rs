@@ -4,7 +4,7 @@
 //! stays, and whoever sent the agent is told where. Deliberately absent: merging.
 
 use crate::Options;
-use crate::hook_runner::HookRunner;
+use conversation::HookRunner;
 use hooks::{HookEvent, WorktreeCreate, WorktreeRemove};
 use process::Git;
 use std::ffi::OsStr;
@@ -58,7 +58,7 @@ impl Worktree {
             return Err(failed(format!("{} is not in a git repository", cwd.display())));
         }
         let git = Git::find(&options.env).ok_or_else(|| failed("git is not installed".into()))?;
-        let git = git.disarmed(&repository, DEADLINE).await;
+        let git = git.without_filters(&repository, DEADLINE).await;
         let folder = repository.join(".claude/worktrees");
         hide(&folder).map_err(|error| failed(format!("{} cannot be written: {error}", folder.display())))?;
         let root = folder.join(name);
@@ -118,7 +118,7 @@ async fn clear(maker: &Maker, root: &Path) -> Option<String> {
         }
     };
     // The agent may have added filters.
-    let git = &git.clone().disarmed(repository, DEADLINE).await;
+    let git = &git.clone().without_filters(repository, DEADLINE).await;
     let status = run(git, root, &["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=all"]).await;
     let head = run(git, root, &["rev-parse", "--verify", "HEAD"]).await;
     // What cannot be told is not thrown away.

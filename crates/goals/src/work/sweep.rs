@@ -1,4 +1,4 @@
-//! Clones that nobody works in any more: of workers that died on this machine.
+//! The removal of clones that dead workers left on this machine.
 
 use super::Worker;
 use crate::goal::{GoalId, GoalState};

@@ -12,8 +12,8 @@ use agent::StdinKind;
 use arguments::loop_flags;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
-use runner::reach::Server;
-use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
+use runner::run_socket::Server;
+use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxMode, Settings, SettingsError, Sink};
 use sandbox::{Level, Rules};
 use settings::Found;
 use std::cell::RefCell;
@@ -185,7 +185,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         auth,
         env: environment.vars.clone(),
         rules,
-        held: None,
+        confined: None,
         beads_socket,
         reviewer: None,
         warnings,
@@ -217,7 +217,7 @@ fn confined(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Rules>, Refusal> {
-    if settings.sandbox == SandboxWish::Off {
+    if settings.sandbox == SandboxMode::Off {
         let policy = resolve::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
         return policy.map_or(Ok(None), |why| Err(Refusal(format!("error: {why}"))));
     }
@@ -226,7 +226,7 @@ fn confined(
 
 /// The one socket that agents in the sandbox may reach: of the daemon whose issues the loop waits for.
 fn beads_socket(folder: &Folder, settings: &Settings, environment: &Environment) -> Result<Option<PathBuf>, Refusal> {
-    if !settings.watch || settings.sandbox == SandboxWish::Off {
+    if !settings.watch || settings.sandbox == SandboxMode::Off {
         return Ok(None);
     }
     let policy = resolve::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
@@ -236,9 +236,9 @@ fn beads_socket(folder: &Folder, settings: &Settings, environment: &Environment)
 /// The box around an agent that is not ours.
 fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
     let level = match job.settings.sandbox {
-        SandboxWish::Off => return Ok(()),
-        SandboxWish::ReadOnly => Level::ReadOnly,
-        SandboxWish::Workspace => Level::Workspace,
+        SandboxMode::Off => return Ok(()),
+        SandboxMode::ReadOnly => Level::ReadOnly,
+        SandboxMode::Workspace => Level::Workspace,
     };
     if job.backend.is_ours() {
         return Ok(());
@@ -251,7 +251,7 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
         beads_socket: job.beads_socket.clone(),
     };
     let held = resolve::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
-    job.held = Some(held);
+    job.confined = Some(held);
     Ok(())
 }
 
@@ -404,7 +404,7 @@ async fn new_work(
     job: &Job,
     sinks: &mut [Box<dyn Sink>],
     commands: &mut mpsc::Receiver<Command>,
-) -> Option<cycle::Work> {
+) -> Option<cycle::WorkItem> {
     let mut say = |text: String| {
         let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
         let event = EventKind::Warning { iteration: None, text }.at(now);

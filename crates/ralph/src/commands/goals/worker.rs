@@ -6,7 +6,7 @@ use crate::environment::{Environment, hangup_is_ignored};
 use crate::runtime::runtime;
 use crate::{resolve, say};
 use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
-use runner::{SandboxWish, Settings};
+use runner::{SandboxMode, Settings};
 use sandbox::Rules;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
@@ -139,7 +139,7 @@ fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, Stri
     let there = environment.in_folder(folder);
     let settings =
         Settings::load(&runner::Folder::new(folder).config(), toml::Table::new()).map_err(|error| error.to_string())?;
-    if settings.sandbox == SandboxWish::Off {
+    if settings.sandbox == SandboxMode::Off {
         let policy = resolve::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
         return policy.map_or(Ok(None), |why| Err(why.to_owned()));
     }
