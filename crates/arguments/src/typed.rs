@@ -41,6 +41,7 @@ pub struct Arguments {
     pub permission_prompt_tool: Option<String>,
     pub permission_prompts: Option<String>,
     pub sandbox: OptionalValue,
+    pub beads_socket: Option<String>,
     pub mcp_config: Vec<String>,
     pub strict_mcp_config: bool,
     pub settings: Option<String>,
