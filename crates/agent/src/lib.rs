@@ -22,6 +22,7 @@ mod options;
 mod books;
 mod builtin_commands;
 mod checkpoints;
+mod checkouts;
 mod choices;
 mod conversation_tools;
 mod known_memory;
@@ -32,6 +33,7 @@ mod values;
 
 mod limits;
 mod output;
+mod rewind;
 mod prompt;
 
 mod access;
@@ -80,12 +82,14 @@ mod wiring;
 
 pub mod session;
 
+pub use checkouts::{Checkout, Existing, check_out, is_worktree_name};
 pub use fetch::fetch;
 pub use options::{
     Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind,
     ToolChoice, ToolSetup,
 };
+pub use rewind::rewind_files;
 pub use schema::Schema;
 pub use stderr::{PIPE_BUF, warn};
 pub use writer::Writer;

@@ -10,6 +10,7 @@ mod nearest;
 mod typed;
 mod flags;
 mod parse;
+mod agent_commands;
 pub mod loop_flags;
 mod goal_help;
 mod table;
@@ -17,6 +18,7 @@ pub mod help;
 pub mod completions;
 pub mod manual;
 
+pub use agent_commands::{AGENT_COMMANDS, AgentCommand, FirstWord, first_word};
 pub use flags::{Arity, FLAGS, Flag, Standing};
 pub use goal_help::GOAL_HELP;
 pub use nearest::nearest;

@@ -92,6 +92,8 @@ pub struct ModelEnv {
     pub overrides: BTreeMap<String, String>,
     /// A cloud that spells models in its own way.
     pub endpoint: Option<std::sync::Arc<crate::Endpoint>>,
+    /// The names that the settings allow; `None` for any.
+    pub available: Option<Vec<String>>,
 }
 
 impl ModelEnv {

@@ -19,6 +19,7 @@ mod http;
 mod thinking;
 mod login;
 mod catalog;
+mod available;
 mod step_down;
 mod provider;
 mod stream;

@@ -131,6 +131,7 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
 /// Turn after turn until there is nothing left to do.
 async fn serve(session: &Rc<Session>, mut turns: Turns, mut desk: Desk) -> ExitCode {
     session.start_servers();
+    session.tell_plugins().await;
     let mut last = ExitCode::Success;
     let forced = loop {
         match desk.next(session).await {
