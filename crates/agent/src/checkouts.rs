@@ -12,9 +12,6 @@ use std::time::Duration;
 /// Checking out a large repository takes a while; longer is a broken disk.
 pub const DEADLINE: Duration = Duration::from_mins(2);
 
-/// A branch name and a folder name; file systems allow 255 bytes.
-const NAME_MAX: usize = 64;
-
 /// What happens where a worktree of this name is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
@@ -32,18 +29,6 @@ pub struct Checkout {
     pub branch: String,
     /// The commit that it began with.
     pub base: String,
-}
-
-/// Whether a word can name a worktree: it becomes a folder and a part of a branch's name.
-pub fn is_worktree_name(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.is_empty()
-        && name.len() <= NAME_MAX
-        && name.chars().all(is_plain)
-        && !name.starts_with(['.', '-'])
-        && !name.ends_with('.')
-        && !name.contains("..")
-        && !name.ends_with(".lock")
 }
 
 /// Makes the worktree `name`, or uses the one that is there.
@@ -112,21 +97,5 @@ fn hide(folder: &Path) -> std::io::Result<()> {
         Ok(mut ignore) => ignore.write_all(b"*\n"),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_worktree_name;
-
-    #[test]
-    fn names_are_plain() {
-        for name in ["wt1", "fix-7", "a.b_c", "A"] {
-            assert!(is_worktree_name(name), "{name}");
-        }
-        let long = "x".repeat(65);
-        for name in ["", "..", ".x", "-x", "a/b", "a b", "a..b", "x.lock", "x.", "#7", "https://h/1", "é", &long] {
-            assert!(!is_worktree_name(name), "{name}");
-        }
     }
 }

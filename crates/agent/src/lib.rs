@@ -82,7 +82,7 @@ mod wiring;
 
 pub mod session;
 
-pub use checkouts::{Checkout, Existing, check_out, is_worktree_name};
+pub use checkouts::{Checkout, Existing, check_out};
 pub use fetch::fetch;
 pub use options::{
     Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,

@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 use tools::TaskEvent;
 use turn::{Hook, Input, InterruptCause};
-use wire::{ControlResponse, Event, PromptSuggestion, System, UserInput};
+use wire::{ControlResponse, Event, PromptSuggestion, UserInput};
 
 pub use crate::choices::initial_prompt;
 pub use crate::output::Output;
@@ -112,13 +112,6 @@ impl Session {
 
     pub fn output(&self) -> &Output {
         &self.parts().output
-    }
-
-    /// Tells clients that wait for plugins how that went.
-    pub async fn tell_plugins(&self) {
-        for install in &self.options().plugin_installs {
-            self.output().send(Event::System(System::PluginInstall(install.clone()))).await;
-        }
     }
 
     /// Starts what is configured to run beside the conversation.

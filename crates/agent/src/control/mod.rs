@@ -156,14 +156,11 @@ async fn set_mode(rules: &Rules, updates: &Updates, request: &Value) -> Result<V
     let name = request["mode"].as_str().ok_or("set_permission_mode needs \"mode\", a string")?;
     let mode = PermissionMode::parse(name)
         .ok_or_else(|| format!("unknown permission mode '{name}'; known: {}", PermissionMode::NAMES.join(", ")))?;
-    if !rules.may_enter(mode) && mode == PermissionMode::Auto {
-        return Err("the permission mode 'auto' is switched off by the settings (disableAutoMode)".into());
-    }
     if !rules.may_enter(mode) {
-        return Err(
-            "bypassPermissions needs --dangerously-skip-permissions or --allow-dangerously-skip-permissions at start"
-                .into(),
-        );
+        let auto = "the permission mode auto is switched off by the settings (disableAutoMode)";
+        let bypass =
+            "bypassPermissions needs --dangerously-skip-permissions or --allow-dangerously-skip-permissions at start";
+        return Err(if mode == PermissionMode::Auto { auto } else { bypass }.into());
     }
     updates.change_mode(mode).await;
     Ok(json!({"mode": mode.as_str()}))

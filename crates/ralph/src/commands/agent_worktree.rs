@@ -14,7 +14,7 @@ pub fn enter(typed: &Arguments, environment: &Environment) -> Result<Environment
         Some(name) => name.to_owned(),
         None => uuid::Uuid::new_v4().simple().to_string().chars().take(RANDOM_LENGTH).collect(),
     };
-    if !agent::is_worktree_name(&name) {
+    if !arguments::is_worktree_name(&name) {
         return Err(format!(
             "Error: --worktree '{name}' is no name for a worktree; use letters, digits, dots and dashes. Pull requests are not supported."
         ));
