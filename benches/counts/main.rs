@@ -7,7 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test's own knob is read from the environment")]
 #![expect(clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
-use mock::{Script, Turn};
+use mock::{Script, ScriptedAnswer};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -72,15 +72,15 @@ fn scenarios() -> Vec<(&'static str, Script, Vec<&'static str>)> {
     let stream = vec!["agent", "-p", "hi", "--output-format", "stream-json", "--verbose"];
     let partial = [stream.clone(), vec!["--include-partial-messages"]].concat();
     let read = json!({"file_path": "$WD/a.txt"});
-    let mut reads = vec![Turn::tool("Read", &read); 10];
-    reads.push(Turn::text("Done."));
+    let mut reads = vec![ScriptedAnswer::tool("Read", &read); 10];
+    reads.push(ScriptedAnswer::text("Done."));
     let long = "All work and no play makes a dull day. ".repeat(1000);
     let script = |turns| Script { turns, ..Script::default() };
     vec![
         ("version", script(vec![]), vec!["--version"]),
-        ("one-answer", script(vec![Turn::text("Hello.")]), stream.clone()),
+        ("one-answer", script(vec![ScriptedAnswer::text("Hello.")]), stream.clone()),
         ("ten-reads", script(reads), stream),
-        ("long-answer", script(vec![Turn::text(&long)]), partial),
+        ("long-answer", script(vec![ScriptedAnswer::text(&long)]), partial),
     ]
 }
 

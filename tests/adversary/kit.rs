@@ -1,6 +1,6 @@
 //! One run of the agent in which the model asks for many things at once, and what became of each.
 
-use mock::{Script, Turn};
+use mock::{Script, ScriptedAnswer};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -93,7 +93,10 @@ pub fn all_at_once(calls: &[(&str, Value)]) -> Script {
     let blocks =
         blocks.map(|(n, (tool, input))| json!({"type": "tool_use", "id": id(n), "name": tool, "input": input}));
     Script {
-        turns: vec![Turn { content: blocks.collect(), ..Turn::default() }, Turn::text("done")],
+        turns: vec![
+            ScriptedAnswer { content: blocks.collect(), ..ScriptedAnswer::default() },
+            ScriptedAnswer::text("done"),
+        ],
         ..Script::default()
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use testkit::Run;
 
-/// The only rooms that may hold `unsafe` code: what happens between fork and exec has no safe interface.
+/// The only crates that may hold `unsafe` code: what happens between fork and exec has no safe interface.
 const UNSAFE_ROOMS: [&str; 2] = ["process", "sandbox"];
 
 fn root() -> PathBuf {
@@ -191,19 +191,19 @@ fn supply_no_build_script_downloads() {
 
 #[test]
 fn supply_unsafe_code_is_forbidden_in_every_room_but_two() {
-    let mut rooms = 0;
+    let mut crates = 0;
     for folder in ["crates", "benches", "fuzz"] {
         let Ok(entries) = std::fs::read_dir(root().join(folder)) else { continue };
         for entry in entries.flatten() {
             let Ok(manifest) = std::fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };
-            rooms += 1;
+            crates += 1;
             let inherits = manifest.contains("[lints]\nworkspace = true");
             let is_unsafe = UNSAFE_ROOMS.iter().any(|room| entry.file_name() == *room);
             let own = is_unsafe && manifest.contains("[lints.rust]\nunsafe_code = \"deny\"");
             assert!(inherits || own, "{} does not take the workspace's lints", entry.path().display());
         }
     }
-    assert!(rooms > 10, "only {rooms} rooms were seen");
+    assert!(crates > 10, "only {crates} crates were seen");
     let workspace = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
     assert!(
         workspace.contains("unsafe_code = \"forbid\"") && workspace.contains("undocumented_unsafe_blocks = \"deny\"")

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod common;
+#[path = "commands/control_requests.rs"]
+mod control_requests;
 #[path = "commands/demo.rs"]
 mod demo;
 #[path = "commands/doctor.rs"]
@@ -16,7 +18,7 @@ mod mock_faults;
 mod mock_server;
 #[path = "commands/mock_turns.rs"]
 mod mock_turns;
-mod rooms;
+mod dependencies;
 #[path = "commands/server.rs"]
 mod server;
 mod structure;

@@ -56,3 +56,12 @@ pub fn tool_results(outcome: &Outcome) -> Vec<String> {
     let results = blocks.filter(|block| block["type"] == "tool_result");
     results.map(|block| block["content"].as_str().map_or_else(|| block["content"].to_string(), str::to_owned)).collect()
 }
+
+/// A shell script that is an MCP server. `branches` are those of a `case` over the line of a request; `answer` sends a result.
+pub fn mcp_server(branches: &str) -> String {
+    let head = r#"answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in"#;
+    format!("{head}\n{branches}  esac\ndone\n")
+}

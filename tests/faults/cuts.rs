@@ -4,7 +4,7 @@ use crate::drive::Stage;
 use crate::model::{Counts, Told, events, marked, script, sse};
 use crate::plan::Plan;
 use crate::{invariants, knobs};
-use mock::Turn;
+use mock::ScriptedAnswer;
 use serde_json::json;
 
 /// Every so many bytes; `RALPH_CUT_EVERY=1` for each.
@@ -17,11 +17,15 @@ fn a_stream_cut_anywhere_is_one_result_and_one_booking() {
         json!({"type": "text", "text": "First a word. Ä😀"}),
         json!({"type": "tool_use", "name": "Bash", "input": {"command": "echo cut"}}),
     ];
-    let turn = Turn { content, usage: Some(marked(0)), ..Turn::default() };
+    let turn = ScriptedAnswer { content, usage: Some(marked(0)), ..ScriptedAnswer::default() };
     let whole = sse(&events(&turn, "msg_cut"));
     for at in (0..whole.len()).step_by(every) {
         let told = Told {
-            turn: Turn { raw_sse: Some(whole.clone()), cut_after_bytes: Some(at), ..Turn::default() },
+            turn: ScriptedAnswer {
+                raw_sse: Some(whole.clone()),
+                cut_after_bytes: Some(at),
+                ..ScriptedAnswer::default()
+            },
             fault: "cut",
             counts: Counts::AtMostOnce,
         };

@@ -5,7 +5,7 @@ use crate::model::{Counts, Told, marked};
 use crate::plan::{Face, Habits, Home, Permits, Plan, SIGHUP, SIGINT, SIGKILL, SIGTERM, Stderr, Stdout, Strike, When};
 use crate::spoil::FAULTS;
 use crate::toolbox;
-use mock::Turn;
+use mock::ScriptedAnswer;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn told(dice: &mut Dice, number: usize, has_server: bool) -> Told {
     if content.is_empty() {
         content.push(json!({"type": "text", "text": "Said."}));
     }
-    let mut turn = Turn { content, usage: Some(marked(number)), ..Turn::default() };
+    let mut turn = ScriptedAnswer { content, usage: Some(marked(number)), ..ScriptedAnswer::default() };
     if dice.chance(50) {
         return Told { turn, fault: "none", counts: Counts::Once };
     }

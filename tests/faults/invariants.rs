@@ -4,7 +4,7 @@ use crate::api::unacceptable;
 use crate::drive::{Seen, Stage, transcripts};
 use crate::model::{Counts, booked};
 use crate::plan::{Face, Habits, Plan, SIGHUP, SIGINT, SIGTERM, Stdout};
-use mock::{Script, Turn};
+use mock::{Script, ScriptedAnswer};
 use serde_json::Value;
 use std::io::Read as _;
 use std::path::Path;
@@ -140,7 +140,7 @@ fn resumable(plan: &Plan, stage: &mut Stage) -> Vec<String> {
 
 fn resume(stage: &mut Stage, id: &str, file: &Path) -> Option<String> {
     stage.house.mend();
-    let mock = stage.mock(Script { turns: vec![Turn::text("resumed")], ..Script::default() });
+    let mock = stage.mock(Script { turns: vec![ScriptedAnswer::text("resumed")], ..Script::default() });
     let mut command = stage.command(&mock);
     command.args(["-p", "go on", "--resume", id, "--output-format", "json"]);
     let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

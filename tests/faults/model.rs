@@ -1,6 +1,6 @@
 //! What the drawn model says, and how it is known afterwards which answers were counted how often.
 
-use mock::{Script, Turn};
+use mock::{Script, ScriptedAnswer};
 use serde_json::{Map, Value, json};
 
 /// How often an answer must appear in the books.
@@ -13,7 +13,7 @@ pub enum Counts {
 /// One answer and what was done to it.
 #[derive(Debug, Clone)]
 pub struct Told {
-    pub turn: Turn,
+    pub turn: ScriptedAnswer,
     pub fault: &'static str,
     pub counts: Counts,
 }
@@ -57,14 +57,14 @@ pub fn booked(result: &Value, asked: usize) -> Vec<u64> {
 }
 
 pub fn script(told: &[Told]) -> Script {
-    let mut turns: Vec<Turn> = told.iter().map(|told| told.turn.clone()).collect();
-    let plain = |text: &str| Turn { usage: Some(blank()), ..Turn::text(text) };
+    let mut turns: Vec<ScriptedAnswer> = told.iter().map(|told| told.turn.clone()).collect();
+    let plain = |text: &str| ScriptedAnswer { usage: Some(blank()), ..ScriptedAnswer::text(text) };
     turns.resize_with(told.len() + REST, || plain("That is all."));
     Script { turns, untooled: vec![plain("A summary."); REST], ..Script::default() }
 }
 
 /// The turn as an event stream, for those who want to spoil its bytes.
-pub fn events(turn: &Turn, id: &str) -> Vec<Value> {
+pub fn events(turn: &ScriptedAnswer, id: &str) -> Vec<Value> {
     let usage = turn.usage.clone().unwrap_or_default();
     let mut events = vec![json!({"type": "message_start", "message": {"id": id, "type": "message",
         "role": "assistant", "model": "m", "content": [], "stop_reason": null, "usage": usage}})];

@@ -4,7 +4,7 @@ use crate::drive::Stage;
 use crate::invariants;
 use crate::model::{Counts, Told};
 use crate::plan::{Home, Plan};
-use mock::{Script, Turn};
+use mock::{Script, ScriptedAnswer};
 use serde_json::json;
 use std::io::{Read as _, Write as _};
 
@@ -14,7 +14,7 @@ const BAD_LINES: usize = 4000;
 #[test]
 fn a_client_that_never_reads_stderr_gets_its_result() {
     let stage = Stage::new(&Plan::quiet(1, Vec::new()));
-    let mock = stage.mock(Script { turns: vec![Turn::text("heard")], ..Script::default() });
+    let mock = stage.mock(Script { turns: vec![ScriptedAnswer::text("heard")], ..Script::default() });
     let mut command = stage.command(&mock);
     command.args(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
     let mut child = command.spawn().unwrap();
@@ -44,5 +44,5 @@ fn a_limit_on_file_sizes_costs_the_transcript_and_not_the_run() {
 
 fn plain() -> Told {
     let content = vec![json!({"type": "text", "text": "words ".repeat(400)})];
-    Told { turn: Turn { content, ..Turn::default() }, fault: "none", counts: Counts::AtMostOnce }
+    Told { turn: ScriptedAnswer { content, ..ScriptedAnswer::default() }, fault: "none", counts: Counts::AtMostOnce }
 }

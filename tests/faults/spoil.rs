@@ -2,10 +2,10 @@
 
 use crate::dice::Dice;
 use crate::model::{Counts, events, sse};
-use mock::Turn;
+use mock::ScriptedAnswer;
 use serde_json::{Value, json};
 
-pub type Fault = (&'static str, Counts, fn(&mut Dice, &mut Turn));
+pub type Fault = (&'static str, Counts, fn(&mut Dice, &mut ScriptedAnswer));
 
 /// Longer than the deadlines that `drive` sets.
 const TOO_LATE_MS: u64 = 3_000;
@@ -114,12 +114,12 @@ pub const FAULTS: [Fault; 36] = [
     }),
 ];
 
-fn failed(turn: &mut Turn, status: u16, header: &str, value: &str) {
+fn failed(turn: &mut ScriptedAnswer, status: u16, header: &str, value: &str) {
     turn.status = Some(status);
     turn.headers.insert(header.into(), value.into());
 }
 
-fn respell(dice: &mut Dice, turn: &mut Turn, change: impl Fn(&mut Dice, &mut Vec<Value>)) {
+fn respell(dice: &mut Dice, turn: &mut ScriptedAnswer, change: impl Fn(&mut Dice, &mut Vec<Value>)) {
     let mut list = events(turn, &fresh(dice));
     change(dice, &mut list);
     turn.raw_sse = Some(sse(&list));

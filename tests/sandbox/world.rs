@@ -1,7 +1,7 @@
 //! A scratch machine: a home with secrets, a workspace with a repository, a temporary folder, and a
 //! folder that is none of the command's business.
 
-use process::{Captured, Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Captured, Output, Spec, Stdin};
 use ralph_sandbox::{Level, Network, Request, Sandbox};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ const ATTEMPT: &str = "SANDBOX_ATTEMPT";
 const ABOUT: &str = "SANDBOX_ABOUT";
 
 /// Slow machines; nothing here takes a second.
-const LIMITS: Limits =
-    Limits { deadline: Duration::from_mins(1), max_output: 1024 * 1024, grace: Duration::from_millis(100) };
+const LIMITS: CaptureLimits =
+    CaptureLimits { deadline: Duration::from_mins(1), max_output: 1024 * 1024, grace: Duration::from_millis(100) };
 
 pub struct World {
     _dir: tempfile::TempDir,

@@ -3,7 +3,7 @@
 use crate::agent::{Agent, went_well};
 use crate::model::Model;
 use crate::{Sample, SoakError, memory};
-use mock::{Script, Turn};
+use mock::{Script, ScriptedAnswer};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub struct Idle {
 pub fn idle(binary: &Path, count: usize) -> Result<Idle, SoakError> {
     allow_files(count as u64 * FILES_EACH);
     let root = tempfile::tempdir().map_err(SoakError::io("making a folder"))?;
-    let model = Model::start(Script { turns: vec![Turn::text("Hello."); count], ..Script::default() })?;
+    let model = Model::start(Script { turns: vec![ScriptedAnswer::text("Hello."); count], ..Script::default() })?;
     let mut agents: Vec<Agent> = Vec::with_capacity(count);
     let mut samples = Vec::new();
     while agents.len() < count {

@@ -3,7 +3,7 @@
 use crate::agent::{Agent, went_well};
 use crate::model::Model;
 use crate::{Sample, SoakError, memory};
-use mock::{Script, Turn};
+use mock::{Script, ScriptedAnswer};
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -60,20 +60,20 @@ pub fn turns(binary: &Path, count: usize) -> Result<Turns, SoakError> {
 }
 
 fn script(count: usize, file: &str) -> Script {
-    let mut turns: Vec<Turn> = Vec::new();
+    let mut turns: Vec<ScriptedAnswer> = Vec::new();
     let mut answers = 0u64;
-    let mut say = |turn: Turn| {
+    let mut say = |turn: ScriptedAnswer| {
         let filled = (answers % ANSWERS_PER_WINDOW + 1) * WINDOW / ANSWERS_PER_WINDOW;
         answers += 1;
         let usage = json!({"input_tokens": 10, "cache_read_input_tokens": filled, "output_tokens": 20});
-        turns.push(Turn { usage: usage.as_object().cloned(), ..turn });
+        turns.push(ScriptedAnswer { usage: usage.as_object().cloned(), ..turn });
     };
     for turn in 1..=count {
         if turn % TOOL_EVERY == 0 {
-            say(Turn::tool("Read", &json!({"file_path": file})));
+            say(ScriptedAnswer::tool("Read", &json!({"file_path": file})));
         }
-        say(Turn::text("Two lines: one, and two. There is nothing else in it, as far as I can see."));
+        say(ScriptedAnswer::text("Two lines: one, and two. There is nothing else in it, as far as I can see."));
     }
-    let untooled = vec![Turn::text("So far the file was read many times."); turns.len()];
+    let untooled = vec![ScriptedAnswer::text("So far the file was read many times."); turns.len()];
     Script { turns, untooled, ..Script::default() }
 }

@@ -1,7 +1,7 @@
 //! What is measured: the rows of the table.
 
 use crate::measure::{Stage, event_at, median};
-use mock::{Script, Turn};
+use mock::{Script, ScriptedAnswer};
 use process::Timed;
 use serde_json::json;
 use std::path::Path;
@@ -62,7 +62,7 @@ fn version(binary: &Path, runs: usize) -> Result<Row, String> {
 }
 
 fn one_answer(binary: &Path, runs: usize) -> Result<Vec<Row>, String> {
-    let stage = Stage::new(Script { turns: vec![Turn::text("Hello.")], ..Script::default() })?;
+    let stage = Stage::new(Script { turns: vec![ScriptedAnswer::text("Hello.")], ..Script::default() })?;
     let runs = repeat(&stage, binary, &STREAM, runs)?;
     let init = of(&runs, |run| event_at(run, "system", Some("init")).unwrap_or(f64::NAN));
     let exit = of(&runs, |run| wall_ms(run) - event_at(run, "result", None).unwrap_or(f64::NAN));
@@ -77,9 +77,11 @@ fn one_answer(binary: &Path, runs: usize) -> Result<Vec<Row>, String> {
 fn tool_turns(binary: &Path, runs: usize) -> Result<Vec<Row>, String> {
     let read = json!({"file_path": "$WD/a.txt"});
     let command = json!({"command": "echo hi"});
-    let turn = |n: usize| if n.is_multiple_of(2) { Turn::tool("Bash", &command) } else { Turn::tool("Read", &read) };
-    let mut turns: Vec<Turn> = (0..TOOL_TURNS).map(turn).collect();
-    turns.push(Turn::text("Done."));
+    let turn = |n: usize| {
+        if n.is_multiple_of(2) { ScriptedAnswer::tool("Bash", &command) } else { ScriptedAnswer::tool("Read", &read) }
+    };
+    let mut turns: Vec<ScriptedAnswer> = (0..TOOL_TURNS).map(turn).collect();
+    turns.push(ScriptedAnswer::text("Done."));
     let stage = Stage::new(Script { turns, ..Script::default() })?;
     let args: Vec<&str> = STREAM.iter().copied().chain(["--permission-mode", "acceptEdits"]).collect();
     let runs = repeat(&stage, binary, &args, runs)?;
@@ -92,8 +94,10 @@ fn tool_turns(binary: &Path, runs: usize) -> Result<Vec<Row>, String> {
 
 fn long_answer(binary: &Path, runs: usize) -> Result<Row, String> {
     let words = "All work and no play makes a dull day. ";
-    let stage =
-        Stage::new(Script { turns: vec![Turn::text(&words.repeat(LONG_ANSWER / words.len()))], ..Script::default() })?;
+    let stage = Stage::new(Script {
+        turns: vec![ScriptedAnswer::text(&words.repeat(LONG_ANSWER / words.len()))],
+        ..Script::default()
+    })?;
     let args: Vec<&str> = STREAM.iter().copied().chain(["--include-partial-messages"]).collect();
     let runs = repeat(&stage, binary, &args, runs)?;
     Ok(Row { name: "2 MB answer in pieces, CPU", unit: "ms", value: of(&runs, cpu_ms), target: Target::Times(40.0) })
@@ -101,7 +105,7 @@ fn long_answer(binary: &Path, runs: usize) -> Result<Row, String> {
 
 /// Peak memory of eight sessions that run at the same time, added up.
 fn at_once(binary: &Path) -> Result<Row, String> {
-    let slow = Turn { delay_ms: 300, ..Turn::text("Hello.") };
+    let slow = ScriptedAnswer { delay_ms: 300, ..ScriptedAnswer::text("Hello.") };
     let stage = Stage::new(Script { turns: vec![slow], ..Script::default() })?;
     let peaks = std::thread::scope(|scope| {
         let started: Vec<_> = (0..SESSIONS).map(|_| scope.spawn(|| stage.run(binary, &STREAM))).collect();

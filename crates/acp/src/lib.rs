@@ -7,10 +7,10 @@
 //! Deliberately absent: I/O, processes, clocks, files and random ids (ids come from outside), and the client's `fs` and
 //! `terminal` methods, which our agent does not need.
 
-mod bridge;
+mod rpc;
 mod frames;
 mod preset;
-mod rpc;
+mod bridge;
 mod server;
 
 pub use bridge::{Bridge, BridgeInput, BridgeOptions, BridgeOutput, Decision};

@@ -1,4 +1,4 @@
-//! Which command an ACP agent of the loop is: a name that we know, or `acp:` and the command itself.
+//! The command of an ACP agent in the loop: a known name, or `acp:` and the command itself.
 
 /// What a backend begins with that names its command.
 pub const PREFIX: &str = "acp:";

@@ -1,9 +1,8 @@
 //! Who we are to the API: the credential that was found, kept fresh, and the client that uses it.
 
 use crate::Options;
-use crate::clock;
-use crate::secrets::Secrets;
 use model::{Auth, Client, Failure, Secret};
+use output::{Secrets, clock};
 use settings::Found;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -94,7 +93,8 @@ impl Access {
             output: process::Output::Pipes,
             arg0: None,
         };
-        let limits = process::Limits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
+        let limits =
+            process::CaptureLimits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
         let done = process::capture(spec, limits).await.map_err(|error| error.to_string())?;
         let key = String::from_utf8_lossy(&done.stdout).trim().to_owned();
         match done.exit.code {

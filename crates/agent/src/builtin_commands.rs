@@ -45,8 +45,8 @@ pub fn elsewhere(name: &str) -> Option<String> {
 /// Other names that people know.
 const ALIASES: [(&str, &str); 2] = [("new", "clear"), ("reset", "clear")];
 
-/// The command that is meant by a name.
-pub fn meant(name: &str) -> Option<&'static str> {
-    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, meant)| meant);
+/// The command that a name or an alias stands for.
+pub fn resolve_alias(name: &str) -> Option<&'static str> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, command)| command);
     COMMANDS.iter().map(|(known, _)| *known).find(|known| *known == name)
 }

@@ -38,7 +38,7 @@ pub async fn check_out(env: &Env, places: &Places, name: &str, existing: Existin
         return Err(format!("{} is not in a git repository", cwd.display()));
     }
     let git = Git::find(env).ok_or("git is not installed")?;
-    let git = git.disarmed(&repository, DEADLINE).await;
+    let git = git.without_filters(&repository, DEADLINE).await;
     let folder = repository.join(".claude/worktrees");
     let unwritable = |error: std::io::Error| format!("{} cannot be written: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(unwritable)?;

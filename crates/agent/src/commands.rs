@@ -1,19 +1,17 @@
 //! The effects of commands: prompts that begin with a slash, by name.
 
-use crate::books::Books;
-use crate::builtin_commands::{self, meant};
-use crate::choices::Choices;
-use crate::conversation::{Conversation, Inside};
+use crate::builtin_commands::{self, resolve_alias};
 use crate::flag_settings::{CHANGEABLE, FlagSettings};
-use crate::main_machine::MainMachine;
 use crate::mentions::Mentions;
 use crate::model_switcher::ModelSwitcher;
-use crate::output::Output;
-use crate::secrets::Secrets;
-use crate::servers::Servers;
 use crate::skills::{Loaded, Skills};
-use crate::transcripts::Transcripts;
-use crate::{Options, Setup, clock, words};
+use crate::{Options, Setup};
+use context::texts;
+use conversation::{Conversation, Inside, MainMachine};
+use mcp::SessionServers;
+use model::Ledger;
+use options::Choices;
+use output::{Output, Secrets, Transcripts, clock};
 use project::SkillKind;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -28,9 +26,9 @@ pub struct Commands {
     pub options: Rc<Options>,
     pub output: Rc<Output>,
     pub secrets: Secrets,
-    pub books: Rc<Books>,
+    pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub skills: Rc<Skills>,
     pub mentions: Rc<Mentions>,
     pub machine: Rc<MainMachine>,
@@ -51,9 +49,9 @@ impl Commands {
         if let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
             return expands("slash_command", &skill.name, skill.source);
         }
-        match meant(name) {
+        match resolve_alias(name) {
             Some("init") => {
-                let text = format!("{} {args}", words::INIT);
+                let text = format!("{} {args}", texts::INIT);
                 Command::Blocks(vec![json!({"type": "text", "text": text})])
             }
             Some("clear") => Command::Clear,
@@ -76,8 +74,8 @@ impl Commands {
     ) -> Result<Vec<Value>, String> {
         let setup = self.choices.setup();
         let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) else {
-            return match self.servers.prompt(name, args).await {
-                Some(called) => called,
+            return match self.servers.prompt(name, &project::split_arguments(args)).await {
+                Some(called) => called.map_err(String::from),
                 None => Err(unknown(&setup, name)),
             };
         };
@@ -144,8 +142,8 @@ impl Commands {
     }
 
     fn cost(&self) -> String {
-        let mut text = format!("${:.4} so far ({})\n", self.books.total_usd(), clock::now_iso());
-        for (name, usage) in self.books.by_model() {
+        let mut text = format!("${:.4} so far ({})\n", self.ledger.total_usd(), clock::now_iso());
+        for (name, usage) in self.ledger.by_model() {
             let line =
                 json!({"in": usage.input_tokens, "out": usage.output_tokens, "cached": usage.cache_read_input_tokens});
             text.push_str(&format!("{name}: ${:.4} {line}\n", usage.cost_usd));

@@ -1,31 +1,24 @@
 //! Which part executes which effect. Nothing is decided here.
 
-use crate::books::Books;
-use crate::checkpoints::Checkpoints;
-use crate::choices::Choices;
 use crate::commands::Commands;
-use crate::conversation::{Conversation, Inside};
-use crate::conversation_tools::agent;
 use crate::driver::{Driver, Execute, panic_words};
 use crate::gatherer::Gatherer;
-use crate::hook_runner::HookRunner;
-use crate::main_machine::MainMachine;
-use crate::memory::{Memories, Reader};
 use crate::model_asker::ModelAsker;
-use crate::output::Output;
 use crate::permission_asker::PermissionAsker;
-use crate::permission_updates::Updates;
 use crate::preparer::Preparer;
-use crate::rules::{Rules, suggestions};
-use crate::secrets::Secrets;
-use crate::servers::Servers;
 use crate::subagents::{Assignment, Counted, Drive, Subagents};
 use crate::tool_runner::{Permitted, ToolRunner, with_heartbeat};
-use crate::transcripts::Transcripts;
-use crate::{Options, clock, failpoint, init, values};
+use crate::{Options, init};
+use context::conversation_tools::agent;
+use conversation::rules::{Rules, suggestions};
+use conversation::{Conversation, HookRunner, Inside, MainMachine, Memories, Reader, Updates, values};
 use futures_util::FutureExt as _;
 use futures_util::future::{LocalBoxFuture, ready};
 use hooks::Hooks;
+use mcp::SessionServers;
+use model::Ledger;
+use options::{Choices, failpoint};
+use output::{Output, Secrets, Transcripts, clock};
 use policy::Verdict;
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
@@ -34,6 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tools::Checkpoints;
 use turn::{
     CallResult, Effect, Entry, Gather, Hook, Input, InterruptCause, ModelQuestion, Now, PermissionQuestion, Report,
     SubagentResult, SubagentStatus, SubagentTask, Ticket, ToolFinish,
@@ -48,10 +42,10 @@ pub struct Parts {
     pub options: Rc<Options>,
     pub output: Rc<Output>,
     pub secrets: Secrets,
-    pub books: Rc<Books>,
+    pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub hooks: Rc<HookRunner>,
     pub machine: Rc<MainMachine>,
     pub model: Rc<ModelAsker>,
@@ -95,7 +89,7 @@ impl Execute for Executor {
         let parts = &self.0.parts;
         Now {
             ms: u64::try_from(parts.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            spent_usd: parts.books.total_usd(),
+            spent_usd: parts.ledger.total_usd(),
             subagents: parts.subagents.running.get(),
         }
     }
@@ -161,7 +155,7 @@ impl Inner {
     fn answer_at_once(&self, effect: Effect) -> Result<Input, Effect> {
         let (parts, conversation) = (&*self.parts, &*self.conversation);
         Ok(match effect {
-            Effect::FireHook { ticket, hook } if !parts.hooks.is_heard(conversation, &hook) => {
+            Effect::FireHook { ticket, hook } if !parts.hooks.has_listener(conversation, &hook) => {
                 failpoint::hit(&parts.options, hook.name());
                 Input::HookAnswered { ticket, answer: Box::default() }
             }
@@ -277,7 +271,7 @@ impl Inner {
         };
         parts.output.send(Event::ConversationReset(reset)).await;
         parts.output.rename_session(new_id.clone());
-        parts.books.reset();
+        parts.ledger.reset();
         parts.hooks.change(Hooks::forget_brought);
         let (preamble, known) = parts.memories.begin(Reader::Main);
         conversation.memory.replace(known);
@@ -297,7 +291,7 @@ impl Inner {
         let setup = parts.choices.setup();
         let agent = match agent::named(&setup, input["subagent_type"].as_str()) {
             Ok(agent) => agent.clone(),
-            Err(problem) => return (CallResult::misuse(problem), false),
+            Err(error) => return (CallResult::misuse(error.to_string()), false),
         };
         let text = |key: &str| input[key].as_str().unwrap_or_default().to_owned();
         let is_background = input["run_in_background"].as_bool().or(agent.background).unwrap_or(false);
@@ -337,7 +331,7 @@ impl Inner {
             Effect::SetPromptId(id) => parts.hooks.set_prompt_id(id),
             Effect::BeginCheckpoint { id } => parts.checkpoints.begin(&id),
             Effect::ForgetReads => conversation.tools().reads.forget_answers(),
-            Effect::Warn(words) => crate::stderr::warn(&words),
+            Effect::Warn(words) => output::warn(&words),
             Effect::Report(report) => self.report(report),
             Effect::AnswerInner { inner, result } => conversation.answer_inner(inner, result),
             Effect::EndTurn { outcome } => self.end_turn(*outcome).await,
@@ -381,8 +375,8 @@ impl Inner {
             self.conversation.report_transcript();
             failpoint::hit(&parts.options, "panic-in-result");
             Outcome {
-                total_cost_usd: Some(parts.books.total_usd()),
-                model_usage: parts.books.by_model(),
+                total_cost_usd: Some(parts.ledger.total_usd()),
+                model_usage: parts.ledger.by_model(),
                 ..outcome.clone()
             }
         }));

@@ -4,10 +4,10 @@
 //! Naming it is no error, and changes nothing.
 
 use crate::Options;
-use crate::choices::Choices;
 use crate::model_switcher::ModelSwitcher;
-use crate::permission_updates::Updates;
-use crate::rules::Rules;
+use conversation::Updates;
+use conversation::rules::Rules;
+use options::Choices;
 use policy::{Rule, Source};
 use serde_json::{Value, json};
 use std::rc::Rc;

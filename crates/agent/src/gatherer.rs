@@ -2,13 +2,9 @@
 //! files that were touched, what hooks have said.
 
 use crate::Options;
-use crate::conversation::Conversation;
-use crate::hook_runner::HookRunner;
-use crate::limits::compact_at;
-use crate::main_machine::MainMachine;
-use crate::memory::Memories;
 use crate::mentions::Mentions;
-use crate::settings_files::SettingsFiles;
+use conversation::{Conversation, HookRunner, MainMachine, Memories, SettingsFiles};
+use options::compact_at;
 use std::rc::Rc;
 use turn::{Change, Gather, Gathered};
 
@@ -40,7 +36,7 @@ impl Gatherer {
                 self.settings.look(conversation).await;
                 // A skill or the client may have chosen a model with another window.
                 self.machine.set(Change::CompactAt(compact_at(&self.options, &conversation.model())));
-                Gathered { late: self.hooks.take_late(), ..Gathered::default() }
+                Gathered { late: self.hooks.take_reminders(), ..Gathered::default() }
             }
             Gather::AfterCalls => {
                 Gathered { reminders: self.memories.follow(conversation).await, ..Gathered::default() }

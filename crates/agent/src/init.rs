@@ -2,10 +2,10 @@
 
 use crate::Options;
 use crate::builtin_commands;
-use crate::choices::Choices;
-use crate::conversation::Conversation;
-use crate::rules::Rules;
-use crate::servers::Servers;
+use conversation::Conversation;
+use conversation::rules::Rules;
+use mcp::SessionServers;
+use options::Choices;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wire::Init;
@@ -14,7 +14,7 @@ pub fn init(
     options: &Options,
     choices: &Choices,
     rules: &Rules,
-    servers: &Servers,
+    servers: &SessionServers,
     conversation: &Conversation,
 ) -> Init {
     let setup = choices.setup();

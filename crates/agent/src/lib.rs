@@ -8,50 +8,12 @@
 //! Deliberately absent: argv, the environment and settings files (resolved by the binary into
 //! [`Options`]), the loop around conversations (another process), and any terminal interface.
 
-mod clock;
-mod failpoint;
-mod fetch;
-mod ids;
-mod schema;
-mod stderr;
-mod words;
-mod writer;
-
-mod options;
-
-mod books;
-mod builtin_commands;
-mod checkpoints;
-mod checkouts;
-mod choices;
-mod conversation_tools;
-mod known_memory;
-mod secrets;
-mod style;
-mod toolset;
-mod values;
-
-mod limits;
-mod output;
-mod rewind;
-mod prompt;
-
 mod access;
-mod conversation;
-mod hook_payload;
-mod kit;
-mod link;
-mod main_machine;
-mod rules;
-mod states;
-mod transcripts;
-
-mod hook_runner;
-
-mod frontmatter_hooks;
-mod memory;
+mod builtin_commands;
+mod checkouts;
+mod elicitation;
+mod rewind;
 mod servers;
-mod settings_files;
 mod task_news;
 
 mod gatherer;
@@ -60,7 +22,6 @@ mod mentions;
 mod model_asker;
 mod model_switcher;
 mod permission_asker;
-mod permission_updates;
 mod preparer;
 mod skill_texts;
 mod small;
@@ -83,13 +44,10 @@ mod wiring;
 pub mod session;
 
 pub use checkouts::{Checkout, Existing, check_out};
-pub use fetch::fetch;
 pub use options::{
     Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
-    OutsideSetup, Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind,
-    ToolChoice, ToolSetup,
+    OutsideSetup, Permissions, Preparation, Prompter, Prompting, Schema, Session, SessionPlan, Setup, StateEvents,
+    StdinKind, ToolChoice, ToolSetup,
 };
+pub use output::{PIPE_BUF, Writer, warn};
 pub use rewind::rewind_files;
-pub use schema::Schema;
-pub use stderr::{PIPE_BUF, warn};
-pub use writer::Writer;

@@ -2,13 +2,12 @@
 
 use crate::Options;
 use crate::access::Access;
-use crate::books::Books;
-use crate::choices::Choices;
-use crate::conversation::Conversation;
-use crate::output::Output;
-use crate::servers::Servers;
-use crate::{values, words};
-use model::{CachePolicy, Failure, Reply, Request};
+use context::texts;
+use conversation::{Conversation, values};
+use mcp::SessionServers;
+use model::{CachePolicy, Failure, Ledger, Reply, Request};
+use options::Choices;
+use output::Output;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use tokio::sync::mpsc::Sender;
@@ -25,9 +24,9 @@ pub struct ModelAsker {
     pub options: Rc<Options>,
     pub access: Access,
     pub output: Rc<Output>,
-    pub books: Rc<Books>,
+    pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
 }
 
 impl ModelAsker {
@@ -74,7 +73,7 @@ impl ModelAsker {
                     let _ = early.send(Input::BlockFinished { ticket, block, bad_input, tool_use_meta }).await;
                 }
                 model::Event::Finished(reply) => {
-                    self.books.book(&reply.id, &model::info_for(&model, &self.options.access.client), &reply.usage);
+                    self.ledger.book(&reply.id, &model::info_for(&model, &self.options.access.client), &reply.usage);
                     return Input::AnswerFinished { ticket, answer: Box::new(values::model_answer(*reply)) };
                 }
                 model::Event::Failed(failure) => return failed(ticket, *failure),
@@ -142,7 +141,7 @@ impl ModelAsker {
             ..self.plain_request()
         };
         let reply = client.ask_once(&request).await?;
-        self.books.book(&reply.id, &info, &reply.usage);
+        self.ledger.book(&reply.id, &info, &reply.usage);
         Ok(reply)
     }
 
@@ -158,7 +157,7 @@ impl ModelAsker {
 
     /// The summary that a compaction wants.
     pub async fn summarise(&self, model: &str, messages: Vec<Value>) -> Result<String, Box<Failure>> {
-        self.ask_aside(model, words::SUMMARISER, messages).await.map(|reply| text_of(&reply))
+        self.ask_aside(model, texts::SUMMARISER, messages).await.map(|reply| text_of(&reply))
     }
 }
 

@@ -1,22 +1,20 @@
 //! The effect of asking for a permission: the client, or a tool of the client's.
 
-use crate::conversation::Conversation;
-use crate::hook_runner::HookRunner;
-use crate::link::{Link, LinkError};
-use crate::servers::Servers;
-use crate::states::States;
 use crate::{Options, Prompter};
+use conversation::{Conversation, HookRunner};
 use hooks::Notification;
+use mcp::SessionServers;
+use output::{ClientAsker, ClientError, States};
 use serde_json::{Value, json};
 use std::rc::Rc;
 use turn::{PermissionAnswer, PermissionQuestion};
 
 pub struct PermissionAsker {
     pub options: Rc<Options>,
-    pub link: Rc<Link>,
+    pub client: Rc<ClientAsker>,
     pub states: Rc<States>,
     pub hooks: Rc<HookRunner>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
 }
 
 impl PermissionAsker {
@@ -73,9 +71,9 @@ impl PermissionAsker {
         if let Some(agent) = &question.agent_id {
             request["agent_id"] = json!(agent);
         }
-        match self.states.while_asked(self.link.ask(request)).await {
+        match self.states.while_asked(self.client.ask(request)).await {
             Ok(answer) => Some(answer),
-            Err(LinkError::Closed) => None,
+            Err(ClientError::Closed) => None,
             Err(error) => Some(json!({"behavior": "deny", "message": error.to_string()})),
         }
     }
@@ -87,7 +85,7 @@ impl PermissionAsker {
             "input": question.input,
             "tool_use_id": question.tool_use_id,
         });
-        let answer = self.servers.call_for_text(tool, arguments).await;
+        let answer = self.servers.call_for_text(tool, arguments).await.map_err(String::from);
         let answer =
             answer.and_then(|text| serde_json::from_str(&text).map_err(|_| format!("{tool} did not answer with JSON")));
         answer.unwrap_or_else(|problem: String| json!({"behavior": "deny", "message": problem}))

@@ -1,15 +1,11 @@
 //! The effect of preparing a turn: servers settled, tools and system prompt up to date.
 
-use crate::choices::{Choices, initial_prompt, missing_agent, session_agent};
-use crate::conversation::Conversation;
-use crate::hook_runner::HookRunner;
-use crate::limits::overhead;
-use crate::main_machine::MainMachine;
-use crate::memory::{Memories, Reader};
-use crate::rules::Rules;
-use crate::servers::Servers;
-use crate::toolset::Toolset;
-use crate::{Options, SessionPlan, frontmatter_hooks, prompt};
+use crate::{Options, SessionPlan};
+use context::{Tool, Toolset, overhead, prompt};
+use conversation::rules::Rules;
+use conversation::{Conversation, HookRunner, MainMachine, Memories, Reader, frontmatter_hooks};
+use mcp::SessionServers;
+use options::{Choices, initial_prompt, missing_agent, session_agent};
 use std::rc::Rc;
 use turn::{Change, Prepared};
 
@@ -18,7 +14,7 @@ pub struct Preparer {
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
     pub hooks: Rc<HookRunner>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub memories: Rc<Memories>,
     pub machine: Rc<MainMachine>,
 }
@@ -29,7 +25,7 @@ impl Preparer {
         conversation.effort.replace(None);
         conversation.forget_checks();
         if is_first && let Some(agent) = session_agent(&self.choices.setup()) {
-            self.servers.start_for_session(agent);
+            self.servers.start_for_session(&agent.name, agent.mcp_servers.as_ref());
             frontmatter_hooks::by_session_agent(&self.options, &self.hooks, agent);
         }
         self.servers.settle().await;
@@ -63,7 +59,7 @@ impl Preparer {
         }
         let setup = self.choices.setup();
         let agent = session_agent(&setup);
-        let from_servers = self.servers.any().then(|| self.servers.tools());
+        let from_servers = self.servers.any().then(|| self.servers.tools().iter().map(Tool::of_server).collect());
         let mut toolset = Toolset::main(&self.options, self.rules.mode(), &setup, from_servers);
         if let Some(agent) = agent {
             toolset = toolset.running_as(agent.tools.as_deref(), &agent.disallowed_tools);

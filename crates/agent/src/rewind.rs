@@ -1,10 +1,9 @@
 //! `--rewind-files`: restores files for a session that no process holds any more.
 
 use crate::Options;
-use crate::checkpoints::{Checkpoints, rewind};
 use serde_json::{Value, json};
 use std::path::Path;
-use tools::Workspace;
+use tools::{Checkpoints, Workspace, rewind};
 
 /// Restores every file that our tools have changed since that prompt, under the same rules as the request of a client.
 pub fn rewind_files(options: &Options, message: &str) -> Result<Value, String> {

@@ -4,21 +4,19 @@
 //! [`Session`] is the handle that any number of places may hold; [`Turns`] runs its turns, one after another.
 
 use crate::Options;
-use crate::conversation::{Conversation, HOOK_AGENT};
 use crate::driver::Driver;
+use crate::elicitation::UserElicit;
 use crate::executor::{AgentDriver, Executor, Parts};
-use crate::hook_runner::Advisers;
 use crate::model_asker::ModelAsker;
-use crate::secrets::Secrets;
-use crate::servers::{People, Servers};
 use crate::small::{self, QUESTIONS_MAX};
 use crate::subagents::{Assignment, Drive, Subagents, any_running};
-use crate::transcripts::earlier;
 use crate::wiring::{self, Wired, add_builtin_agents, setup_trigger, start_source, wire};
-use crate::writer::Writer;
+use conversation::{Advisers, Conversation, HOOK_AGENT};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use hooks::{HookEvent, Hooks, Question};
+use mcp::SessionServers;
+use output::{Secrets, Writer, earlier};
 use project::AgentDef;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -29,9 +27,9 @@ use tools::TaskEvent;
 use turn::{Hook, Input, InterruptCause};
 use wire::{ControlResponse, Event, PromptSuggestion, UserInput};
 
-pub use crate::choices::initial_prompt;
-pub use crate::output::Output;
-pub use crate::states::State;
+pub use options::initial_prompt;
+pub use output::Output;
+pub use output::State;
 
 /// What we started gets this long between SIGTERM and SIGKILL when we go.
 const CHILD_GRACE: Duration = Duration::from_millis(300);
@@ -87,7 +85,7 @@ impl Session {
         let output = Rc::new(output);
         let loaded = match earlier(&options) {
             Ok(loaded) => loaded,
-            Err(message) => return Err(Box::new(NotOpened { output, message })),
+            Err(error) => return Err(Box::new(NotOpened { output, message: error.to_string() })),
         };
         add_builtin_agents(&mut options);
         let (questions, asked) = channel(QUESTIONS_MAX);
@@ -153,12 +151,12 @@ impl Session {
 
     /// The client's answer to a question of ours.
     pub fn answer(&self, response: ControlResponse) {
-        self.wired.link.answer(response);
+        self.wired.client.answer(response);
     }
 
     /// Nobody can answer any more.
     pub fn client_left(&self) {
-        self.wired.link.close();
+        self.wired.client.close();
     }
 
     pub async fn tell_state(&self, state: State) {
@@ -299,12 +297,12 @@ fn connect(wired: &Wired) -> (Rc<dyn Drive>, Rc<dyn Advisers>) {
     // All are set here and nowhere else.
     let _ = parts.subagents.drive.set(Rc::downgrade(&drive));
     parts.hooks.connect(Rc::downgrade(&advisers), Arc::clone(&wired.main.tools().workspace));
-    let (hooks, link, states) = (Rc::downgrade(&parts.hooks), Rc::clone(&wired.link), Rc::clone(&wired.states));
+    let (hooks, client, states) = (Rc::downgrade(&parts.hooks), Rc::clone(&wired.client), Rc::clone(&wired.states));
     let talks = wiring::talks(&parts.options);
     parts.servers.connect(Box::new(move || {
         let can_answer = talks || hooks.upgrade().is_some_and(|hooks| hooks.wants(HookEvent::Elicitation));
-        let people = || People { hooks: hooks.clone(), link: Rc::clone(&link), states: Rc::clone(&states) };
-        can_answer.then(|| Rc::new(people()) as Rc<dyn mcp::Elicit>)
+        let user = || UserElicit { hooks: hooks.clone(), client: Rc::clone(&client), states: Rc::clone(&states) };
+        can_answer.then(|| Rc::new(user()) as Rc<dyn mcp::Elicit>)
     }));
     (drive, advisers)
 }
@@ -313,7 +311,7 @@ fn connect(wired: &Wired) -> (Rc<dyn Drive>, Rc<dyn Advisers>) {
 struct HookAdvisers {
     options: Rc<Options>,
     model: Rc<ModelAsker>,
-    servers: Rc<Servers>,
+    servers: Rc<SessionServers>,
     subagents: Rc<Subagents>,
 }
 
@@ -366,6 +364,6 @@ impl Advisers for HookAdvisers {
         tool: &'a str,
         input: Value,
     ) -> LocalBoxFuture<'a, Result<String, String>> {
-        self.servers.call_named(server, tool, input).boxed_local()
+        async move { self.servers.call_named(server, tool, input).await.map_err(String::from) }.boxed_local()
     }
 }

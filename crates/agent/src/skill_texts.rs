@@ -1,10 +1,10 @@
 //! The text of a skill as the model gets it: variables filled in, its shell lines run.
 
 use crate::Options;
-use crate::choices::Choices;
-use crate::conversation::{Conversation, Inside};
-use crate::output::Output;
-use crate::rules::Rules;
+use conversation::rules::Rules;
+use conversation::{Conversation, Inside};
+use options::Choices;
+use output::Output;
 use policy::{Rule, Source};
 use project::{Segment, Skill};
 use serde_json::json;

@@ -1,14 +1,11 @@
 //! Loading a skill, or having an agent carry it out where it says so.
 
 use crate::Options;
-use crate::choices::Choices;
-use crate::conversation::{Conversation, Inside};
-use crate::conversation_tools::agent;
-use crate::frontmatter_hooks;
-use crate::hook_runner::HookRunner;
-use crate::main_machine::MainMachine;
 use crate::skill_texts::SkillTexts;
 use crate::subagents::{Assignment, Finished, Subagents};
+use context::conversation_tools::agent;
+use conversation::{Conversation, HookRunner, Inside, MainMachine, frontmatter_hooks};
+use options::Choices;
 use project::Skill;
 use std::rc::Rc;
 use tokio::sync::mpsc::channel;
@@ -53,7 +50,7 @@ impl Skills {
         }
         let counted = self.subagents.count_one();
         let setup = self.choices.setup();
-        let agent = agent::named(&setup, skill.agent.as_deref())?.clone();
+        let agent = agent::named(&setup, skill.agent.as_deref()).map_err(|error| error.to_string())?.clone();
         let assignment = Assignment {
             is_isolated: agent.isolation.as_deref() == Some("worktree"),
             agent,

@@ -2,11 +2,11 @@
 //!
 //! Deliberately absent: the first turn, which says too little about where the user is going, and plan mode.
 
-use crate::choices::Choices;
-use crate::main_machine::MainMachine;
 use crate::model_asker::ModelAsker;
-use crate::rules::Rules;
-use crate::words;
+use context::texts;
+use conversation::MainMachine;
+use conversation::rules::Rules;
+use options::Choices;
 use serde_json::Value;
 use std::rc::Rc;
 use std::time::Duration;
@@ -39,8 +39,8 @@ impl Suggester {
             let messages = self.machine.messages();
             messages[messages.len().saturating_sub(MESSAGES)..].iter().map(in_words).collect()
         };
-        let question = format!("{}\n\n{}", told.join("\n\n"), words::SUGGEST);
-        let asked = self.model.ask_small(None, words::SUGGESTER, question);
+        let question = format!("{}\n\n{}", told.join("\n\n"), texts::SUGGEST);
+        let asked = self.model.ask_small(None, texts::SUGGESTER, question);
         let text = tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?;
         let line = text.trim().lines().next().unwrap_or_default().trim_matches(['"', '\'', ' ']);
         let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();

@@ -1,9 +1,8 @@
 //! Background tasks, as clients and the model are told of them.
 
 use crate::Options;
-use crate::clock;
-use crate::hook_payload::AGENT_TASK;
-use crate::output::Output;
+use conversation::AGENT_TASK;
+use output::{Output, clock};
 use serde_json::json;
 use std::path::Path;
 use std::rc::Rc;

@@ -3,28 +3,24 @@
 //! Deliberately absent: whether a call may run. A call comes here when the machine says so, with the input that was judged.
 
 use crate::Options;
-use crate::checkpoints::Checkpoints;
-use crate::choices::Choices;
-use crate::conversation::{Conversation, Inside};
-use crate::conversation_tools::task_list::{Task, TaskList};
-use crate::conversation_tools::tasks::{TaskMoment, TaskRefused};
-use crate::conversation_tools::{ASK_USER, agent, is_task_tool, plan, question, search, skill, structured, tasks};
-use crate::hook_runner::HookRunner;
 use crate::model_asker::ModelAsker;
-use crate::output::Output;
-use crate::permission_updates::Updates;
-use crate::rules::Rules;
-use crate::servers::{Servers, is_servers_tool};
 use crate::skills::{Loaded, Skills};
 use crate::task_news::TaskNews;
-use crate::values;
+use context::conversation_tools::task_list::{Task, TaskList};
+use context::conversation_tools::tasks::{TaskMoment, TaskRefused};
+use context::conversation_tools::{ASK_USER, agent, is_task_tool, plan, question, search, skill, structured, tasks};
+use conversation::rules::Rules;
+use conversation::{Conversation, HookRunner, Inside, Updates, values};
 use hooks::{CwdChanged, TaskCompleted, TaskCreated};
+use mcp::{ServerError, SessionServers, is_servers_tool};
+use options::Choices;
+use output::Output;
 use policy::Targets;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tools::{Invocation, Tool};
+use tools::{Checkpoints, Invocation, Tool};
 use turn::{CallResult, Input, InterruptCause, STRUCTURED_OUTPUT, SubagentStatus, ToolFinish};
 use wire::{Event, PermissionMode, ToolProgress};
 
@@ -37,7 +33,7 @@ pub struct ToolRunner {
     pub rules: Rc<Rules>,
     pub updates: Rc<Updates>,
     pub hooks: Rc<HookRunner>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub model: Rc<ModelAsker>,
     pub checkpoints: Rc<Checkpoints>,
     pub skills: Rc<Skills>,
@@ -83,10 +79,12 @@ impl ToolRunner {
             "WebSearch" => search::check(&input),
             "ExitPlanMode" => return plan::check(&self.options.permissions.prompter).map(|()| input),
             ASK_USER => question::check(&input),
-            name if is_task_tool(name) => return tasks::check(name, input).map_err(CallResult::misuse),
+            name if is_task_tool(name) => {
+                return tasks::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
+            }
             _ => Ok(()),
         };
-        checked.map(|()| input).map_err(CallResult::misuse)
+        checked.map(|()| input).map_err(|error| CallResult::misuse(error.to_string()))
     }
 
     pub async fn run(&self, conversation: &Conversation, call: Permitted, inside: Inside<'_>) -> ToolFinish {
@@ -95,13 +93,24 @@ impl ToolRunner {
         finish
     }
 
+    async fn call_server(&self, name: &str, input: Value) -> ToolFinish {
+        match self.servers.call(name, input).await {
+            Ok(called) => {
+                let result = values::call_result(called.outcome);
+                ToolFinish { ends_turn: called.ends_turn && !result.is_error(), ..ToolFinish::from(result) }
+            }
+            Err(ServerError::NoneConfigured) => CallResult::misuse(format!("No such tool available: {name}")).into(),
+            Err(error) => CallResult::error(error.to_string()).into(),
+        }
+    }
+
     async fn reach(&self, conversation: &Conversation, call: Permitted, inside: Inside<'_>) -> ToolFinish {
         let name = call.name.as_str();
         if let Some(tool) = tools::find(name) {
             return self.run_builtin(conversation, tool, &call).await;
         }
         if is_servers_tool(name) {
-            return self.servers.call(name, call.input).await;
+            return self.call_server(name, call.input).await;
         }
         if let Some(tool) = self.servers.resource_tool(name) {
             let targets = Targets::default();
@@ -148,7 +157,7 @@ impl ToolRunner {
         let setup = self.choices.setup();
         let skill = match skill::called(&setup, &call.input) {
             Ok(skill) => skill,
-            Err(problem) => return CallResult::misuse(problem).into(),
+            Err(error) => return CallResult::misuse(error.to_string()).into(),
         };
         let name = skill::name_of(&call.input).unwrap_or_default();
         let args = call.input["args"].as_str().unwrap_or_default();

@@ -1,47 +1,38 @@
 //! From options to the parts of a session, each with the handles that it needs.
 
 use crate::access::Access;
-use crate::books::Books;
-use crate::checkpoints::Checkpoints;
-use crate::choices::Choices;
 use crate::commands::Commands;
 use crate::control::Requests;
-use crate::conversation::{Beginning, Conversation};
-use crate::conversation_tools::agent;
-use crate::conversation_tools::task_list::TaskList;
 use crate::executor::Parts;
 use crate::flag_settings::FlagSettings;
 use crate::gatherer::Gatherer;
-use crate::hook_runner::{HookParts, HookRunner};
-use crate::kit::Kit;
-use crate::limits::{compact_at, limits};
-use crate::link::Link;
-use crate::main_machine::MainMachine;
-use crate::memory::{Memories, Reader};
 use crate::mentions::Mentions;
 use crate::model_asker::ModelAsker;
 use crate::model_switcher::ModelSwitcher;
-use crate::output::Output;
 use crate::permission_asker::PermissionAsker;
-use crate::permission_updates::Updates;
 use crate::preparer::Preparer;
-use crate::rules::{self, Rules};
-use crate::secrets::Secrets;
-use crate::servers::Servers;
-use crate::settings_files::SettingsFiles;
+use crate::servers::session_servers;
 use crate::skill_texts::SkillTexts;
 use crate::skills::Skills;
 use crate::small::{self, Question};
-use crate::states::States;
-use crate::stderr::warn;
 use crate::subagents::Subagents;
 use crate::suggester::Suggester;
 use crate::task_news::TaskNews;
 use crate::tool_runner::ToolRunner;
-use crate::toolset::Toolset;
-use crate::transcripts::{Earlier, Transcripts};
-use crate::{BuiltinAgents, InputFormat, Options, Preparation, Prompter, SessionPlan, frontmatter_hooks};
+use crate::{BuiltinAgents, InputFormat, Options, Preparation, Prompter, SessionPlan};
+use context::conversation_tools::agent;
+use context::conversation_tools::task_list::TaskList;
+use context::{ToolResources, Toolset};
+use conversation::rules::{self, Rules};
+use conversation::{
+    Beginning, Conversation, HookParts, HookRunner, MainMachine, Memories, Reader, SettingsFiles, Updates,
+    frontmatter_hooks,
+};
 use hooks::Hooks;
+use mcp::SessionServers;
+use model::Ledger;
+use options::{Choices, compact_at, limits};
+use output::{ClientAsker, Earlier, Output, Secrets, States, Transcripts, warn};
 use policy::RuleSet;
 use serde_json::Value;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -49,6 +40,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc::Sender;
+use tools::Checkpoints;
 use turn::{Config, DeferredCall, Input, Role, Settings, Turn};
 
 /// Everything of a session, put together.
@@ -56,7 +48,7 @@ pub struct Wired {
     pub parts: Rc<Parts>,
     pub main: Rc<Conversation>,
     pub requests: Rc<Requests>,
-    pub link: Rc<Link>,
+    pub client: Rc<ClientAsker>,
     pub states: Rc<States>,
     pub task_news: Rc<TaskNews>,
     pub suggester: Suggester,
@@ -69,14 +61,14 @@ struct Base {
     secrets: Secrets,
     choices: Rc<Choices>,
     rules: Rc<Rules>,
-    link: Rc<Link>,
+    client: Rc<ClientAsker>,
     states: Rc<States>,
-    kit: Rc<Kit>,
+    resources: Rc<ToolResources>,
     hooks: Rc<HookRunner>,
-    servers: Rc<Servers>,
+    servers: Rc<SessionServers>,
     memories: Rc<Memories>,
     transcripts: Rc<Transcripts>,
-    books: Rc<Books>,
+    ledger: Rc<Ledger>,
 }
 
 pub fn wire(
@@ -96,9 +88,9 @@ pub fn wire(
 fn base(options: Rc<Options>, output: Rc<Output>, secrets: Secrets, questions: Sender<Question>) -> Base {
     let choices = Rc::new(Choices::new(&options));
     let rules = Rc::new(Rules::new(Rc::clone(&options)));
-    let link = Rc::new(Link::new(Rc::clone(&output), options.input == InputFormat::StreamJson));
+    let client = Rc::new(ClientAsker::new(Rc::clone(&output), options.input == InputFormat::StreamJson));
     let states = Rc::new(States::new(Rc::clone(&output), options.state_events));
-    let kit = Rc::new(Kit {
+    let resources = Rc::new(ToolResources {
         tasks: tools::Tasks::default(),
         web: small::web(&options, questions),
         denied: rules::denied(&options, &options.cwd, &[]),
@@ -106,24 +98,38 @@ fn base(options: Rc<Options>, output: Rc<Output>, secrets: Secrets, questions: S
     let hooks = Rc::new(HookRunner::new(HookParts {
         options: Rc::clone(&options),
         output: Rc::clone(&output),
-        link: Rc::clone(&link),
+        client: Rc::clone(&client),
         rules: Rc::clone(&rules),
         choices: Rc::clone(&choices),
         secrets: secrets.clone(),
-        tasks: kit.tasks.clone(),
+        tasks: resources.tasks.clone(),
         list: configured_hooks(&options),
     }));
-    let servers = Rc::new(Servers::new(Rc::clone(&options), Rc::clone(&choices), Rc::clone(&link)));
+    let servers = Rc::new(session_servers(&options, &choices, &client));
     let memories = Rc::new(Memories {
         options: Rc::clone(&options),
         choices: Rc::clone(&choices),
         hooks: Rc::clone(&hooks),
-        denied: Arc::clone(&kit.denied),
+        denied: Arc::clone(&resources.denied),
         sizes: RefCell::default(),
     });
     let transcripts = Rc::new(Transcripts::new(Rc::clone(&options), Rc::clone(&output), secrets.clone()));
-    let books = Rc::default();
-    Base { options, output, secrets, choices, rules, link, states, kit, hooks, servers, memories, transcripts, books }
+    let ledger = Rc::default();
+    Base {
+        options,
+        output,
+        secrets,
+        choices,
+        rules,
+        client,
+        states,
+        resources,
+        hooks,
+        servers,
+        memories,
+        transcripts,
+        ledger,
+    }
 }
 
 fn main_conversation(base: &Base, earlier: Earlier) -> Rc<Conversation> {
@@ -133,7 +139,7 @@ fn main_conversation(base: &Base, earlier: Earlier) -> Rc<Conversation> {
         role: Role::Main,
         transcript: base.transcripts.open(earlier.leaf),
         toolset: Toolset::default(),
-        tools: base.kit.context(&base.options),
+        tools: base.resources.context(&base.options),
         system: Vec::new(),
         mode: None,
         effort: None,
@@ -248,7 +254,7 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
         rules: Rc::clone(&base.rules),
         hooks: Rc::clone(&base.hooks),
         servers: Rc::clone(&base.servers),
-        kit: Rc::clone(&base.kit),
+        resources: Rc::clone(&base.resources),
         memories: Rc::clone(&base.memories),
         transcripts: Rc::clone(&base.transcripts),
         skill_texts: Rc::clone(&skill_texts),
@@ -265,7 +271,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
         options: Rc::clone(&base.options),
         access: Access::new(Rc::clone(&base.options), base.secrets.clone()),
         output: Rc::clone(&base.output),
-        books: Rc::clone(&base.books),
+        ledger: Rc::clone(&base.ledger),
         choices: Rc::clone(&base.choices),
         servers: Rc::clone(&base.servers),
     });
@@ -282,7 +288,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
     let task_news = Rc::new(TaskNews {
         options: Rc::clone(&base.options),
         output: Rc::clone(&base.output),
-        tasks: base.kit.tasks.clone(),
+        tasks: base.resources.tasks.clone(),
     });
     let suggester = Suggester {
         choices: Rc::clone(&base.choices),
@@ -295,7 +301,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
         tools: tool_runner(&base, &changers, &model, &checkpoints, &skills, &task_news),
         permissions: PermissionAsker {
             options: Rc::clone(&base.options),
-            link: Rc::clone(&base.link),
+            client: Rc::clone(&base.client),
             states: Rc::clone(&base.states),
             hooks: Rc::clone(&base.hooks),
             servers: Rc::clone(&base.servers),
@@ -321,7 +327,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
         options: base.options,
         output: base.output,
         secrets: base.secrets,
-        books: base.books,
+        ledger: base.ledger,
         choices: base.choices,
         rules: base.rules,
         servers: base.servers,
@@ -337,8 +343,8 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
         last_is_error: Cell::new(false),
         is_closed: Cell::new(false),
     };
-    let (link, states) = (base.link, base.states);
-    Wired { parts: Rc::new(parts), main, requests, link, states, task_news, suggester }
+    let (client, states) = (base.client, base.states);
+    Wired { parts: Rc::new(parts), main, requests, client, states, task_news, suggester }
 }
 
 fn requests(
@@ -352,7 +358,7 @@ fn requests(
         options: Rc::clone(&base.options),
         output: Rc::clone(&base.output),
         secrets: base.secrets.clone(),
-        books: Rc::clone(&base.books),
+        ledger: Rc::clone(&base.ledger),
         choices: Rc::clone(&base.choices),
         rules: Rc::clone(&base.rules),
         updates: Rc::clone(&changers.updates),
@@ -360,7 +366,7 @@ fn requests(
         hooks: Rc::clone(&base.hooks),
         machine: Rc::clone(machine),
         main: Rc::clone(main),
-        kit: Rc::clone(&base.kit),
+        resources: Rc::clone(&base.resources),
         memories: Rc::clone(&base.memories),
         transcripts: Rc::clone(&base.transcripts),
         checkpoints: Rc::clone(checkpoints),
@@ -404,7 +410,7 @@ fn commands(
         options: Rc::clone(&base.options),
         output: Rc::clone(&base.output),
         secrets: base.secrets.clone(),
-        books: Rc::clone(&base.books),
+        ledger: Rc::clone(&base.ledger),
         choices: Rc::clone(&base.choices),
         servers: Rc::clone(&base.servers),
         skills,

@@ -13,7 +13,7 @@ use agent::{
 };
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
-use mock::{Mock, Script, Turn};
+use mock::{Mock, Script, ScriptedAnswer};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::path::Path;
@@ -130,7 +130,7 @@ fn options(folder: &Path, url: String) -> Options {
             todo_write: false,
             task_list: false,
             shell,
-            limits: tools::Limits::default(),
+            limits: tools::ToolLimits::default(),
             concurrency: 10,
             auto_allow_bash: false,
             web_searches: 0,
@@ -218,8 +218,11 @@ fn asking() -> Asking {
 #[tokio::test]
 async fn a_front_end_of_plain_lines_needs_only_commands_and_a_writer() {
     let folder = tempfile::tempdir().unwrap();
-    let call = Turn::tool("Glob", &json!({"pattern": "*.txt"}));
-    let script = Script { turns: vec![Turn::text("Hello."), call, Turn::text("No files.")], ..Script::default() };
+    let call = ScriptedAnswer::tool("Glob", &json!({"pattern": "*.txt"}));
+    let script = Script {
+        turns: vec![ScriptedAnswer::text("Hello."), call, ScriptedAnswer::text("No files.")],
+        ..Script::default()
+    };
     let mock = Mock::start(script).unwrap();
     let lines = Rc::new(Lines::default());
     let here = tokio::task::LocalSet::new();

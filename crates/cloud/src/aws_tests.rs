@@ -1,12 +1,12 @@
 use super::*;
-use crate::fake_world::FakeWorld;
+use crate::fake_world::FakeEnvironment;
 use futures_util::FutureExt as _;
 
-fn found(world: &FakeWorld, settings: &AwsSettings) -> Result<AwsCredential, CredentialError> {
+fn found(world: &FakeEnvironment, settings: &AwsSettings) -> Result<AwsCredential, CredentialError> {
     find(world, settings, "us-east-1").now_or_never().expect("a played world answers at once")
 }
 
-fn key(world: &FakeWorld) -> String {
+fn key(world: &FakeEnvironment) -> String {
     found(world, &AwsSettings::default())
         .map_or_else(|error| format!("error: {error}"), |found| found.keys.access_key_id)
 }
@@ -18,11 +18,11 @@ const JSON: &str = r#"{"AccessKeyId":"JSONKEY","SecretAccessKey":"s","Token":"t"
 
 #[test]
 fn variables_come_first_unless_a_profile_is_named() {
-    assert_eq!(key(&FakeWorld::new(&ENV)), "ENVKEY");
+    assert_eq!(key(&FakeEnvironment::new(&ENV)), "ENVKEY");
     let file = "[work]\naws_access_key_id = FILEKEY\naws_secret_access_key = s\n";
-    let named = FakeWorld::new(&[ENV[0], ENV[1], ("AWS_PROFILE", "work")]).file("/home/u/.aws/credentials", file);
+    let named = FakeEnvironment::new(&[ENV[0], ENV[1], ("AWS_PROFILE", "work")]).file("/home/u/.aws/credentials", file);
     assert_eq!(key(&named), "FILEKEY");
-    let half = FakeWorld::new(&ENV[..1]);
+    let half = FakeEnvironment::new(&ENV[..1]);
     assert_eq!(key(&half), "error: AWS_SECRET_ACCESS_KEY is not set, although AWS_ACCESS_KEY_ID is");
 }
 
@@ -30,7 +30,7 @@ fn variables_come_first_unless_a_profile_is_named() {
 fn a_role_is_taken_with_the_keys_of_its_source() {
     let config = "[default]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = base\nregion = eu-west-1\nexternal_id = e/1\n\
                   [profile base]\naws_access_key_id = BASE\naws_secret_access_key = s\n";
-    let world = FakeWorld::new(&[]).file("/home/u/.aws/config", config).answers(|_| Some((200, STS.to_owned())));
+    let world = FakeEnvironment::new(&[]).file("/home/u/.aws/config", config).answers(|_| Some((200, STS.to_owned())));
     let credential = found(&world, &AwsSettings::default()).unwrap();
     assert_eq!((credential.keys.access_key_id.as_str(), credential.keys.secret_access_key.as_str()), ("STSKEY", "a&b"));
     assert_eq!(credential.expires, Some("2026-11-15T13:00:00Z".parse().unwrap()));
@@ -46,13 +46,14 @@ fn a_role_is_taken_with_the_keys_of_its_source() {
 fn a_circle_of_roles_ends() {
     let config =
         "[default]\nrole_arn = a\nsource_profile = two\n[profile two]\nrole_arn = b\nsource_profile = default\n";
-    let world = FakeWorld::new(&[]).file("/home/u/.aws/config", config).answers(|_| Some((200, STS.to_owned())));
+    let world = FakeEnvironment::new(&[]).file("/home/u/.aws/config", config).answers(|_| Some((200, STS.to_owned())));
     assert!(key(&world).contains("too long a chain"), "{}", key(&world));
 }
 
 #[test]
 fn commands_and_logins_give_keys() {
-    let process = FakeWorld::new(&[]).file("/home/u/.aws/config", "[default]\ncredential_process = helper --json\n");
+    let process =
+        FakeEnvironment::new(&[]).file("/home/u/.aws/config", "[default]\ncredential_process = helper --json\n");
     assert_eq!(key(&process.command("helper", &[Ok(JSON)])), "JSONKEY");
     let sso = "[default]\nsso_session = corp\nsso_account_id = 1\nsso_role_name = dev\n\
                [sso-session corp]\nsso_start_url = https://x\nsso_region = eu-west-1\n";
@@ -64,7 +65,7 @@ fn commands_and_logins_give_keys() {
     let cache = cache.replace("5a3d0d9b6ee2a94d0ae6b5dbae5d4b0e3e6d0f6d", &hash);
     let answer = r#"{"roleCredentials":{"accessKeyId":"SSOKEY","secretAccessKey":"s","sessionToken":"t","expiration":1794747600000}}"#;
     let world = |expires: &str| {
-        FakeWorld::new(&[])
+        FakeEnvironment::new(&[])
             .file("/home/u/.aws/config", sso)
             .file(&cache, format!(r#"{{"accessToken":"login","expiresAt":"{expires}"}}"#))
             .answers(|request| {
@@ -90,16 +91,16 @@ fn machines_give_keys_in_their_order() {
         ("AWS_ROLE_ARN", "arn:r"),
         ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c"),
     ];
-    let world = FakeWorld::new(&web).file("/token", " jwt\n").answers(|_| Some((200, STS.to_owned())));
+    let world = FakeEnvironment::new(&web).file("/token", " jwt\n").answers(|_| Some((200, STS.to_owned())));
     assert_eq!(
         (key(&world), world.log()),
         ("STSKEY".into(), vec!["POST https://sts.us-east-1.amazonaws.com/".to_owned()])
     );
     let body = String::from_utf8(world.requests.lock().unwrap()[0].body.clone()).unwrap();
     assert!(body.ends_with("&WebIdentityToken=jwt"), "{body}");
-    let container = FakeWorld::new(&web[2..]).answers(|_| Some((200, JSON.to_owned())));
+    let container = FakeEnvironment::new(&web[2..]).answers(|_| Some((200, JSON.to_owned())));
     assert_eq!((key(&container), container.log()), ("JSONKEY".into(), vec!["GET http://169.254.170.2/c".to_owned()]));
-    let instance = FakeWorld::new(&[]).answers(|request| {
+    let instance = FakeEnvironment::new(&[]).answers(|request| {
         let body = match (request.method, request.url.rsplit('/').next().unwrap_or_default()) {
             ("PUT", "token") => "session",
             ("GET", "") => "the-role\n",
@@ -110,7 +111,7 @@ fn machines_give_keys_in_their_order() {
     });
     assert_eq!(key(&instance), "JSONKEY");
     assert!(instance.requests.lock().unwrap().iter().all(|request| request.without_proxy));
-    let off = FakeWorld::new(&[("AWS_EC2_METADATA_DISABLED", "true")]);
+    let off = FakeEnvironment::new(&[("AWS_EC2_METADATA_DISABLED", "true")]);
     assert!(key(&off).starts_with("error: no AWS credentials found") && off.log().is_empty());
 }
 
@@ -126,8 +127,8 @@ fn a_containers_address_stays_on_the_machine() {
         ("http://127.0.0.1.example.test/c", false),
         ("file:///etc/passwd", false),
     ] {
-        let world =
-            FakeWorld::new(&[("AWS_CONTAINER_CREDENTIALS_FULL_URI", url)]).answers(|_| Some((200, JSON.to_owned())));
+        let world = FakeEnvironment::new(&[("AWS_CONTAINER_CREDENTIALS_FULL_URI", url)])
+            .answers(|_| Some((200, JSON.to_owned())));
         assert_eq!(key(&world) == "JSONKEY", good, "{url}: {}", key(&world));
     }
 }
@@ -135,14 +136,14 @@ fn a_containers_address_stays_on_the_machine() {
 #[test]
 fn settings_export_and_refresh() {
     let export = AwsSettings { export: Some("export-it".into()), refresh: None };
-    let world = FakeWorld::new(&ENV)
+    let world = FakeEnvironment::new(&ENV)
         .command("export-it", &[Ok(r#"{"Credentials":{"AccessKeyId":"X","SecretAccessKey":"s"}}"#)]);
     assert_eq!(found(&world, &export).unwrap().keys.access_key_id, "X");
-    let failing = FakeWorld::new(&ENV).command("export-it", &[Err("exit 1")]);
+    let failing = FakeEnvironment::new(&ENV).command("export-it", &[Err("exit 1")]);
     assert_eq!(found(&failing, &export).unwrap().keys.access_key_id, "ENVKEY");
     let refresh = AwsSettings { export: None, refresh: Some("log-in".into()) };
     let config = "[default]\ncredential_process = helper\n";
-    let world = FakeWorld::new(&[])
+    let world = FakeEnvironment::new(&[])
         .file("/home/u/.aws/config", config)
         .command("helper", &[Err("exit 255"), Ok(JSON)])
         .command("log-in", &[Ok("")]);
@@ -152,13 +153,13 @@ fn settings_export_and_refresh() {
 
 #[test]
 fn broken_files_are_named() {
-    let broken = FakeWorld::new(&[]).file("/home/u/.aws/credentials", "[default]\nnonsense\n");
+    let broken = FakeEnvironment::new(&[]).file("/home/u/.aws/credentials", "[default]\nnonsense\n");
     assert_eq!(
         key(&broken),
         "error: /home/u/.aws/credentials cannot be used: line 2 is neither a [section] nor name = value"
     );
-    let unreadable = FakeWorld::new(&[]).file("/home/u/.aws/config", "<unreadable>");
+    let unreadable = FakeEnvironment::new(&[]).file("/home/u/.aws/config", "<unreadable>");
     assert_eq!(key(&unreadable), "error: /home/u/.aws/config cannot be used: permission denied");
-    let missing = FakeWorld::new(&[("AWS_PROFILE", "nope")]);
+    let missing = FakeEnvironment::new(&[("AWS_PROFILE", "nope")]);
     assert_eq!(key(&missing), "error: the AWS profile \"nope\" is in none of the AWS files");
 }

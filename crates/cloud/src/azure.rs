@@ -3,7 +3,7 @@
 use crate::error::CredentialError;
 use crate::google::{form_request, no_token, sent};
 use crate::sigv4::escaped;
-use crate::world::{COMMAND_WAIT, Command, HttpRequest, METADATA_WAIT, World};
+use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, METADATA_WAIT};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ impl std::fmt::Debug for EntraToken {
 }
 
 /// A token for a resource, from the first source that there is. A source that is configured and fails is an error.
-pub async fn find(world: &dyn World, resource: &str) -> Result<EntraToken, CredentialError> {
+pub async fn find(world: &dyn CloudEnvironment, resource: &str) -> Result<EntraToken, CredentialError> {
     if let Some(token) = from_client(world, resource).await? {
         return Ok(token);
     }
@@ -40,7 +40,7 @@ pub async fn find(world: &dyn World, resource: &str) -> Result<EntraToken, Crede
 }
 
 /// A registered application, with a secret or with the token of a workload.
-async fn from_client(world: &dyn World, resource: &str) -> Result<Option<EntraToken>, CredentialError> {
+async fn from_client(world: &dyn CloudEnvironment, resource: &str) -> Result<Option<EntraToken>, CredentialError> {
     let (Some(tenant), Some(client)) = (world.set("AZURE_TENANT_ID"), world.set("AZURE_CLIENT_ID")) else {
         return Ok(None);
     };
@@ -65,7 +65,7 @@ async fn from_client(world: &dyn World, resource: &str) -> Result<Option<EntraTo
 }
 
 /// The identity of an App Service, or of the virtual machine. No such service is no credential.
-async fn from_machine(world: &dyn World, resource: &str) -> Result<Option<EntraToken>, CredentialError> {
+async fn from_machine(world: &dyn CloudEnvironment, resource: &str) -> Result<Option<EntraToken>, CredentialError> {
     let client = world.set("AZURE_CLIENT_ID").map(|id| format!("&client_id={}", escaped(&id))).unwrap_or_default();
     let service = world.set("IDENTITY_ENDPOINT").zip(world.set("IDENTITY_HEADER"));
     let (url, header) = if let Some((endpoint, secret)) = service {
@@ -91,7 +91,7 @@ async fn from_machine(world: &dyn World, resource: &str) -> Result<Option<EntraT
     }
 }
 
-async fn from_cli(world: &dyn World, resource: &str) -> Result<EntraToken, CredentialError> {
+async fn from_cli(world: &dyn CloudEnvironment, resource: &str) -> Result<EntraToken, CredentialError> {
     let args = ["account", "get-access-token", "--output", "json", "--resource", resource];
     let command = Command::Program { name: "az".into(), args: args.map(str::to_owned).to_vec(), env: Vec::new() };
     let failed = |why: String| CredentialError::Command { command: "`az account get-access-token`".into(), why };
@@ -103,7 +103,7 @@ async fn from_cli(world: &dyn World, resource: &str) -> Result<EntraToken, Crede
 }
 
 /// Some endpoints write numbers as text.
-fn token_of(world: &dyn World, url: &str, body: &[u8]) -> Result<EntraToken, CredentialError> {
+fn token_of(world: &dyn CloudEnvironment, url: &str, body: &[u8]) -> Result<EntraToken, CredentialError> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let token = value["access_token"].as_str().ok_or_else(|| no_token(url, "the answer holds no access_token"))?;
     let number = |name: &str| value[name].as_i64().or_else(|| value[name].as_str()?.parse().ok());

@@ -1,6 +1,6 @@
 //! A played outside for tests: variables, files and commands as maps, and a function that answers requests.
 
-use crate::world::{Command, HttpRequest, HttpResponse, Trouble, World};
+use crate::world::{CloudEnvironment, Command, HttpRequest, HttpResponse, WorldError};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 type Answer = Box<dyn Fn(&HttpRequest) -> Option<HttpResponse> + Send + Sync>;
 
-pub struct FakeWorld {
+pub struct FakeEnvironment {
     pub variables: HashMap<String, String>,
     pub files: HashMap<PathBuf, String>,
     pub commands: Mutex<HashMap<String, Vec<Result<String, String>>>>,
@@ -19,7 +19,7 @@ pub struct FakeWorld {
     pub requests: Mutex<Vec<HttpRequest>>,
 }
 
-impl FakeWorld {
+impl FakeEnvironment {
     pub fn new(variables: &[(&str, &str)]) -> Self {
         Self {
             variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
@@ -60,7 +60,7 @@ impl FakeWorld {
     }
 }
 
-impl World for FakeWorld {
+impl CloudEnvironment for FakeEnvironment {
     fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(name).cloned()
     }
@@ -73,25 +73,25 @@ impl World for FakeWorld {
         "2026-11-15T12:00:00Z".parse().unwrap()
     }
 
-    fn read(&self, path: &Path) -> Result<Option<String>, Trouble> {
+    fn read(&self, path: &Path) -> Result<Option<String>, WorldError> {
         match self.files.get(path) {
-            Some(text) if text == "<unreadable>" => Err(Trouble("permission denied".into())),
+            Some(text) if text == "<unreadable>" => Err(WorldError("permission denied".into())),
             found => Ok(found.cloned()),
         }
     }
 
-    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, Trouble>> {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, WorldError>> {
         self.log.lock().unwrap().push(format!("{} {}", request.method, request.url));
-        let answer = (self.answer)(&request).ok_or_else(|| Trouble("connection refused".into()));
+        let answer = (self.answer)(&request).ok_or_else(|| WorldError("connection refused".into()));
         self.requests.lock().unwrap().push(request);
         Box::pin(async move { answer })
     }
 
-    fn run(&self, command: Command, _: Duration) -> BoxFuture<'_, Result<String, Trouble>> {
+    fn run(&self, command: Command, _: Duration) -> BoxFuture<'_, Result<String, WorldError>> {
         let name = command.name().to_owned();
         self.log.lock().unwrap().push(format!("run {name}"));
         let output = self.commands.lock().unwrap().get_mut(&name).and_then(Vec::pop);
-        let output = output.unwrap_or_else(|| Err("command not found".into())).map_err(Trouble);
+        let output = output.unwrap_or_else(|| Err("command not found".into())).map_err(WorldError);
         Box::pin(async move { output })
     }
 }

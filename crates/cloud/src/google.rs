@@ -4,7 +4,7 @@ use crate::aws;
 use crate::error::CredentialError;
 use crate::jwt::sign_rs256;
 use crate::sigv4::{self, Scope, Unsigned, escaped};
-use crate::world::{COMMAND_WAIT, Command, HttpRequest, HttpResponse, METADATA_WAIT, REQUEST_WAIT, World};
+use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, REQUEST_WAIT};
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl CredentialFile {
 }
 
 /// The file of `GOOGLE_APPLICATION_CREDENTIALS`, else the one that `gcloud` writes.
-pub fn credential_file(world: &dyn World) -> Result<Option<CredentialFile>, CredentialError> {
+pub fn credential_file(world: &dyn CloudEnvironment) -> Result<Option<CredentialFile>, CredentialError> {
     let named = world.set("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from);
     let default = world.home().join(".config/gcloud/application_default_credentials.json");
     let is_named = named.is_some();
@@ -63,7 +63,7 @@ pub fn credential_file(world: &dyn World) -> Result<Option<CredentialFile>, Cred
 }
 
 /// A token from the first source that there is. `refresh` is the setting `gcpAuthRefresh`.
-pub async fn find(world: &dyn World, refresh: Option<&str>) -> Result<GoogleToken, CredentialError> {
+pub async fn find(world: &dyn CloudEnvironment, refresh: Option<&str>) -> Result<GoogleToken, CredentialError> {
     let first = token(world).await;
     let (Err(error), Some(refresh)) = (&first, refresh) else { return first };
     world.run(Command::Shell(refresh.to_owned()), COMMAND_WAIT).await.map_err(|trouble| CredentialError::Command {
@@ -73,7 +73,7 @@ pub async fn find(world: &dyn World, refresh: Option<&str>) -> Result<GoogleToke
     token(world).await
 }
 
-async fn token(world: &dyn World) -> Result<GoogleToken, CredentialError> {
+async fn token(world: &dyn CloudEnvironment) -> Result<GoogleToken, CredentialError> {
     if let Some(file) = credential_file(world)? {
         let mut token = from_value(world, &file, &file.value, SOURCES_MAX).await?;
         token.quota_project = file.value["quota_project_id"].as_str().map(str::to_owned);
@@ -86,7 +86,7 @@ async fn token(world: &dyn World) -> Result<GoogleToken, CredentialError> {
 }
 
 fn from_value<'a>(
-    world: &'a dyn World,
+    world: &'a dyn CloudEnvironment,
     file: &'a CredentialFile,
     value: &'a Value,
     sources_left: usize,
@@ -137,7 +137,7 @@ fn is_loopback(url: &str) -> bool {
 }
 
 async fn service_account(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     file: &CredentialFile,
     value: &Value,
 ) -> Result<GoogleToken, CredentialError> {
@@ -159,7 +159,7 @@ async fn service_account(
 
 /// A token of another identity provider, exchanged for one of Google.
 async fn external_account(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     file: &CredentialFile,
     value: &Value,
 ) -> Result<GoogleToken, CredentialError> {
@@ -179,7 +179,11 @@ async fn external_account(
     }
 }
 
-async fn subject_token(world: &dyn World, file: &CredentialFile, value: &Value) -> Result<String, CredentialError> {
+async fn subject_token(
+    world: &dyn CloudEnvironment,
+    file: &CredentialFile,
+    value: &Value,
+) -> Result<String, CredentialError> {
     let broken = |why: String| CredentialError::File { file: file.path.display().to_string(), why };
     let source = &value["credential_source"];
     let text = if let Some(path) = source["file"].as_str() {
@@ -208,7 +212,7 @@ async fn subject_token(world: &dyn World, file: &CredentialFile, value: &Value) 
     }
 }
 
-async fn executed(world: &dyn World, command: &str) -> Result<String, CredentialError> {
+async fn executed(world: &dyn CloudEnvironment, command: &str) -> Result<String, CredentialError> {
     const OPT_IN: &str = "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES";
     if world.set(OPT_IN).as_deref() != Some("1") {
         let why = "is not 1, so the credential file's command is not run".into();
@@ -226,7 +230,11 @@ async fn executed(world: &dyn World, command: &str) -> Result<String, Credential
 }
 
 /// A signed question to AWS that Google asks in our place.
-async fn signed_identity(world: &dyn World, file: &CredentialFile, value: &Value) -> Result<String, CredentialError> {
+async fn signed_identity(
+    world: &dyn CloudEnvironment,
+    file: &CredentialFile,
+    value: &Value,
+) -> Result<String, CredentialError> {
     let region =
         world.set("AWS_REGION").or_else(|| world.set("AWS_DEFAULT_REGION")).unwrap_or_else(|| "us-east-1".into());
     let found = aws::find(world, &aws::AwsSettings::default(), &region).await?;
@@ -243,7 +251,7 @@ async fn signed_identity(world: &dyn World, file: &CredentialFile, value: &Value
 }
 
 async fn impersonate(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     url: &str,
     token: &str,
     mut body: Value,
@@ -268,7 +276,7 @@ async fn impersonate(
     Ok(GoogleToken { token: token.to_owned(), expires, quota_project: None })
 }
 
-async fn from_metadata(world: &dyn World) -> Result<Option<GoogleToken>, CredentialError> {
+async fn from_metadata(world: &dyn CloudEnvironment) -> Result<Option<GoogleToken>, CredentialError> {
     if world.is_on("NO_GCE_CHECK") {
         return Ok(None);
     }
@@ -292,7 +300,11 @@ async fn from_metadata(world: &dyn World) -> Result<Option<GoogleToken>, Credent
     oauth_token(world, &url, &answer).map(Some)
 }
 
-async fn post_form(world: &dyn World, url: &str, form: &[(&str, String)]) -> Result<GoogleToken, CredentialError> {
+async fn post_form(
+    world: &dyn CloudEnvironment,
+    url: &str,
+    form: &[(&str, String)],
+) -> Result<GoogleToken, CredentialError> {
     let pairs: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let request = form_request(url, &pairs);
     let answer = sent(world, request).await?;
@@ -311,7 +323,7 @@ pub(crate) fn form_request(url: &str, pairs: &[(&str, &str)]) -> HttpRequest {
 }
 
 /// Sends, and makes an answer that is no success an error with what the server said.
-pub(crate) async fn sent(world: &dyn World, request: HttpRequest) -> Result<HttpResponse, CredentialError> {
+pub(crate) async fn sent(world: &dyn CloudEnvironment, request: HttpRequest) -> Result<HttpResponse, CredentialError> {
     let url = request.url.clone();
     let answer = world.send(request).await.map_err(|trouble| no_token(&url, &trouble.to_string()))?;
     if answer.is_success() {
@@ -327,7 +339,7 @@ pub(crate) fn no_token(url: &str, why: &str) -> CredentialError {
     CredentialError::Endpoint { host: host.to_owned(), why: why.to_owned() }
 }
 
-fn oauth_token(world: &dyn World, url: &str, answer: &HttpResponse) -> Result<GoogleToken, CredentialError> {
+fn oauth_token(world: &dyn CloudEnvironment, url: &str, answer: &HttpResponse) -> Result<GoogleToken, CredentialError> {
     let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let token = value["access_token"].as_str().ok_or_else(|| no_token(url, "the answer holds no access_token"))?;
     let seconds = value["expires_in"].as_i64();

@@ -1,16 +1,16 @@
 use super::*;
-use crate::fake_world::FakeWorld;
+use crate::fake_world::FakeEnvironment;
 use futures_util::FutureExt as _;
 
 const KEY: &str = include_str!("../testdata/test-only.pem");
 const ADC: &str = "/home/u/.config/gcloud/application_default_credentials.json";
 const TOKEN: &str = r#"{"access_token":"ya29","expires_in":3600}"#;
 
-fn found(world: &FakeWorld, refresh: Option<&str>) -> Result<GoogleToken, CredentialError> {
+fn found(world: &FakeEnvironment, refresh: Option<&str>) -> Result<GoogleToken, CredentialError> {
     find(world, refresh).now_or_never().expect("a played world answers at once")
 }
 
-fn form(world: &FakeWorld, at: usize) -> Vec<(String, String)> {
+fn form(world: &FakeEnvironment, at: usize) -> Vec<(String, String)> {
     let body = String::from_utf8(world.requests.lock().unwrap()[at].body.clone()).unwrap();
     body.split('&')
         .filter_map(|pair| pair.split_once('='))
@@ -21,7 +21,7 @@ fn form(world: &FakeWorld, at: usize) -> Vec<(String, String)> {
 #[test]
 fn a_service_account_signs_its_request() {
     let file = json!({"type": "service_account", "client_email": "bot@p", "private_key": KEY, "project_id": "p1", "token_uri": "https://evil.test/"});
-    let world = FakeWorld::new(&[("GOOGLE_APPLICATION_CREDENTIALS", "/sa.json")])
+    let world = FakeEnvironment::new(&[("GOOGLE_APPLICATION_CREDENTIALS", "/sa.json")])
         .file("/sa.json", file.to_string())
         .answers(|_| Some((200, TOKEN.to_owned())));
     let token = found(&world, None).unwrap();
@@ -35,7 +35,7 @@ fn a_service_account_signs_its_request() {
 #[test]
 fn a_user_brings_the_project_that_pays() {
     let file = json!({"type": "authorized_user", "refresh_token": "r", "client_id": "c", "client_secret": "s", "quota_project_id": "q"});
-    let world = FakeWorld::new(&[]).file(ADC, file.to_string()).answers(|_| Some((200, TOKEN.to_owned())));
+    let world = FakeEnvironment::new(&[]).file(ADC, file.to_string()).answers(|_| Some((200, TOKEN.to_owned())));
     assert_eq!(found(&world, None).unwrap().quota_project.as_deref(), Some("q"));
     let names: Vec<String> = form(&world, 0).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["grant_type", "refresh_token", "client_id", "client_secret"]);
@@ -49,7 +49,7 @@ fn other_identities_are_exchanged_and_impersonate() {
         "credential_source": {"file": "/oidc", "format": {"type": "json", "subject_token_field_name": "id"}},
     });
     let world =
-        FakeWorld::new(&[]).file(ADC, file.to_string()).file("/oidc", r#"{"id":"subject"}"#).answers(|request| {
+        FakeEnvironment::new(&[]).file(ADC, file.to_string()).file("/oidc", r#"{"id":"subject"}"#).answers(|request| {
             let is_impersonation = request.url.contains("iam.test");
             let body =
                 if is_impersonation { r#"{"accessToken":"sa","expireTime":"2026-11-15T12:30:00Z"}"# } else { TOKEN };
@@ -70,7 +70,7 @@ fn a_command_in_the_file_needs_its_permission() {
     });
     let answer = r#"{"success":true,"id_token":"subject"}"#;
     let world = |variables: &[(&str, &str)]| {
-        FakeWorld::new(variables)
+        FakeEnvironment::new(variables)
             .file(ADC, file.to_string())
             .command("give-token", &[Ok(answer)])
             .answers(|_| Some((200, TOKEN.to_owned())))
@@ -87,13 +87,14 @@ fn a_command_in_the_file_needs_its_permission() {
 
 #[test]
 fn the_metadata_server_is_the_last_resort() {
-    let world = FakeWorld::new(&[("GCE_METADATA_HOST", "127.0.0.1:1")]).answers(|_| Some((200, TOKEN.to_owned())));
+    let world =
+        FakeEnvironment::new(&[("GCE_METADATA_HOST", "127.0.0.1:1")]).answers(|_| Some((200, TOKEN.to_owned())));
     assert_eq!(found(&world, None).unwrap().token, "ya29");
     assert!(
         world.log()[0]
             .starts_with("GET http://127.0.0.1:1/computeMetadata/v1/instance/service-accounts/default/token?scopes=")
     );
-    let nothing = FakeWorld::new(&[("NO_GCE_CHECK", "true")]);
+    let nothing = FakeEnvironment::new(&[("NO_GCE_CHECK", "true")]);
     assert!(found(&nothing, None).unwrap_err().to_string().starts_with("no Google credentials found"));
 }
 
@@ -101,7 +102,7 @@ fn the_metadata_server_is_the_last_resort() {
 fn a_refresh_command_runs_where_nothing_else_works() {
     let file = json!({"type": "authorized_user", "refresh_token": "r", "client_id": "c", "client_secret": "s"});
     let tries = std::sync::atomic::AtomicUsize::new(0);
-    let world = FakeWorld::new(&[]).file(ADC, file.to_string()).command("gcloud", &[Ok("")]).answers(move |_| {
+    let world = FakeEnvironment::new(&[]).file(ADC, file.to_string()).command("gcloud", &[Ok("")]).answers(move |_| {
         let is_first = tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
         Some(if is_first {
             (400, r#"{"error":"invalid_grant","error_description":"gone"}"#.to_owned())
@@ -115,17 +116,20 @@ fn a_refresh_command_runs_where_nothing_else_works() {
 
 #[test]
 fn what_is_wrong_with_a_file_is_said() {
-    let said = |world: &FakeWorld| found(world, None).unwrap_err().to_string();
+    let said = |world: &FakeEnvironment| found(world, None).unwrap_err().to_string();
     let named = [("GOOGLE_APPLICATION_CREDENTIALS", "/sa.json")];
     assert_eq!(
-        said(&FakeWorld::new(&named)),
+        said(&FakeEnvironment::new(&named)),
         "/sa.json cannot be used: it does not exist (GOOGLE_APPLICATION_CREDENTIALS names it)"
     );
-    assert!(said(&FakeWorld::new(&named).file("/sa.json", "{")).starts_with("/sa.json cannot be used: it is not JSON"));
+    assert!(
+        said(&FakeEnvironment::new(&named).file("/sa.json", "{"))
+            .starts_with("/sa.json cannot be used: it is not JSON")
+    );
     assert_eq!(
-        said(&FakeWorld::new(&named).file("/sa.json", "{}")),
+        said(&FakeEnvironment::new(&named).file("/sa.json", "{}")),
         "/sa.json cannot be used: it names no type of credential"
     );
-    let no_key = FakeWorld::new(&named).file("/sa.json", r#"{"type":"service_account","client_email":"a"}"#);
+    let no_key = FakeEnvironment::new(&named).file("/sa.json", r#"{"type":"service_account","client_email":"a"}"#);
     assert_eq!(said(&no_key), "/sa.json cannot be used: it has no private_key");
 }

@@ -1,4 +1,4 @@
-//! What finding a credential may do to the outside: read variables and files, send small requests, run commands.
+//! The trait for everything that finding a credential needs: variables, files, small requests, commands.
 //!
 //! The chains are written against this trait, so that tests play every cloud without a network. The one real
 //! implementation lives where processes and HTTP are.
@@ -65,9 +65,9 @@ impl Command {
 /// Why something outside did not work, in a few words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Trouble(pub String);
+pub struct WorldError(pub String);
 
-pub trait World: Send + Sync {
+pub trait CloudEnvironment: Send + Sync {
     fn variable(&self, name: &str) -> Option<String>;
 
     fn home(&self) -> PathBuf;
@@ -75,15 +75,15 @@ pub trait World: Send + Sync {
     fn now(&self) -> Timestamp;
 
     /// The text of a small file; `None` where there is no such file.
-    fn read(&self, path: &Path) -> Result<Option<String>, Trouble>;
+    fn read(&self, path: &Path) -> Result<Option<String>, WorldError>;
 
-    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, Trouble>>;
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, WorldError>>;
 
     /// The standard output of a command that ended well.
-    fn run(&self, command: Command, wait: Duration) -> BoxFuture<'_, Result<String, Trouble>>;
+    fn run(&self, command: Command, wait: Duration) -> BoxFuture<'_, Result<String, WorldError>>;
 }
 
-impl dyn World + '_ {
+impl dyn CloudEnvironment + '_ {
     /// A variable that is set to something.
     pub(crate) fn set(&self, name: &str) -> Option<String> {
         self.variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())

@@ -1,8 +1,11 @@
-//! What to do next: the whole loop as one function from what happened to what is to be done.
+//! The decision of the loop: one function from the state and an input to effects.
 
 use crate::review::Opinion;
 use crate::state::{Cut, Phase};
-use crate::{Answer, CheckFinished, EventKind, IterationStarted, Report, Spent, Start, State, Tokens, VerdictKind};
+use crate::{
+    AgentResult, CheckFinished, EventKind, IterationReport, IterationStart, IterationStarted, LoopState, Spent, Tokens,
+    VerdictKind,
+};
 
 mod effect;
 mod ending;
@@ -33,10 +36,10 @@ pub enum Input {
         usd: f64,
     },
     /// The running agent ended a turn.
-    TurnEnded(Answer),
-    AgentEnded(Box<Report>),
-    /// We were killed while an agent was at work; this is as far as it was heard. Comes in place of a start.
-    Recovered(Box<Report>),
+    TurnEnded(AgentResult),
+    AgentEnded(Box<IterationReport>),
+    /// This program was killed while an agent was at work; the report holds the recorded part. Comes in place of a start.
+    Recovered(Box<IterationReport>),
     ChecksEnded(Vec<CheckFinished>),
     /// `Err`: the reviewer gave no clear answer, in words.
     Reviewed {
@@ -64,7 +67,7 @@ pub enum Input {
 }
 
 /// Takes what happened at `now` and says what is to be done. After [`Effect::End`] nothing is.
-pub fn decide(state: &mut State, input: Input, now: u64) -> Vec<Effect> {
+pub fn decide(state: &mut LoopState, input: Input, now: u64) -> Vec<Effect> {
     state.pass_time(now);
     let mut effects = Vec::new();
     if state.is_over() {
@@ -74,7 +77,7 @@ pub fn decide(state: &mut State, input: Input, now: u64) -> Vec<Effect> {
         Input::Start => next(state, &mut effects),
         Input::Spending { tokens, usd } => spending(state, tokens, usd, &mut effects),
         Input::TurnEnded(answer) => turn_ended(state, &answer, &mut effects),
-        Input::AgentEnded(report) => iteration::ended(state, *report, &mut effects),
+        Input::AgentEnded(report) => iteration::on_agent_ended(state, *report, &mut effects),
         Input::Recovered(report) => iteration::recovered(state, *report, &mut effects),
         Input::ChecksEnded(checks) => iteration::checked(state, &checks, &mut effects),
         Input::Reviewed { opinion, usd, tokens } => review::reviewed(state, opinion, usd, tokens, &mut effects),
@@ -93,7 +96,7 @@ pub fn decide(state: &mut State, input: Input, now: u64) -> Vec<Effect> {
     effects
 }
 
-impl Start {
+impl IterationStart {
     /// The event that says so, once the prompt is made.
     pub fn event(&self, prompt_chars: u64) -> EventKind {
         EventKind::IterationStarted(IterationStarted {
@@ -107,7 +110,7 @@ impl Start {
     }
 }
 
-fn spending(state: &mut State, tokens: Tokens, usd: f64, effects: &mut Vec<Effect>) {
+fn spending(state: &mut LoopState, tokens: Tokens, usd: f64, effects: &mut Vec<Effect>) {
     match &mut state.phase {
         Phase::Working(working) => {
             working.spent = Spent { time_ms: state.now.saturating_sub(working.since), usd, tokens };
@@ -123,7 +126,7 @@ fn spending(state: &mut State, tokens: Tokens, usd: f64, effects: &mut Vec<Effec
 }
 
 /// Stops an agent that runs into a limit, once.
-fn hold_limits(state: &mut State, effects: &mut Vec<Effect>) {
+fn hold_limits(state: &mut LoopState, effects: &mut Vec<Effect>) {
     let Phase::Working(working) = &state.phase else { return };
     if working.cut.is_some() {
         return;
@@ -138,7 +141,7 @@ fn hold_limits(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-fn turn_ended(state: &mut State, answer: &Answer, effects: &mut Vec<Effect>) {
+fn turn_ended(state: &mut LoopState, answer: &AgentResult, effects: &mut Vec<Effect>) {
     if !matches!(state.phase, Phase::Working(_)) {
         return;
     }
@@ -151,7 +154,7 @@ fn turn_ended(state: &mut State, answer: &Answer, effects: &mut Vec<Effect>) {
 }
 
 fn summarised(
-    state: &mut State,
+    state: &mut LoopState,
     through: u32,
     summary: Option<String>,
     usd: f64,
@@ -177,7 +180,7 @@ fn summarised(
     next(state, effects);
 }
 
-fn tick(state: &mut State, effects: &mut Vec<Effect>) {
+fn tick(state: &mut LoopState, effects: &mut Vec<Effect>) {
     match &state.phase {
         Phase::Working(_) => hold_limits(state, effects),
         Phase::Waiting(until) if state.now >= *until => next(state, effects),
@@ -191,7 +194,7 @@ fn tick(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-fn steer(state: &mut State, text: String, effects: &mut Vec<Effect>) {
+fn steer(state: &mut LoopState, text: String, effects: &mut Vec<Effect>) {
     let running = matches!(&state.phase, Phase::Working(_));
     emit(state, EventKind::Steered { iteration: state.iteration(), text: text.clone() }, effects);
     if running {
@@ -199,7 +202,7 @@ fn steer(state: &mut State, text: String, effects: &mut Vec<Effect>) {
     }
 }
 
-fn answer(state: &mut State, text: String, effects: &mut Vec<Effect>) {
+fn answer(state: &mut LoopState, text: String, effects: &mut Vec<Effect>) {
     let Some(question) = state.memory.question.clone() else {
         return steer(state, text, effects);
     };
@@ -209,7 +212,7 @@ fn answer(state: &mut State, text: String, effects: &mut Vec<Effect>) {
     }
 }
 
-fn resume(state: &mut State, effects: &mut Vec<Effect>) {
+fn resume(state: &mut LoopState, effects: &mut Vec<Effect>) {
     state.pausing = false;
     if state.phase == Phase::Paused {
         emit(state, EventKind::Resumed, effects);
@@ -217,7 +220,7 @@ fn resume(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-fn stop(state: &mut State, effects: &mut Vec<Effect>) {
+fn stop(state: &mut LoopState, effects: &mut Vec<Effect>) {
     if std::mem::replace(&mut state.stopping, true) {
         return stop_now(state, VerdictKind::Interrupted, effects);
     }
@@ -227,7 +230,7 @@ fn stop(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-fn stop_now(state: &mut State, verdict: VerdictKind, effects: &mut Vec<Effect>) {
+fn stop_now(state: &mut LoopState, verdict: VerdictKind, effects: &mut Vec<Effect>) {
     state.stopping = true;
     match &mut state.phase {
         Phase::Working(working) => {

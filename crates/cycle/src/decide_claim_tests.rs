@@ -13,7 +13,7 @@ fn claims(bench: &mut Bench, open: &[&str], changes: bool) {
     bench.give(Input::AgentEnded(Box::new(report)));
 }
 
-fn verdict(bench: &Bench) -> Option<crate::Verdict> {
+fn verdict(bench: &Bench) -> Option<crate::RunVerdict> {
     bench.events.iter().rev().find_map(|event| match event {
         EventKind::Verdict(verdict) => Some(verdict.clone()),
         _ => None,
@@ -27,7 +27,7 @@ fn issue_10_1_2_a_claim_with_open_items_is_refused_and_then_a_question() {
     let start = bench.started().expect("it goes on");
     assert!(start.notes[0].contains("- one\n- two"), "{:?}", start.notes);
     let receipt = &bench.receipts()[0];
-    assert_eq!(receipt.outcome, Outcome::NotDone);
+    assert_eq!(receipt.outcome, IterationOutcome::NotDone);
     assert_eq!(receipt.refused, Some(RefusedClaim::OpenItems { items: vec!["one".into(), "two".into()] }));
     // Progress in between: it is told again what is open, and not given up.
     claims(&mut bench, &["two"], true);
@@ -69,7 +69,7 @@ fn issue_10_1_2_a_claim_with_nothing_changed_is_asked_for_once_more() {
     assert_eq!(earlier.ended(), Some(VerdictKind::Done), "something changed before");
     let mut elsewhere = Bench::new(Plan::default());
     let mut report = report(PROMISE, 0);
-    (report.changed, report.heard.tool_calls) = (Changes::default(), 3);
+    (report.changed, report.output.tool_calls) = (Changes::default(), 3);
     elsewhere.give(Input::AgentEnded(Box::new(report)));
     assert_eq!(elsewhere.ended(), Some(VerdictKind::Done), "without git, a tool call may have changed something");
 }
@@ -88,16 +88,16 @@ fn a_resumed_run_remembers_what_was_refused() {
 
 #[test]
 fn issue_10_1_6_a_limit_that_cannot_be_measured_ends_the_run() {
-    let usd = Limits { run: Allowance { usd: Some(5.0), ..Allowance::default() }, ..Limits::default() };
-    let tokens = Limits { day: Allowance { tokens: Some(5), ..Allowance::default() }, ..Limits::default() };
+    let usd = RunLimits { run: Allowance { usd: Some(5.0), ..Allowance::default() }, ..RunLimits::default() };
+    let tokens = RunLimits { day: Allowance { tokens: Some(5), ..Allowance::default() }, ..RunLimits::default() };
     let silent = |words: &str| {
         let mut report = report(words, 1);
-        (report.heard.tokens, report.heard.cost_usd) = (Tokens::default(), 0.0);
+        (report.output.tokens, report.output.cost_usd) = (Tokens::default(), 0.0);
         report
     };
     let free = |words: &str| {
         let mut report = silent(words);
-        report.heard.cost_reported = true;
+        report.output.cost_reported = true;
         report
     };
     for (limits, report, ends) in [
@@ -105,11 +105,11 @@ fn issue_10_1_6_a_limit_that_cannot_be_measured_ends_the_run() {
         (tokens, silent("a step"), true),
         (usd, report("a step", 1), false),
         (usd, free("a step"), false),
-        (Limits::default(), silent("a step"), false),
+        (RunLimits::default(), silent("a step"), false),
     ] {
-        let mut bench = Bench::new(Plan { limits: Limits { iterations: 0, ..limits }, ..Plan::default() });
+        let mut bench = Bench::new(Plan { limits: RunLimits { iterations: 0, ..limits }, ..Plan::default() });
         bench.give(Input::AgentEnded(Box::new(report.clone())));
-        assert_eq!(bench.ended() == Some(VerdictKind::Limit), ends, "{limits:?} {:?}", report.heard.tokens);
+        assert_eq!(bench.ended() == Some(VerdictKind::Limit), ends, "{limits:?} {:?}", report.output.tokens);
         assert!(!ends || verdict(&bench).unwrap().reason.contains("--duration"));
     }
     let mut done = Bench::new(Plan { limits: usd, ..Plan::default() });
@@ -168,7 +168,7 @@ fn issue_10_1_10_there_is_no_pause_after_the_last_iteration() {
     bench.said("two");
     assert_eq!(bench.ended(), Some(VerdictKind::Limit));
     let mut failing = Bench::new(at_most(1));
-    let dead = Report { end: AgentEnd::Signalled(9), heard: Heard::default(), ..report("", 0) };
+    let dead = IterationReport { end: AgentEnd::Signalled(9), output: AgentOutput::default(), ..report("", 0) };
     failing.give(Input::AgentEnded(Box::new(dead)));
     assert_eq!(failing.ended(), Some(VerdictKind::Limit));
 }

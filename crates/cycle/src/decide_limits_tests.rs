@@ -6,14 +6,14 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 fn run_time(ms: u64) -> Plan {
     let run = Allowance { time_ms: Some(ms), ..Allowance::default() };
-    Plan { limits: Limits { run, ..Limits::default() }, ..Plan::default() }
+    Plan { limits: RunLimits { run, ..RunLimits::default() }, ..Plan::default() }
 }
 
 fn day(allowance: Allowance) -> Plan {
-    Plan { limits: Limits { day: allowance, ..Limits::default() }, ..Plan::default() }
+    Plan { limits: RunLimits { day: allowance, ..RunLimits::default() }, ..Plan::default() }
 }
 
-fn verdict(bench: &Bench) -> crate::Verdict {
+fn verdict(bench: &Bench) -> crate::RunVerdict {
     let mut verdicts = bench.events.iter().filter_map(|event| match event {
         EventKind::Verdict(verdict) => Some(verdict.clone()),
         _ => None,
@@ -30,7 +30,7 @@ fn a_check_does_not_outlast_the_run() {
     assert_eq!(bench.give(Input::Tick).len(), 1, "not yet, but it will look again");
     bench.wake();
     assert_eq!(bench.ended(), Some(VerdictKind::Limit));
-    assert_eq!(bench.receipts()[0].outcome, Outcome::Cut);
+    assert_eq!(bench.receipts()[0].outcome, IterationOutcome::Cut);
     bench.give(Input::ChecksEnded(vec![check(true, "")]));
     assert_eq!(bench.last, [], "what comes after the end changes nothing");
 }
@@ -47,7 +47,7 @@ fn a_summary_outlasts_neither_the_time_nor_the_tokens_of_the_run() {
     slow.wake();
     assert_eq!(slow.ended(), Some(VerdictKind::Limit));
     let run = Allowance { tokens: Some(1_000), ..Allowance::default() };
-    let mut talkative = summarising(Plan { limits: Limits { run, ..Limits::default() }, ..Plan::default() });
+    let mut talkative = summarising(Plan { limits: RunLimits { run, ..RunLimits::default() }, ..Plan::default() });
     let tokens = |input| Tokens { input, ..Tokens::default() };
     assert_eq!(talkative.give(Input::Spending { tokens: tokens(800), usd: 0.0 }), []);
     assert_eq!(talkative.give(Input::Spending { tokens: tokens(900), usd: 0.0 }), [Effect::StopAgent]);
@@ -89,9 +89,9 @@ fn what_other_runs_used_today_counts_and_midnight_forgives() {
     let plan = day(Allowance { usd: Some(2.0), ..Allowance::default() });
     let today = Spent { usd: 1.2, ..Spent::default() };
     let noon = DAY_MS / 2;
-    let mut state = State::new(plan, Memory::default(), today, Some(0), noon);
+    let mut state = LoopState::new(plan, Memory::default(), today, Some(0), noon);
     decide(&mut state, Input::Start, noon);
-    let step = |state: &mut State, tree, now| {
+    let step = |state: &mut LoopState, tree, now| {
         let effects = decide(state, Input::AgentEnded(Box::new(report("a step", tree))), now);
         effects.iter().any(|effect| matches!(effect, Effect::End(VerdictKind::Limit)))
     };
@@ -106,7 +106,7 @@ fn what_other_runs_used_today_counts_and_midnight_forgives() {
 fn days_begin_at_local_midnight() {
     let plan = Plan { day_offset_ms: 2 * 60 * 60 * 1000, ..day(Allowance { usd: Some(0.6), ..Allowance::default() }) };
     let evening = DAY_MS - 3 * 60 * 60 * 1000;
-    let mut state = State::new(plan, Memory::default(), Spent::default(), Some(0), evening);
+    let mut state = LoopState::new(plan, Memory::default(), Spent::default(), Some(0), evening);
     decide(&mut state, Input::Start, evening);
     decide(&mut state, Input::AgentEnded(Box::new(report("a step", 1))), evening + 1);
     assert!((state.day_spent().usd - 0.5).abs() < 1e-9);

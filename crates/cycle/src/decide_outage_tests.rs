@@ -3,17 +3,17 @@
 use super::*;
 use crate::Outage;
 
-fn down(answered: bool) -> Box<Report> {
+fn down(answered: bool) -> Box<IterationReport> {
     let mut report = report("", 0);
-    report.heard.answer = Some(Answer { is_error: true, text: "API Error".into(), ..Answer::default() });
-    report.heard.outage = Some(Outage { words: "cannot reach api.test".into(), answered });
-    report.heard.tokens = Tokens::default();
+    report.output.answer = Some(AgentResult { is_error: true, text: "API Error".into(), ..AgentResult::default() });
+    report.output.outage = Some(Outage { words: "cannot reach api.test".into(), answered });
+    report.output.tokens = Tokens::default();
     report.changed = Changes::default();
     Box::new(report)
 }
 
 /// Gives the same failure until the run ends. The waits, in seconds, and the verdict.
-fn waits(bench: &mut Bench, report: &dyn Fn() -> Box<Report>) -> (Vec<u64>, Option<VerdictKind>) {
+fn waits(bench: &mut Bench, report: &dyn Fn() -> Box<IterationReport>) -> (Vec<u64>, Option<VerdictKind>) {
     let mut waits = Vec::new();
     for _ in 0..2_000 {
         bench.now += 1_000;
@@ -94,8 +94,9 @@ fn an_endpoint_that_never_answered_fails_after_ten_minutes_and_one_that_did_does
 fn a_refused_key_ends_at_once_and_other_failures_still_count() {
     let errored = |status, text: &str| {
         let mut report = down(false);
-        report.heard.outage = None;
-        report.heard.answer = Some(Answer { is_error: true, status, text: text.into(), ..Answer::default() });
+        report.output.outage = None;
+        report.output.answer =
+            Some(AgentResult { is_error: true, status, text: text.into(), ..AgentResult::default() });
         report
     };
     let mut refused = Bench::new(Plan::default());
@@ -111,21 +112,21 @@ fn an_agent_that_is_stopped_or_dies_while_the_api_is_away_is_put_off() {
         let mut bench = Bench::new(Plan::default());
         let mut report = down(false);
         report.end = end.clone();
-        report.heard.answer = None;
+        report.output.answer = None;
         bench.give(Input::AgentEnded(report));
-        assert_eq!(bench.receipts()[0].outcome, Outcome::Deferred, "{end:?}");
+        assert_eq!(bench.receipts()[0].outcome, IterationOutcome::Deferred, "{end:?}");
     }
     let mut bench = Bench::new(Plan::default());
-    let mut said = Report { end: AgentEnd::Exited(1), heard: Heard::default(), ..report("", 0) };
-    said.last_words = "API Error: Connection error.".into();
+    let mut said = IterationReport { end: AgentEnd::Exited(1), output: AgentOutput::default(), ..report("", 0) };
+    said.stderr_tail = "API Error: Connection error.".into();
     bench.give(Input::AgentEnded(Box::new(said)));
-    assert_eq!(bench.receipts()[0].outcome, Outcome::Deferred, "said on standard error");
+    assert_eq!(bench.receipts()[0].outcome, IterationOutcome::Deferred, "said on standard error");
 }
 
 #[test]
 fn an_outage_ends_with_the_time_of_the_run_and_with_a_person() {
     let run = Allowance { time_ms: Some(60_000), ..Allowance::default() };
-    let mut short = Bench::new(Plan { limits: Limits { run, ..Limits::default() }, ..Plan::default() });
+    let mut short = Bench::new(Plan { limits: RunLimits { run, ..RunLimits::default() }, ..Plan::default() });
     let (_, ended) = waits(&mut short, &|| down(true));
     assert_eq!(ended, Some(VerdictKind::Limit));
     let mut stopped = Bench::new(Plan::default());

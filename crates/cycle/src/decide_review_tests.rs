@@ -34,7 +34,7 @@ fn only_an_approval_is_done_and_findings_are_in_the_next_prompt() {
     says(&mut bench, Ok(Opinion::Findings("- a.rs:3: off by one".into())));
     let start = bench.started().expect("it goes on");
     assert!(start.notes[0].contains("- a.rs:3: off by one"), "{:?}", start.notes);
-    assert_eq!(bench.receipts()[0].outcome, Outcome::NotDone);
+    assert_eq!(bench.receipts()[0].outcome, IterationOutcome::NotDone);
     claims(&mut bench);
     says(&mut bench, Ok(Opinion::Approved));
     assert_eq!(bench.ended(), Some(VerdictKind::Done));
@@ -84,5 +84,5 @@ fn a_limit_ends_a_review() {
     claims(&mut bench);
     bench.wake();
     assert_eq!(bench.ended(), Some(VerdictKind::Limit));
-    assert_eq!(bench.receipts()[0].outcome, Outcome::Cut);
+    assert_eq!(bench.receipts()[0].outcome, IterationOutcome::Cut);
 }

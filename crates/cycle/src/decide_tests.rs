@@ -3,8 +3,8 @@
 use super::*;
 use crate::SessionMode;
 use crate::{
-    AgentEnd, Allowance, Changes, Failure, FileChange, Heard, Limits, Memory, OnFailure, Outcome, Plan, Receipt,
-    RunStarted, SCHEMA,
+    AgentEnd, AgentOutput, Allowance, Changes, FileChange, IterationFailure, IterationOutcome, Memory, OnFailure, Plan,
+    Receipt, RunLimits, RunStarted, SCHEMA,
 };
 use serde_json::json;
 
@@ -22,7 +22,7 @@ mod outage;
 mod review;
 
 struct Bench {
-    state: State,
+    state: LoopState,
     now: u64,
     events: Vec<EventKind>,
     last: Vec<Effect>,
@@ -31,7 +31,7 @@ struct Bench {
 
 impl Bench {
     fn new(plan: Plan) -> Self {
-        let mut state = State::new(plan, Memory::default(), Spent::default(), Some(0), 1_000);
+        let mut state = LoopState::new(plan, Memory::default(), Spent::default(), Some(0), 1_000);
         let started = RunStarted {
             schema: SCHEMA,
             run: "r".into(),
@@ -39,7 +39,7 @@ impl Bench {
             title: "t".into(),
             backend: "b".into(),
             model: "m".into(),
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             checks: Vec::new(),
             head: None,
             resumed: None,
@@ -73,7 +73,7 @@ impl Bench {
         self.give(Input::AgentEnded(Box::new(report)))
     }
 
-    fn started(&self) -> Option<Start> {
+    fn started(&self) -> Option<IterationStart> {
         self.last.iter().find_map(|effect| match effect {
             Effect::StartAgent(start) => Some((**start).clone()),
             _ => None,
@@ -105,20 +105,20 @@ impl Bench {
     }
 }
 
-fn report(words: &str, tree: u64) -> Report {
-    let mut heard = Heard::default();
-    heard.answer = Some(Answer { text: words.into(), ..Answer::default() });
-    heard.cost_usd = 0.5;
-    heard.tokens = Tokens { input: 90, output: 10, ..Tokens::default() };
-    heard.session = Some("s1".into());
+fn report(words: &str, tree: u64) -> IterationReport {
+    let mut output = AgentOutput::default();
+    output.answer = Some(AgentResult { text: words.into(), ..AgentResult::default() });
+    output.cost_usd = 0.5;
+    output.tokens = Tokens { input: 90, output: 10, ..Tokens::default() };
+    output.session = Some("s1".into());
     let files = vec![FileChange { path: "a".into(), added: 1, removed: 0 }];
-    Report {
+    IterationReport {
         end: AgentEnd::Exited(0),
-        heard,
+        output,
         changed: Changes { known: true, files, ..Changes::default() },
         tree: Some(tree),
         open_work: Vec::new(),
-        last_words: String::new(),
+        stderr_tail: String::new(),
         duration_ms: 60_000,
         limit_until: None,
     }
@@ -130,7 +130,7 @@ fn check(passed: bool, output: &str) -> CheckFinished {
 }
 
 fn at_most(iterations: u32) -> Plan {
-    Plan { limits: Limits { iterations, ..Limits::default() }, ..Plan::default() }
+    Plan { limits: RunLimits { iterations, ..RunLimits::default() }, ..Plan::default() }
 }
 
 #[test]
@@ -155,12 +155,12 @@ fn without_a_promise_the_iterations_run_out() {
 
 #[test]
 fn adversary_43_without_a_limit_of_iterations_the_others_hold() {
-    let run = |allowance| Limits { iterations: 0, run: allowance, ..Limits::default() };
+    let run = |allowance| RunLimits { iterations: 0, run: allowance, ..RunLimits::default() };
     for (limits, most) in [
         (run(Allowance { time_ms: Some(600_000), ..Allowance::default() }), 10),
         (run(Allowance { usd: Some(2.0), ..Allowance::default() }), 4),
         (run(Allowance { tokens: Some(1_000), ..Allowance::default() }), 10),
-        (Limits { day: Allowance { usd: Some(3.0), ..Allowance::default() }, ..Limits::default() }, 6),
+        (RunLimits { day: Allowance { usd: Some(3.0), ..Allowance::default() }, ..RunLimits::default() }, 6),
     ] {
         let mut bench = Bench::new(Plan { limits, summarise_every: 0, ..Plan::default() });
         let mut count = 0;
@@ -184,24 +184,24 @@ fn adversary_43_without_a_limit_of_iterations_the_others_hold() {
 
 #[test]
 fn a_running_agent_is_stopped_at_a_limit_once() {
-    let limits = Limits { run: Allowance { tokens: Some(50), ..Allowance::default() }, ..Limits::default() };
+    let limits = RunLimits { run: Allowance { tokens: Some(50), ..Allowance::default() }, ..RunLimits::default() };
     let mut bench = Bench::new(Plan { limits, ..Plan::default() });
     let some = Tokens { input: 49, ..Tokens::default() };
     assert_eq!(bench.give(Input::Spending { tokens: some, usd: 0.0 }), []);
     let more = Tokens { input: 50, ..Tokens::default() };
     assert_eq!(bench.give(Input::Spending { tokens: more, usd: 0.0 }), [Effect::StopAgent]);
     assert_eq!(bench.give(Input::Spending { tokens: more, usd: 0.0 }), []);
-    bench.give(Input::AgentEnded(Box::new(Report { end: AgentEnd::Stopped, ..report("cut", 1) })));
-    assert_eq!((bench.ended(), &bench.receipts()[0].outcome), (Some(VerdictKind::Limit), &Outcome::Cut));
+    bench.give(Input::AgentEnded(Box::new(IterationReport { end: AgentEnd::Stopped, ..report("cut", 1) })));
+    assert_eq!((bench.ended(), &bench.receipts()[0].outcome), (Some(VerdictKind::Limit), &IterationOutcome::Cut));
 }
 
 #[test]
 fn an_iterations_own_time_ends_only_the_iteration() {
     let iteration = Allowance { time_ms: Some(5_000), ..Allowance::default() };
-    let mut bench = Bench::new(Plan { limits: Limits { iteration, ..Limits::default() }, ..Plan::default() });
+    let mut bench = Bench::new(Plan { limits: RunLimits { iteration, ..RunLimits::default() }, ..Plan::default() });
     assert_eq!(bench.wake(), [Effect::StopAgent]);
-    bench.give(Input::AgentEnded(Box::new(Report { end: AgentEnd::Stopped, ..report("cut", 1) })));
-    assert_eq!(bench.receipts()[0].outcome, Outcome::Failed { failure: Failure::Overrun });
+    bench.give(Input::AgentEnded(Box::new(IterationReport { end: AgentEnd::Stopped, ..report("cut", 1) })));
+    assert_eq!(bench.receipts()[0].outcome, IterationOutcome::Failed { failure: IterationFailure::Overrun });
     bench.wake();
     assert_eq!(bench.started().map(|start| start.iteration), Some(2));
 }
@@ -213,7 +213,7 @@ fn done_means_checked() {
     bench.give(Input::ChecksEnded(vec![check(true, ""), check(false, "2 tests failed")]));
     let start = bench.started().expect("it goes on");
     assert!(start.notes.iter().any(|note| note.contains("2 tests failed")), "{:?}", start.notes);
-    assert_eq!(bench.receipts()[0].outcome, Outcome::NotDone);
+    assert_eq!(bench.receipts()[0].outcome, IterationOutcome::NotDone);
     bench.said(PROMISE);
     bench.give(Input::ChecksEnded(vec![check(true, "")]));
     assert_eq!(bench.ended(), Some(VerdictKind::Done));
@@ -227,12 +227,12 @@ fn done_means_checked() {
 fn adversary_49_a_missing_structure_is_corrected_three_times() {
     let mut bench = Bench::new(Plan { structured: true, ..Plan::default() });
     for odd in [None, Some(json!({"summary": null})), Some(json!({"summary": 5}))] {
-        let answer = Answer { structured: odd, ..Answer::default() };
+        let answer = AgentResult { structured: odd, ..AgentResult::default() };
         assert!(matches!(bench.give(Input::TurnEnded(answer)), [Effect::Say(_)]));
     }
-    assert_eq!(bench.give(Input::TurnEnded(Answer::default())), [Effect::CloseInput]);
+    assert_eq!(bench.give(Input::TurnEnded(AgentResult::default())), [Effect::CloseInput]);
     bench.said("no structure");
-    assert_eq!(bench.receipts()[0].outcome, Outcome::Failed { failure: Failure::Unstructured });
+    assert_eq!(bench.receipts()[0].outcome, IterationOutcome::Failed { failure: IterationFailure::Unstructured });
 }
 
 #[test]
@@ -242,14 +242,15 @@ fn adversary_49_only_done_is_done() {
     {
         let mut bench = Bench::new(Plan { structured: true, ..Plan::default() });
         let mut report = report("{}", 1);
-        report.heard.answer = Some(Answer { structured: Some(json!({"summary": summary})), ..Answer::default() });
+        report.output.answer =
+            Some(AgentResult { structured: Some(json!({"summary": summary})), ..AgentResult::default() });
         bench.give(Input::AgentEnded(Box::new(report)));
         assert_eq!(bench.ended() == Some(VerdictKind::Done), ends, "{summary:?}");
     }
     let mut bench = Bench::new(Plan { structured: true, ..Plan::default() });
     let mut long = report("{}", 1);
     let megabyte = "x".repeat(1 << 20);
-    long.heard.answer = Some(Answer { structured: Some(json!({"summary": megabyte})), ..Answer::default() });
+    long.output.answer = Some(AgentResult { structured: Some(json!({"summary": megabyte})), ..AgentResult::default() });
     bench.give(Input::AgentEnded(Box::new(long)));
     assert!(bench.started().is_some_and(|start| start.progress[0].text.len() < 3_000));
 }
@@ -257,24 +258,25 @@ fn adversary_49_only_done_is_done() {
 #[test]
 fn adversary_45_each_way_to_fail_is_told_apart() {
     let plan = Plan::default();
-    let silent = |end| Report { end, heard: Heard::default(), ..report("", 1) };
+    let silent = |end| IterationReport { end, output: AgentOutput::default(), ..report("", 1) };
     let errored = |status, text: &str| {
         let mut report = report("", 1);
-        report.heard.answer = Some(Answer { is_error: true, status, text: text.into(), ..Answer::default() });
+        report.output.answer =
+            Some(AgentResult { is_error: true, status, text: text.into(), ..AgentResult::default() });
         report
     };
     for (report, expected) in [
-        (silent(AgentEnd::Exited(0)), Some(Failure::NoResult)),
-        (silent(AgentEnd::Exited(3)), Some(Failure::ExitCode)),
-        (silent(AgentEnd::Signalled(9)), Some(Failure::Signal)),
-        (silent(AgentEnd::Silent(1_000)), Some(Failure::Silence)),
-        (silent(AgentEnd::Flooded), Some(Failure::Flood)),
-        (silent(AgentEnd::NotStarted("no such file".into())), Some(Failure::Start)),
-        (Report { end: AgentEnd::Exited(2), ..report("fine", 1) }, Some(Failure::ExitCode)),
-        (errored(None, "it broke"), Some(Failure::ErrorResult)),
-        (errored(Some(401), "no"), Some(Failure::Credentials)),
-        (errored(None, "Invalid API key · Please run /login"), Some(Failure::Credentials)),
-        (Report { end: AgentEnd::Lingered, ..report("fine", 1) }, None),
+        (silent(AgentEnd::Exited(0)), Some(IterationFailure::NoResult)),
+        (silent(AgentEnd::Exited(3)), Some(IterationFailure::ExitCode)),
+        (silent(AgentEnd::Signalled(9)), Some(IterationFailure::Signal)),
+        (silent(AgentEnd::Silent(1_000)), Some(IterationFailure::Silence)),
+        (silent(AgentEnd::Flooded), Some(IterationFailure::Flood)),
+        (silent(AgentEnd::NotStarted("no such file".into())), Some(IterationFailure::Start)),
+        (IterationReport { end: AgentEnd::Exited(2), ..report("fine", 1) }, Some(IterationFailure::ExitCode)),
+        (errored(None, "it broke"), Some(IterationFailure::ErrorResult)),
+        (errored(Some(401), "no"), Some(IterationFailure::Credentials)),
+        (errored(None, "Invalid API key · Please run /login"), Some(IterationFailure::Credentials)),
+        (IterationReport { end: AgentEnd::Lingered, ..report("fine", 1) }, None),
         (report("fine", 1), None),
     ] {
         assert_eq!(report.failure(&plan), expected, "{:?}", report.end);
@@ -284,7 +286,8 @@ fn adversary_45_each_way_to_fail_is_told_apart() {
 #[test]
 fn failures_go_on_with_growing_pauses_and_then_end() {
     let mut bench = Bench::new(Plan::default());
-    let dead = || Box::new(Report { end: AgentEnd::Signalled(9), heard: Heard::default(), ..report("", 0) });
+    let dead =
+        || Box::new(IterationReport { end: AgentEnd::Signalled(9), output: AgentOutput::default(), ..report("", 0) });
     let mut pauses = Vec::new();
     for _ in 0..2 {
         bench.give(Input::AgentEnded(dead()));
@@ -300,11 +303,14 @@ fn failures_go_on_with_growing_pauses_and_then_end() {
     assert_eq!(strict.ended(), Some(VerdictKind::Failed));
 }
 
-fn limited(until: Option<u64>) -> Box<Report> {
+fn limited(until: Option<u64>) -> Box<IterationReport> {
     let mut report = report("", 0);
-    report.heard.answer =
-        Some(Answer { is_error: true, text: "You've hit your limit · resets 5pm".into(), ..Answer::default() });
-    report.heard.limit = Some(crate::LimitHit { reset: None, words: "hit your limit".into() });
+    report.output.answer = Some(AgentResult {
+        is_error: true,
+        text: "You've hit your limit · resets 5pm".into(),
+        ..AgentResult::default()
+    });
+    report.output.limit = Some(crate::LimitHit { reset: None, words: "hit your limit".into() });
     report.limit_until = until;
     Box::new(report)
 }
@@ -332,7 +338,7 @@ fn a_wait_ends_by_a_person_and_never_outlasts_the_run() {
     bench.give(Input::Stop);
     assert_eq!(bench.ended(), Some(VerdictKind::Interrupted));
     let run = Allowance { time_ms: Some(60_000), ..Allowance::default() };
-    let mut short = Bench::new(Plan { limits: Limits { run, ..Limits::default() }, ..Plan::default() });
+    let mut short = Bench::new(Plan { limits: RunLimits { run, ..RunLimits::default() }, ..Plan::default() });
     short.give(Input::AgentEnded(limited(Some(10_000_000))));
     assert_eq!(short.ended(), Some(VerdictKind::Limit));
 }
@@ -351,7 +357,7 @@ fn adversary_47_once_finishes_the_iteration_twice_stops_it() {
         let mut bench = Bench::new(Plan::default());
         bench.give(Input::Stop);
         assert_eq!(bench.give(input), [Effect::StopAgent]);
-        bench.give(Input::AgentEnded(Box::new(Report { end: AgentEnd::Stopped, ..report("x", 1) })));
+        bench.give(Input::AgentEnded(Box::new(IterationReport { end: AgentEnd::Stopped, ..report("x", 1) })));
         assert_eq!((bench.ended(), bench.state.memory().iterations), (Some(verdict), 0));
     }
 }

@@ -1,9 +1,9 @@
-//! What happens in a run, one event a line: the recording's, the screens' and `--json`'s one schema.
+//! The events of a run, one a line: one schema for the recording, the screens and `--json`.
 //!
 //! Every event has `at` (milliseconds since 1970) and `type`. The agent's own lines are kept word for
-//! word in [`EventKind::Agent`]; what any backend says is told again in universal words, the digests. What
-//! the [`crate::Listener`] derives from a line is shown and printed but not recorded: a replay derives it
-//! anew. New kinds and fields may come; a reader skips what it does not know.
+//! word in [`EventKind::Agent`]; the digests carry the same content in one form for every backend. The
+//! [`crate::OutputReader`] derives them from the lines. They are shown and printed but not recorded: a replay derives
+//! them anew. New kinds and fields may come; a reader skips unknown ones.
 //!
 //! Deliberately absent: how an event is made, and any judgement (`decide`).
 
@@ -35,9 +35,9 @@ pub enum EventKind {
         line: Verbatim,
     },
     /// Digest: the agent speaks. With `partial`, a piece to append; a whole text follows it.
-    AgentText(Speech),
+    AgentText(AgentText),
     /// Digest: the agent thinks; as [`EventKind::AgentText`].
-    AgentThinking(Speech),
+    AgentThinking(AgentText),
     /// Digest: a tool was called.
     ToolCall(ToolCall),
     /// Digest: a tool answered.
@@ -104,7 +104,7 @@ pub enum EventKind {
         iteration: u32,
         text: String,
     },
-    /// How the agent is spoken with from here on, where that was found out by trying.
+    /// The transport to the agent from here on, where it was found by trying.
     Transport {
         iteration: u32,
         transport: Transport,
@@ -116,7 +116,7 @@ pub enum EventKind {
         reason: String,
     },
     /// The work that a watching loop was started for. It is in every prompt of the run.
-    Work(Work),
+    Work(WorkItem),
     /// The older iterations could not be condensed: what was known before stays. The cost counts.
     SummaryFailed {
         /// The last iteration that the summary would have covered.
@@ -142,7 +142,7 @@ pub enum EventKind {
         text: String,
     },
     /// Last of every run.
-    Verdict(Verdict),
+    Verdict(RunVerdict),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -155,7 +155,7 @@ pub struct RunStarted {
     /// `builtin`, `claude`, or a path.
     pub backend: String,
     pub model: String,
-    pub limits: crate::Limits,
+    pub limits: crate::RunLimits,
     pub checks: Vec<String>,
     /// The commit that was checked out, where this is a git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,13 +163,13 @@ pub struct RunStarted {
     /// Where an earlier run goes on: what it had done and spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Resumed>,
-    /// What holds the agent, in words; nothing where nothing does.
+    /// The sandbox of the agent in words; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// What the sandbox does not hold in this run, in words; nothing where it holds everything.
+    /// The part of the run that no sandbox confines, in words; absent where everything is confined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unconfined: Option<String>,
-    /// What was given as flags, by key: whoever goes on with the run goes on with them.
+    /// The flags of the run, by key; a resumed run uses them again.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub flags: serde_json::Map<String, Value>,
 }
@@ -190,7 +190,7 @@ pub struct Resumed {
     pub elapsed_ms: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct IterationStarted {
     /// From 1. An iteration that had to wait starts again under its number.
     pub iteration: u32,
@@ -207,7 +207,7 @@ pub struct IterationStarted {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Speech {
+pub struct AgentText {
     pub iteration: u32,
     pub text: String,
     #[serde(default)]
@@ -268,7 +268,7 @@ impl ApiRetry {
 
 /// A piece of work from a tracker or a todo list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
+pub struct WorkItem {
     /// The tracker's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -348,7 +348,7 @@ pub struct CheckFinished {
 
 /// How the run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct RunVerdict {
     pub verdict: VerdictKind,
     pub reason: String,
     pub exit_code: u8,
@@ -364,7 +364,7 @@ pub struct Verdict {
     pub elapsed_ms: u64,
 }
 
-impl Verdict {
+impl RunVerdict {
     /// How a person goes on from here, with commands as they are typed.
     pub fn next_step(&self) -> &'static str {
         match self.verdict {

@@ -1,7 +1,7 @@
 //! The schema is API: lines written once must be readable for ever.
 
 use super::*;
-use crate::{Failure, Outcome};
+use crate::{IterationFailure, IterationOutcome};
 
 fn round(event: &LoopEvent) {
     let line = event.to_line();
@@ -10,8 +10,11 @@ fn round(event: &LoopEvent) {
 
 #[test]
 fn events_read_back_as_they_were_written() {
-    let receipt =
-        Receipt { outcome: Outcome::Failed { failure: Failure::Silence }, cost_usd: 0.25, ..Receipt::default() };
+    let receipt = Receipt {
+        outcome: IterationOutcome::Failed { failure: IterationFailure::Silence },
+        cost_usd: 0.25,
+        ..Receipt::default()
+    };
     for kind in [
         EventKind::Paused,
         EventKind::Agent {
@@ -22,7 +25,7 @@ fn events_read_back_as_they_were_written() {
         EventKind::IterationEnded { iteration: 1, receipt: Box::new(receipt) },
         EventKind::Warning { iteration: None, text: "w".into() },
         EventKind::Waiting { iteration: 3, until: 9, reason: "limit".into() },
-        EventKind::AgentText(Speech { iteration: 1, text: "hi".into(), partial: true, parent: Some("t".into()) }),
+        EventKind::AgentText(AgentText { iteration: 1, text: "hi".into(), partial: true, parent: Some("t".into()) }),
     ] {
         round(&kind.at(1_763_000_000_000));
     }

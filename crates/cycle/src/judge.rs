@@ -1,11 +1,11 @@
-//! How did an agent end, and what does that mean?
+//! The end of an agent and its meaning for the iteration.
 
 use crate::outage::outage_on_stderr;
 use crate::reset::limit_in;
-use crate::{Changes, Claim, Failure, Heard, LimitHit, Outage, Plan, claim};
+use crate::{AgentOutput, Changes, Claim, IterationFailure, LimitHit, Outage, Plan, claim};
 use serde_json::Value;
 
-/// How the process ended, as the body saw it.
+/// The end of the agent process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEnd {
     NotStarted(String),
@@ -22,16 +22,16 @@ pub enum AgentEnd {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct IterationReport {
     pub end: AgentEnd,
-    pub heard: Heard,
+    pub output: AgentOutput,
     pub changed: Changes,
     /// Items of the todo list, and issues of this run, that are open now.
     pub open_work: Vec<String>,
     /// Of all files, where that can be told.
     pub tree: Option<u64>,
     /// The end of standard error.
-    pub last_words: String,
+    pub stderr_tail: String,
     pub duration_ms: u64,
     /// When a usage limit ends, in milliseconds since 1970.
     pub limit_until: Option<u64>,
@@ -40,84 +40,98 @@ pub struct Report {
 /// A failure's own words in a receipt.
 const DETAIL_MAX: usize = 600;
 
-impl Report {
-    pub(crate) fn failure(&self, plan: &Plan) -> Option<Failure> {
+impl IterationReport {
+    /// A report of an agent that changed nothing, as far as is known.
+    pub fn unchanged(end: AgentEnd, output: AgentOutput) -> Self {
+        Self {
+            end,
+            output,
+            changed: Changes::default(),
+            open_work: Vec::new(),
+            tree: None,
+            stderr_tail: String::new(),
+            duration_ms: 0,
+            limit_until: None,
+        }
+    }
+
+    pub(crate) fn failure(&self, plan: &Plan) -> Option<IterationFailure> {
         match &self.end {
-            AgentEnd::NotStarted(_) => return Some(Failure::Start),
-            AgentEnd::Silent(_) => return Some(Failure::Silence),
-            AgentEnd::Flooded => return Some(Failure::Flood),
-            AgentEnd::Signalled(_) => return Some(Failure::Signal),
+            AgentEnd::NotStarted(_) => return Some(IterationFailure::Start),
+            AgentEnd::Silent(_) => return Some(IterationFailure::Silence),
+            AgentEnd::Flooded => return Some(IterationFailure::Flood),
+            AgentEnd::Signalled(_) => return Some(IterationFailure::Signal),
             AgentEnd::Exited(_) | AgentEnd::Stopped | AgentEnd::Lingered => {}
         }
         let left_well = !matches!(self.end, AgentEnd::Exited(code) if code != 0);
-        let Some(answer) = &self.heard.answer else {
-            let refused = is_refusal(None, &self.last_words);
-            let silent_end = if left_well { Failure::NoResult } else { Failure::ExitCode };
-            return Some(if refused { Failure::Credentials } else { silent_end });
+        let Some(answer) = &self.output.answer else {
+            let refused = is_refusal(None, &self.stderr_tail);
+            let silent_end = if left_well { IterationFailure::NoResult } else { IterationFailure::ExitCode };
+            return Some(if refused { IterationFailure::Credentials } else { silent_end });
         };
         if answer.is_error {
             let cut = matches!(answer.subtype.as_str(), "error_max_budget_usd" | "error_max_turns");
             let refused = is_refusal(answer.status, &answer.text);
             return Some(match (cut, refused) {
-                (true, _) => Failure::Overrun,
-                (_, true) => Failure::Credentials,
-                _ => Failure::ErrorResult,
+                (true, _) => IterationFailure::Overrun,
+                (_, true) => IterationFailure::Credentials,
+                _ => IterationFailure::ErrorResult,
             });
         }
         if !left_well {
-            return Some(Failure::ExitCode);
+            return Some(IterationFailure::ExitCode);
         }
-        (plan.structured && summary_of(answer.structured.as_ref()).is_none()).then_some(Failure::Unstructured)
+        (plan.structured && summary_of(answer.structured.as_ref()).is_none()).then_some(IterationFailure::Unstructured)
     }
 
     /// An API that could not be used, where that is the reason that the agent failed.
     pub(crate) fn outage(&self) -> Option<Outage> {
-        let stderr = || outage_on_stderr(&self.last_words).filter(|_| self.heard.answer.is_none());
-        self.heard.outage.clone().or_else(stderr)
+        let stderr = || outage_on_stderr(&self.stderr_tail).filter(|_| self.output.answer.is_none());
+        self.output.outage.clone().or_else(stderr)
     }
 
     /// Whether the run knows what the agent used, as far as limits need it.
-    pub(crate) fn measures(&self, limits: &crate::Limits) -> bool {
-        let counts_cost = self.heard.knows_cost() || !limits.any_usd();
-        let counts_tokens = self.heard.tokens.total() > 0 || !limits.any_tokens();
+    pub(crate) fn measures(&self, limits: &crate::RunLimits) -> bool {
+        let counts_cost = self.output.knows_cost() || !limits.any_usd();
+        let counts_tokens = self.output.tokens.total() > 0 || !limits.any_tokens();
         counts_cost && counts_tokens
     }
 
     /// A usage limit, where it is the reason that the agent failed.
     pub fn limit(&self) -> Option<LimitHit> {
-        self.heard.limit.clone().or_else(|| limit_in(&self.last_words))
+        self.output.limit.clone().or_else(|| limit_in(&self.stderr_tail))
     }
 
     /// What the agent says it did.
     pub(crate) fn summary(&self) -> String {
-        let structured = self.heard.answer.as_ref().and_then(|answer| answer.structured.as_ref());
-        summary_of(structured).map_or_else(|| self.heard.final_words().to_owned(), str::to_owned)
+        let structured = self.output.answer.as_ref().and_then(|answer| answer.structured.as_ref());
+        summary_of(structured).map_or_else(|| self.output.final_text().to_owned(), str::to_owned)
     }
 
     pub(crate) fn claim(&self, plan: &Plan) -> Claim {
-        let structured = self.heard.answer.as_ref().and_then(|answer| answer.structured.as_ref());
+        let structured = self.output.answer.as_ref().and_then(|answer| answer.structured.as_ref());
         match summary_of(structured) {
             Some(DONE) if plan.structured => Claim::Made,
             // The answer is then the structure itself; words are what was said before it.
-            Some(_) => claim(&self.heard.last_text, &plan.promise),
-            None => claim(self.heard.final_words(), &plan.promise),
+            Some(_) => claim(&self.output.last_text, &plan.promise),
+            None => claim(self.output.final_text(), &plan.promise),
         }
     }
 
     /// What went wrong, with what the agent said about it.
-    pub(crate) fn blocking(&self, failure: Failure) -> String {
-        let detail = match (&self.end, &self.heard.answer) {
+    pub(crate) fn blocking(&self, failure: IterationFailure) -> String {
+        let detail = match (&self.end, &self.output.answer) {
             (AgentEnd::NotStarted(why), _) => why.clone(),
             (AgentEnd::Silent(ms), _) => {
                 let time = crate::amounts::clock(*ms);
-                format!("it wrote nothing for {time}; --idle sets how long that may last. {}", self.last_words)
+                format!("it wrote nothing for {time}; --idle sets how long that may last. {}", self.stderr_tail)
             }
-            (AgentEnd::Signalled(signal), _) => format!("signal {signal}. {}", self.last_words),
+            (AgentEnd::Signalled(signal), _) => format!("signal {signal}. {}", self.stderr_tail),
             (_, Some(answer)) if answer.is_error => answer.text.clone(),
-            (AgentEnd::Exited(code), _) if *code != 0 => format!("exit {code}. {}", self.last_words),
-            _ => self.last_words.clone(),
+            (AgentEnd::Exited(code), _) if *code != 0 => format!("exit {code}. {}", self.stderr_tail),
+            _ => self.stderr_tail.clone(),
         };
-        if failure == Failure::Credentials {
+        if failure == IterationFailure::Credentials {
             return refused_key(&detail);
         }
         let detail = crate::text::ending(detail.trim(), DETAIL_MAX);
@@ -140,7 +154,7 @@ fn refused_key(detail: &str) -> String {
     let said = said.trim_matches(|letter: char| letter.is_whitespace() || "·.".contains(letter));
     let said = crate::bounded(said, DETAIL_MAX);
     let hint = if said.contains("ralph auth status") { "" } else { ". `ralph auth status` shows which one is used" };
-    format!("{}: {said}{hint}", Failure::Credentials.words())
+    format!("{}: {said}{hint}", IterationFailure::Credentials.words())
 }
 
 /// Sentences of agents whose key or login the API refuses.

@@ -1,7 +1,7 @@
-//! The loop's mind: what happened in a run, and what to do next.
+//! The decisions of the loop: the events of a run, and the next step.
 //!
 //! Everything here is pure: lines, reports and the time come in, events and effects go out. `runner`
-//! does what the effects say. Deliberately absent: I/O, async, clocks, processes, and the wording of
+//! executes the effects. Deliberately absent: I/O, async, clocks, processes, and the wording of
 //! prompts beyond the notes that a decision gives to the next iteration.
 
 pub mod amounts;
@@ -19,31 +19,31 @@ mod memory;
 mod outage;
 mod questions;
 mod reset;
-mod heard;
+mod agent_output;
 mod judge;
-mod speak;
-mod listen;
+mod digest;
+mod output_reader;
 mod state;
 mod decide;
 mod todo;
 
+pub use agent_output::{AgentOutput, AgentResult};
 pub use decide::{Effect, Input, decide};
 pub use event::{
-    ApiRetry, CheckFinished, EventKind, IterationStarted, LoopEvent, Question, QuestionAbout, Resumed, RunStarted,
-    SCHEMA, Speech, TodoItem, TodoState, ToolCall, ToolResult, Transport, UsageSoFar, Verbatim, Verdict, VerdictKind,
-    Work,
+    AgentText, ApiRetry, CheckFinished, EventKind, IterationStarted, LoopEvent, Question, QuestionAbout, Resumed,
+    RunStarted, RunVerdict, SCHEMA, TodoItem, TodoState, ToolCall, ToolResult, Transport, UsageSoFar, Verbatim,
+    VerdictKind, WorkItem,
 };
 pub use fallback::FallbackModel;
-pub use heard::{Answer, Heard};
-pub use judge::{AgentEnd, Report};
-pub use limits::{Allowance, Limits, Spent};
-pub use listen::{Listener, Price, unpriced};
+pub use judge::{AgentEnd, IterationReport};
+pub use limits::{Allowance, RunLimits, Spent};
 pub use memory::{Memory, Progress};
 pub use outage::Outage;
+pub use output_reader::{OutputReader, Price, unpriced};
 pub use plan::{DAY_MS, OnFailure, Plan, SessionMode};
 pub use promise::{Claim, claim};
-pub use receipt::{Changes, Failure, FileChange, Outcome, Receipt, RefusedClaim, Tokens};
+pub use receipt::{Changes, FileChange, IterationFailure, IterationOutcome, Receipt, RefusedClaim, Tokens};
 pub use reset::{LimitHit, Reset};
-pub use state::{Start, State};
+pub use state::{IterationStart, LoopState};
 pub use text::{bounded, failing_line};
 pub use todo::todo_items;

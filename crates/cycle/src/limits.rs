@@ -1,4 +1,4 @@
-//! How much a run may use. Absent means without that limit; zero means none at all.
+//! The limits of a run: time, money, tokens. An absent limit does not count; zero allows nothing.
 
 use crate::Tokens;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The limits of a run. `iteration`, `run` and `day` hold at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct RunLimits {
     /// Zero is no limit, as loops have it (`--max 0`).
     pub iterations: u32,
     pub iteration: Allowance,
@@ -14,7 +14,7 @@ pub struct Limits {
     pub day: Allowance,
 }
 
-impl Limits {
+impl RunLimits {
     fn all(&self) -> [&Allowance; 3] {
         [&self.iteration, &self.run, &self.day]
     }

@@ -1,7 +1,10 @@
-//! What a run remembers of itself: a fold over its own events. A run that goes on after `kill -9` folds
-//! its recording and knows what it knew.
+//! The memory of a run: a fold over its own events. A run that goes on after `kill -9` folds
+//! its recording and has the same memory again.
 
-use crate::{EventKind, LoopEvent, Outcome, Question, Receipt, RefusedClaim, Spent, Tokens, Transport, Verdict, Work};
+use crate::{
+    EventKind, IterationOutcome, LoopEvent, Question, Receipt, RefusedClaim, RunVerdict, Spent, Tokens, Transport,
+    WorkItem,
+};
 use std::collections::VecDeque;
 
 /// What the next prompt tells of an iteration.
@@ -40,11 +43,11 @@ pub struct Memory {
     /// The last iteration's claim, where it was not believed.
     pub refused: Option<RefusedClaim>,
     /// What the run was started for.
-    pub work: Option<Work>,
+    pub work: Option<WorkItem>,
     /// For the next prompt: what was in the way, steering, answers.
     pub notes: Vec<String>,
     pub question: Option<Question>,
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<RunVerdict>,
     /// The commit that the run began at.
     pub base: Option<String>,
     /// Reviews that found something, since a person last answered one.
@@ -124,18 +127,20 @@ impl Memory {
         self.changed |= is_change(receipt);
         self.reached |= receipt.tokens.total() > 0;
         // Iterations that did not come to their end are given the same notes again.
-        if matches!(receipt.outcome, Outcome::Deferred | Outcome::Interrupted) {
+        if matches!(receipt.outcome, IterationOutcome::Deferred | IterationOutcome::Interrupted) {
             return;
         }
         self.iterations = self.iterations.max(iteration);
-        self.reached |= !matches!(receipt.outcome, Outcome::Failed { .. });
+        self.reached |= !matches!(receipt.outcome, IterationOutcome::Failed { .. });
         self.refused.clone_from(&receipt.refused);
         self.notes.drain(..self.delivered.min(self.notes.len()));
         self.delivered = 0;
-        if !matches!(receipt.outcome, Outcome::Blocked) {
+        if !matches!(receipt.outcome, IterationOutcome::Blocked) {
             self.question = None;
         }
-        if let Some(blocking) = receipt.blocking.as_ref().filter(|_| !matches!(receipt.outcome, Outcome::Blocked)) {
+        if let Some(blocking) =
+            receipt.blocking.as_ref().filter(|_| !matches!(receipt.outcome, IterationOutcome::Blocked))
+        {
             self.note(blocking);
         }
         if !receipt.summary.trim().is_empty() {

@@ -1,13 +1,13 @@
-//! How a run is to go: decided before it starts, the same to its end.
+//! The plan of a run: fixed before it starts, the same to its end.
 
-use crate::Limits;
+use crate::RunLimits;
 
 /// How long an outage is waited out where neither `--max-outage` nor `--duration` says otherwise.
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// The words that claim completion.
     pub promise: String,
     /// A result `{"summary": …}` is required, and the summary `DONE` claims completion too.
@@ -17,9 +17,9 @@ pub struct Plan {
     pub model: String,
     /// Tried when the loop gets nowhere.
     pub other_model: Option<String>,
-    /// Ways to a model that are taken while the run's own is limited, in their order.
+    /// Models that are used while the run's own is at its limit, in their order.
     pub fallback: Vec<crate::FallbackModel>,
-    /// A wait for a limit that is longer than this is not waited where another way is free.
+    /// A longer wait than this is skipped where another model is free.
     pub fallback_after_ms: u64,
     /// Between iterations.
     pub cooldown_ms: u64,
@@ -64,7 +64,7 @@ pub enum OnFailure {
 impl Default for Plan {
     fn default() -> Self {
         Self {
-            limits: Limits { iterations: 30, ..Limits::default() },
+            limits: RunLimits { iterations: 30, ..RunLimits::default() },
             promise: "<promise>COMPLETE</promise>".into(),
             structured: false,
             has_checks: false,

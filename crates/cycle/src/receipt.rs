@@ -1,4 +1,4 @@
-//! What one iteration leaves behind: what changed, what is in the way, what proves it, what it cost.
+//! The receipt of one iteration: changes, obstacles, evidence, cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ impl From<&wire::Usage> for Tokens {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Receipt {
-    pub outcome: Outcome,
+    pub outcome: IterationOutcome,
     /// The agent's own words on what it did.
     pub summary: String,
     pub changed: Changes,
@@ -125,7 +125,7 @@ pub struct FileChange {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum IterationOutcome {
     /// Something changed, or the agent said something new.
     #[default]
     Progress,
@@ -138,7 +138,7 @@ pub enum Outcome {
     /// Waits for a person.
     Blocked,
     /// The agent failed.
-    Failed { failure: Failure },
+    Failed { failure: IterationFailure },
     /// Did not count: a usage limit, or an API that is unreachable or overloaded. The same iteration starts again.
     Deferred,
     /// A person stopped it.
@@ -150,7 +150,7 @@ pub enum Outcome {
 /// How an agent can fail, told apart because each has its own policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Failure {
+pub enum IterationFailure {
     /// It could not be started.
     Start,
     /// It said that the turn was an error.
@@ -173,7 +173,7 @@ pub enum Failure {
     Credentials,
 }
 
-impl Failure {
+impl IterationFailure {
     pub fn words(self) -> &'static str {
         match self {
             Self::Start => "the agent could not be started",

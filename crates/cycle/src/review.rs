@@ -1,4 +1,4 @@
-//! Another agent looks at work that is said to be done: what it is told, and what it answers. For the loop and for goals.
+//! The review of finished work by another agent: its prompt and its answer. For the loop and for goals.
 //!
 //! It gets goal, diff and checks; neither the transcript nor how many iterations the work took. Anything but a clear
 //! approval is none. Deliberately absent: how the reviewer is started.

@@ -1,10 +1,10 @@
-//! Where a run stands between two decisions.
+//! The state of a run between two decisions.
 
 use crate::stuck::Stuck;
-use crate::{Allowance, LoopEvent, Memory, Plan, Progress, Report, Spent, VerdictKind};
+use crate::{Allowance, IterationReport, LoopEvent, Memory, Plan, Progress, Spent, VerdictKind};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub struct LoopState {
     pub(crate) plan: Plan,
     pub(crate) memory: Memory,
     pub(crate) phase: Phase,
@@ -16,8 +16,8 @@ pub struct State {
     pub(crate) failures: u32,
     /// Waits in a row for a usage limit.
     pub(crate) waits: u32,
-    /// Which ways to a model are limited, and which one is taken.
-    pub(crate) ways: crate::fallback::Ways,
+    /// The models that are at their usage limit, and the model in use.
+    pub(crate) ways: crate::fallback::Fallbacks,
     /// The outage that lasts, where one does.
     pub(crate) outage: Option<OutageSoFar>,
     /// The endpoint has sent an HTTP answer.
@@ -47,7 +47,7 @@ pub(crate) enum Phase {
     /// With what the summariser has used so far.
     Summarising(Spent),
     Working(Working),
-    Checking(Box<Report>),
+    Checking(Box<IterationReport>),
     /// The checks agree; another agent looks at the work.
     Reviewing(Box<Reviewing>),
     /// Until then, before the next iteration.
@@ -59,7 +59,7 @@ pub(crate) enum Phase {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reviewing {
-    pub report: Report,
+    pub report: IterationReport,
     pub evidence: Vec<String>,
     /// Of the verdict, where the reviewer approves.
     pub reason: String,
@@ -85,13 +85,13 @@ pub(crate) enum Cut {
     Person(VerdictKind),
 }
 
-/// An iteration to start: what the body needs to make its prompt and its process.
+/// An iteration to start: the data for its prompt and its process.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Start {
+pub struct IterationStart {
     pub iteration: u32,
     pub attempt: u32,
     pub model: String,
-    /// The way to it: 0 is the run's own, 1 the first of `fallback`.
+    /// The number of the model: 0 is the run's own, 1 the first of `fallback`.
     pub way: usize,
     /// To go on in.
     pub session: Option<String>,
@@ -99,7 +99,7 @@ pub struct Start {
     pub strategy: Option<String>,
     pub notes: Vec<String>,
     /// What this run was started for, where a watching loop found it.
-    pub work: Option<crate::Work>,
+    pub work: Option<crate::WorkItem>,
     pub summary: Option<String>,
     pub progress: Vec<Progress>,
     /// The tightest of all limits.
@@ -108,13 +108,13 @@ pub struct Start {
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-impl State {
+impl LoopState {
     /// `memory` is that of an earlier part of the run, or empty. `today` is what other runs used today.
     pub fn new(plan: Plan, memory: Memory, today: Spent, tree: Option<u64>, now: u64) -> Self {
         let mut stuck = Stuck::default();
         stuck.begin(tree);
         let day_mark = memory.spent;
-        let ways = crate::fallback::Ways::new(plan.fallback.len());
+        let ways = crate::fallback::Fallbacks::new(plan.fallback.len());
         let mut state = Self {
             plan,
             memory,
@@ -147,7 +147,7 @@ impl State {
         &self.plan
     }
 
-    /// Remembers an event that the body emitted.
+    /// Remembers an event that the runner emitted.
     pub fn remember(&mut self, event: &LoopEvent) {
         self.memory.fold(event);
     }

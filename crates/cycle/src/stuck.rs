@@ -25,9 +25,9 @@ pub(crate) struct Stuck {
     failed_check: Option<u64>,
 }
 
-/// What an iteration showed.
+/// The signs of progress of one iteration.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sign {
+pub(crate) struct IterationSigns {
     /// Of all files; where nobody can tell, words are all there is.
     pub tree: Option<u64>,
     pub words: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Sign {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum StuckLevel {
     Progress,
     NoProgress,
     ChangeStrategy,
@@ -48,7 +48,7 @@ impl Stuck {
         remember(&mut self.trees, tree);
     }
 
-    pub(crate) fn observe(&mut self, sign: Sign) -> Standing {
+    pub(crate) fn observe(&mut self, sign: IterationSigns) -> StuckLevel {
         let new_words = !self.words.contains(&sign.words);
         let moved = sign.tree.map_or(new_words, |tree| !self.trees.contains(&tree));
         let same_check = sign.failed_check.is_some() && sign.failed_check == self.failed_check;
@@ -62,14 +62,14 @@ impl Stuck {
         };
         if weight == 0 {
             self.points = 0;
-            return Standing::Progress;
+            return StuckLevel::Progress;
         }
         let before = self.points;
         self.points += weight;
         match self.points {
-            STOP_AT.. => Standing::Stop,
-            CHANGE_AT.. if before < CHANGE_AT => Standing::ChangeStrategy,
-            _ => Standing::NoProgress,
+            STOP_AT.. => StuckLevel::Stop,
+            CHANGE_AT.. if before < CHANGE_AT => StuckLevel::ChangeStrategy,
+            _ => StuckLevel::NoProgress,
         }
     }
 }
@@ -86,25 +86,25 @@ fn remember(seen: &mut VecDeque<u64>, value: Option<u64>) {
 mod tests {
     use super::*;
 
-    fn run(signs: &[(Option<u64>, u64, Option<u64>)]) -> Vec<Standing> {
+    fn run(signs: &[(Option<u64>, u64, Option<u64>)]) -> Vec<StuckLevel> {
         let mut stuck = Stuck::default();
         stuck.begin(Some(0));
-        let sign = |&(tree, words, failed_check)| Sign { tree, words, failed_check };
+        let sign = |&(tree, words, failed_check)| IterationSigns { tree, words, failed_check };
         signs.iter().map(|one| stuck.observe(sign(one))).collect()
     }
 
     #[test]
     fn work_that_changes_something_is_never_stuck_however_alike_it_sounds() {
         let signs: Vec<_> = (1..50).map(|tree| (Some(tree), 7, None)).collect();
-        assert!(run(&signs).iter().all(|standing| *standing == Standing::Progress));
+        assert!(run(&signs).iter().all(|standing| *standing == StuckLevel::Progress));
     }
 
     #[test]
     fn the_same_words_and_no_change_change_the_strategy_and_then_stop() {
         let standings = run(&[(Some(0), 7, None); 8]);
         // The first has new words: one point; then two each.
-        let change = standings.iter().position(|standing| *standing == Standing::ChangeStrategy);
-        let stop = standings.iter().position(|standing| *standing == Standing::Stop);
+        let change = standings.iter().position(|standing| *standing == StuckLevel::ChangeStrategy);
+        let stop = standings.iter().position(|standing| *standing == StuckLevel::Stop);
         assert_eq!((change, stop), (Some(3), Some(6)), "{standings:?}");
     }
 
@@ -112,21 +112,21 @@ mod tests {
     fn talk_without_change_takes_longer() {
         let signs: Vec<_> = (1..20).map(|words| (Some(0), words, None)).collect();
         let standings = run(&signs);
-        assert_eq!(standings.iter().position(|standing| *standing == Standing::Stop), Some(11));
+        assert_eq!(standings.iter().position(|standing| *standing == StuckLevel::Stop), Some(11));
     }
 
     #[test]
     fn there_and_back_again_is_no_progress() {
         let signs: Vec<_> = (0..30).map(|turn| (Some(turn % 2), 7, None)).collect();
-        assert!(run(&signs).contains(&Standing::Stop));
+        assert!(run(&signs).contains(&StuckLevel::Stop));
     }
 
     #[test]
     fn a_check_that_fails_the_same_way_each_time_counts_in_spite_of_changes() {
         let signs: Vec<_> = (1..20).map(|tree| (Some(tree), 7, Some(3))).collect();
         let standings = run(&signs);
-        assert_eq!(standings[0], Standing::Progress);
-        assert_eq!(standings.iter().position(|standing| *standing == Standing::ChangeStrategy), Some(6));
+        assert_eq!(standings[0], StuckLevel::Progress);
+        assert_eq!(standings.iter().position(|standing| *standing == StuckLevel::ChangeStrategy), Some(6));
     }
 
     #[test]
@@ -134,13 +134,13 @@ mod tests {
         let mut signs = vec![(Some(0), 7, None); 4];
         signs.push((Some(1), 7, None));
         signs.extend(vec![(Some(1), 7, None); 2]);
-        assert!(!run(&signs).contains(&Standing::Stop));
+        assert!(!run(&signs).contains(&StuckLevel::Stop));
     }
 
     #[test]
     fn without_a_repository_new_words_are_progress() {
         let signs: Vec<_> = (1..20).map(|words| (None, words, None)).collect();
-        assert!(run(&signs).iter().all(|standing| *standing == Standing::Progress));
-        assert!(run(&[(None, 7, None); 9]).contains(&Standing::Stop));
+        assert!(run(&signs).iter().all(|standing| *standing == StuckLevel::Progress));
+        assert!(run(&[(None, 7, None); 9]).contains(&StuckLevel::Stop));
     }
 }

@@ -1,4 +1,4 @@
-//! Text from agents is of any length; what is kept of it is not.
+//! Bounds for text from agents, which can have any length.
 
 /// The text, or its first `max` bytes with a mark that some is missing. Cuts between characters.
 pub fn bounded(text: &str, max: usize) -> String {

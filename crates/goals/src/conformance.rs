@@ -1,7 +1,7 @@
-//! What every engine must do, once; run against SQLite and against PostgreSQL.
+//! The tests that every engine must pass; run against SQLite and against PostgreSQL.
 
 use crate::goal::{Amount, Cap, GoalState, NewGoal, Spec};
-use crate::machine::Happening;
+use crate::machine::GoalEvent;
 use crate::store::{Checkpoint, Edit, Filter, Intent, Place, Store, WorkerName};
 use crate::{GoalError, GoalId};
 use std::collections::HashSet;
@@ -69,7 +69,7 @@ async fn what_a_goal_needs_comes_first(place: Place) {
     let claimed = store.claim(&worker("w"), MINUTE).await.unwrap().unwrap();
     assert_eq!(claimed.id, first);
     assert!(store.claim(&worker("w"), MINUTE).await.unwrap().is_none());
-    store.report(first, 1, Happening::Worked { changed: false }).await.unwrap();
+    store.report(first, 1, GoalEvent::Worked { changed: false }).await.unwrap();
     assert_eq!(store.claim(&worker("w"), MINUTE).await.unwrap().unwrap().id, second);
 }
 
@@ -88,7 +88,7 @@ async fn a_lease_that_is_over_is_taken_and_the_late_worker_is_refused(place: Pla
     for refused in [
         store.checkpoint(id, 1, &at).await.err(),
         store.append(id, 1, 1, &["{}".into()]).await.err(),
-        store.report(id, 1, Happening::Worked { changed: true }).await.err(),
+        store.report(id, 1, GoalEvent::Worked { changed: true }).await.err(),
         store.settle(id, 1, 1, Amount::new(1.0, 1)).await.err(),
         store.reserve(id, 1, Amount::new(1.0, 1)).await.err(),
         store.intend(id, 1, &Intent { new_value: "x".into(), old_value: None }).await.err(),
@@ -119,12 +119,12 @@ async fn a_beat_keeps_the_lease_and_brings_the_wish_to_cancel(place: Place) {
     store.beat(&worker("a"), MINUTE, 1, &[(id, 1)]).await.unwrap();
     pass(SHORT + 50).await;
     assert!(store.claim(&worker("b"), MINUTE).await.unwrap().is_none());
-    store.act(id, Happening::Cancel).await.unwrap();
+    store.act(id, GoalEvent::Cancel).await.unwrap();
     assert_eq!(state(&store, id).await, GoalState::Running);
     let beats = store.beat(&worker("a"), MINUTE, 1, &[(id, 1)]).await.unwrap();
     assert!(beats[0].cancel && beats[0].fence == claim.fence);
     assert_eq!(store.cancelled(id, claim.fence).await.unwrap().state, GoalState::Cancelled);
-    let again = store.act(id, Happening::Cancel).await;
+    let again = store.act(id, GoalEvent::Cancel).await;
     assert!(matches!(again, Err(GoalError::NotPossible { .. })));
 }
 
@@ -142,7 +142,7 @@ async fn a_dead_workers_goal_is_cancelled_when_somebody_wanted_that(place: Place
     let store = Store::open(&place).await.unwrap();
     let id = store.enqueue(&new("one")).await.unwrap();
     store.claim(&worker("a"), SHORT).await.unwrap();
-    store.act(id, Happening::Cancel).await.unwrap();
+    store.act(id, GoalEvent::Cancel).await.unwrap();
     pass(SHORT + 50).await;
     assert!(store.claim(&worker("b"), MINUTE).await.unwrap().is_none());
     assert_eq!(state(&store, id).await, GoalState::Cancelled);
@@ -156,7 +156,7 @@ async fn one_lander_for_a_branch(place: Place) {
         store.claim(&worker("w"), MINUTE).await.unwrap();
     }
     for id in 1..=3 {
-        store.report(id, 1, Happening::Worked { changed: true }).await.unwrap();
+        store.report(id, 1, GoalEvent::Worked { changed: true }).await.unwrap();
     }
     let one = store.claim(&worker("a"), SHORT).await.unwrap().unwrap();
     let other = store.claim(&worker("b"), MINUTE).await.unwrap().unwrap();
@@ -166,7 +166,7 @@ async fn one_lander_for_a_branch(place: Place) {
     let taken = store.claim(&worker("c"), MINUTE).await.unwrap().unwrap();
     assert_eq!((taken.id, taken.state, taken.fence), (1, GoalState::Landing, 3));
     assert!(store.claim(&worker("d"), MINUTE).await.unwrap().is_none(), "the lane is the taker's");
-    let landed = Happening::Landed { commit: "c".into(), from: Some("b".into()) };
+    let landed = GoalEvent::Landed { commit: "c".into(), from: Some("b".into()) };
     assert!(store.report(1, 2, landed.clone()).await.is_err(), "the late lander");
     assert_eq!(store.report(1, 3, landed).await.unwrap().landed.as_deref(), Some("c"));
     assert_eq!(store.claim(&worker("d"), MINUTE).await.unwrap().unwrap().id, 2);
@@ -178,7 +178,7 @@ async fn intents_are_kept_and_a_cancelled_goal_gets_none(place: Place) {
     store.claim(&worker("w"), MINUTE).await.unwrap();
     let intent = Intent { new_value: "n".into(), old_value: Some("o".into()) };
     assert!(store.intend(id, 1, &intent).await.unwrap());
-    store.act(id, Happening::Cancel).await.unwrap();
+    store.act(id, GoalEvent::Cancel).await.unwrap();
     assert!(!store.intend(id, 1, &Intent { new_value: "m".into(), old_value: None }).await.unwrap());
     assert_eq!(store.intents(id).await.unwrap(), [intent]);
 }
@@ -212,7 +212,7 @@ async fn money_is_reserved_settled_and_given_back(place: Place) {
     store.claim(&worker("b"), MINUTE).await.unwrap();
     assert_eq!(store.reserve(own, 1, Amount::new(1.1, 0)).await.unwrap(), Err(format!("goal {own}")));
     store.reserve(own, 1, Amount::new(1.0, 0)).await.unwrap().unwrap();
-    store.report(own, 1, Happening::Released).await.unwrap();
+    store.report(own, 1, GoalEvent::Released).await.unwrap();
     assert_eq!(store.budgets().await.unwrap()[0].reserved, Amount::default());
 }
 
@@ -223,7 +223,7 @@ async fn a_log_is_complete_in_order_and_without_doubles(place: Place) {
     let lines = ["{\"type\":\"a\"}".to_owned(), "{\"type\":\"b\"}".to_owned()];
     store.append(id, 1, 1, &lines).await.unwrap();
     store.append(id, 1, 2, &[lines[1].clone(), "x".repeat(100_000)]).await.unwrap();
-    store.report(id, 1, Happening::AttemptFailed { why: "broken\0".into() }).await.unwrap();
+    store.report(id, 1, GoalEvent::AttemptFailed { why: "broken\0".into() }).await.unwrap();
     let tail = store.tail(id, 0).await.unwrap();
     let kinds: Vec<String> = tail
         .iter()
@@ -244,19 +244,19 @@ async fn people_comment_attach_answer_and_retry(place: Place) {
     assert_eq!(store.comments(id).await.unwrap()[0].body, "look");
     assert_eq!(store.attachments(id).await.unwrap(), [file]);
     store.claim(&worker("w"), MINUTE).await.unwrap();
-    let asked = store.report(id, 1, Happening::Asked { question: "which?".into() }).await.unwrap();
+    let asked = store.report(id, 1, GoalEvent::Asked { question: "which?".into() }).await.unwrap();
     assert_eq!((asked.state, asked.question.as_deref()), (GoalState::Blocked, Some("which?")));
     assert!(store.claim(&worker("w"), MINUTE).await.unwrap().is_none());
-    let answered = store.act(id, Happening::Answer { text: "the second".into() }).await.unwrap();
+    let answered = store.act(id, GoalEvent::Answer { text: "the second".into() }).await.unwrap();
     assert_eq!((answered.state, answered.question), (GoalState::Queued, None));
     assert_eq!(answered.context.as_deref(), Some("the second"));
     for attempt in 1..=3 {
         let claim = store.claim(&worker("w"), MINUTE).await.unwrap().unwrap();
-        let failed = store.report(id, claim.fence, Happening::AttemptFailed { why: "no".into() }).await.unwrap();
+        let failed = store.report(id, claim.fence, GoalEvent::AttemptFailed { why: "no".into() }).await.unwrap();
         assert_eq!(failed.attempts, attempt);
     }
     assert_eq!(state(&store, id).await, GoalState::Failed);
-    assert_eq!(store.act(id, Happening::Retry).await.unwrap().attempts, 0);
+    assert_eq!(store.act(id, GoalEvent::Retry).await.unwrap().attempts, 0);
     store.enqueue(&NewGoal { labels: vec!["a\"b".into()], ..new("labelled") }).await.unwrap();
     let filter = Filter { label: Some("a\"b".into()), ..Filter::default() };
     assert_eq!(store.list(&filter).await.unwrap().len(), 1);
@@ -267,7 +267,7 @@ async fn waiting_goals_go_on_when_it_is_time(place: Place) {
     let id = store.enqueue(&new("one")).await.unwrap();
     store.claim(&worker("w"), MINUTE).await.unwrap();
     let now = store.goal(id).await.unwrap().updated;
-    let limited = Happening::Limited { until: now + 300, why: "limit".into() };
+    let limited = GoalEvent::Limited { until: now + 300, why: "limit".into() };
     assert_eq!(store.report(id, 1, limited).await.unwrap().state, GoalState::Waiting);
     assert!(store.claim(&worker("w"), MINUTE).await.unwrap().is_none());
     assert!(!store.is_drained("here").await.unwrap());
@@ -316,7 +316,7 @@ fn race(place: &Place, number: usize) -> Vec<GoalId> {
             if store.reserve(goal.id, goal.fence, Amount::new(3.0, 0)).await.unwrap().is_ok() {
                 store.settle(goal.id, goal.fence, 1, Amount::new(3.0, 0)).await.unwrap();
             }
-            store.report(goal.id, goal.fence, Happening::Worked { changed: false }).await.unwrap();
+            store.report(goal.id, goal.fence, GoalEvent::Worked { changed: false }).await.unwrap();
         }
         claimed
     })
@@ -333,6 +333,9 @@ async fn a_newer_store_is_left_alone(place: Place) {
 
 /// Rows that a slow machine makes within a second or two.
 const PART: usize = 5_000;
+/// So many that ten of them are the slowest hundredth.
+const CLAIMS: usize = 1_000;
+const LISTS: usize = 21;
 
 /// `RALPH_GOALS_MANY=100000` is the figure of docs/fleet.md; fewer in every test run.
 #[expect(clippy::disallowed_methods, reason = "the size of a test is its caller's to say")]
@@ -352,19 +355,29 @@ async fn a_large_store_stays_quick(place: Place) {
     }
     tx.commit().await.unwrap();
     let mut times: Vec<Duration> = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..CLAIMS {
         let started = Instant::now();
         let goal = store.claim(&worker("w"), MINUTE).await.unwrap().unwrap();
         times.push(started.elapsed());
-        store.report(goal.id, goal.fence, Happening::Worked { changed: false }).await.unwrap();
+        store.report(goal.id, goal.fence, GoalEvent::Worked { changed: false }).await.unwrap();
     }
     times.sort();
-    let started = Instant::now();
-    assert!(!store.list(&Filter::default()).await.unwrap().is_empty());
-    let listed = started.elapsed();
-    println!("{many} goals in {}: claim p50 {:?}, p99 {:?}, list {listed:?}", store.name(), times[100], times[197]);
+    let mut lists: Vec<Duration> = Vec::new();
+    for _ in 0..LISTS {
+        let started = Instant::now();
+        assert!(!store.list(&Filter::default()).await.unwrap().is_empty());
+        lists.push(started.elapsed());
+    }
+    lists.sort();
+    let (claimed, listed) = (times[CLAIMS * 99 / 100], lists[LISTS / 2]);
+    println!(
+        "{many} goals in {}: claim p50 {:?}, p99 {claimed:?}, list p50 {listed:?}, worst {:?}",
+        store.name(),
+        times[CLAIMS / 2],
+        lists[LISTS - 1]
+    );
     // Debug builds on busy machines are slower than the release figures; an index that is not used is far slower.
-    assert!(times[197] < Duration::from_millis(200) && listed < Duration::from_millis(500));
+    assert!(claimed < Duration::from_millis(200) && listed < Duration::from_millis(500));
 }
 
 fn run<F: Future<Output = ()>>(test: impl FnOnce(Place) -> F, place: Place) {

@@ -1,4 +1,4 @@
-//! What can go wrong with goals, and what to do about it.
+//! The errors of goals, with hints.
 
 use crate::goal::{Fence, GoalId};
 use crate::machine::NotPossible;
@@ -9,7 +9,7 @@ pub enum GoalError {
     UnknownGoal(GoalId),
     #[error("goal {goal}: {source}")]
     NotPossible { goal: GoalId, source: NotPossible },
-    /// Another worker has the goal. Whoever sees this stops at once.
+    /// Another worker has the goal. The receiver of this error stops at once.
     #[error("goal {goal} belongs to another worker: claim {fence} is over")]
     LeaseLost { goal: GoalId, fence: Fence },
     #[error("goal {goal} would have to be done before itself: {path}")]

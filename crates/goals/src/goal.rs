@@ -1,4 +1,4 @@
-//! The vocabulary: what a goal is, which states it has, and what it may cost.
+//! The data types of goals: the goal, its states, its budget.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -79,7 +79,7 @@ impl fmt::Display for GoalState {
 /// How the work of a goal gets to its branch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Land {
+pub enum LandingMode {
     /// Leaves `ralph/goal-N` for a person.
     #[default]
     Branch,
@@ -89,7 +89,7 @@ pub enum Land {
     Pr,
 }
 
-impl Land {
+impl LandingMode {
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "branch" => Some(Self::Branch),
@@ -135,7 +135,7 @@ pub struct Spec {
     pub iteration_cost: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iteration_tokens: Option<u64>,
-    pub land: Land,
+    pub land: LandingMode,
     pub squash: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<Reviewer>,

@@ -3,15 +3,19 @@
 //! The branch's new value is the commit point. Each step can be cut off at any moment; whoever comes next finds out
 //! from the branch and the recorded intents what is left to do. Deliberately absent: the store, and running checks.
 
+use crate::checkout::Checkout;
 use crate::error::GoalError;
-use crate::goal::{Goal, Land};
-use crate::repository::{Checkout, Repository, words};
+use crate::goal::{Goal, LandingMode};
+use crate::repository::{Repository, words};
 use crate::store::Intent;
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// Of a conflict, for the agent: enough to see both sides.
 const CONFLICT_MAX: usize = 8 * 1024;
+
+/// A program that a branch brings and that every landing on it must pass.
+const CHECK_FILE: &str = ".ralph/check";
 
 #[derive(Debug)]
 pub enum Prepared {
@@ -29,11 +33,13 @@ pub struct Ready {
     pub commit: String,
     /// The branch when the work was put onto it.
     pub onto: String,
+    /// Whether that branch brings a check of its own.
+    pub has_check: bool,
 }
 
 /// The ref that a landing moves.
 pub fn target(goal: &Goal) -> String {
-    let branch = if goal.spec.land == Land::Push { goal.base.clone() } else { goal.branch() };
+    let branch = if goal.spec.land == LandingMode::Push { goal.base.clone() } else { goal.branch() };
     format!("refs/heads/{branch}")
 }
 
@@ -59,12 +65,14 @@ pub async fn prepare(repo: &Repository, goal: &Goal, onto: String, folder: &Path
         checkout.git(commit, "commit").await?;
     }
     let commit = checkout.head().await?;
-    let same = checkout.git(words!["diff", "--quiet", "--no-ext-diff", &onto, &commit], "diff").await;
-    if same.is_ok() {
+    let asked = [format!("{onto}^{{tree}}"), format!("{commit}^{{tree}}"), format!("{onto}:{CHECK_FILE}")];
+    let names = checkout.object_names(&asked).await?;
+    if names[0].is_some() && names[0] == names[1] {
         checkout.remove();
         return Ok(Prepared::Nothing);
     }
-    Ok(Prepared::Ready(Ready { checkout, commit, onto }))
+    let has_check = names[2].is_some();
+    Ok(Prepared::Ready(Ready { checkout, commit, onto, has_check }))
 }
 
 async fn conflict(checkout: &Checkout, base: &str, error: GoalError) -> Result<Prepared, GoalError> {
@@ -83,18 +91,20 @@ async fn conflict(checkout: &Checkout, base: &str, error: GoalError) -> Result<P
 
 /// The checks of a landing are the branch's, not the work's.
 pub async fn bring_check(ready: &Ready) -> Result<bool, GoalError> {
-    let path = ".ralph/check";
-    let file = ready.checkout.folder.join(path);
+    let file = ready.checkout.folder.join(CHECK_FILE);
     let _ = std::fs::remove_file(&file);
-    let has = ready.checkout.git(words!["cat-file", "-e", &format!("{}:{path}", ready.onto)], "cat-file").await.is_ok();
-    if has {
-        ready.checkout.git(words!["checkout", "--quiet", &ready.onto, "--", path], "checkout").await?;
+    if ready.has_check {
+        ready.checkout.git(words!["checkout", "--quiet", &ready.onto, "--", CHECK_FILE], "checkout").await?;
     }
-    Ok(has)
+    Ok(ready.has_check)
 }
 
 /// What the target is now, in the source.
 pub async fn target_value(repo: &Repository, name: &str) -> Result<Option<String>, GoalError> {
+    let seen = if repo.is_local() { repo.loose_at_source(name) } else { None };
+    if seen.is_some() {
+        return Ok(seen);
+    }
     let said = if repo.is_local() {
         repo.at_source(words!["for-each-ref", "--format=%(objectname)", name], "for-each-ref").await?
     } else {
@@ -128,7 +138,7 @@ pub async fn find_landed(repo: &Repository, goal: &Goal, intents: &[Intent]) -> 
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum MoveOutcome {
     Yes,
     /// Somebody else moved it first: all over again.
     Raced,
@@ -144,7 +154,7 @@ pub async fn move_target(
     ready: &Ready,
     old: Option<&str>,
     step: impl Fn(&str),
-) -> Result<Moved, GoalError> {
+) -> Result<MoveOutcome, GoalError> {
     // The checks ran what an agent wrote.
     ready.checkout.disarm()?;
     let name = target(goal);
@@ -155,17 +165,17 @@ pub async fn move_target(
     }
 }
 
-async fn push(repo: &Repository, ready: &Ready, name: &str, old: Option<&str>) -> Result<Moved, GoalError> {
+async fn push(repo: &Repository, ready: &Ready, name: &str, old: Option<&str>) -> Result<MoveOutcome, GoalError> {
     let lease = format!("--force-with-lease={name}:{}", old.unwrap_or_default());
     let refspec = format!("{}:{name}", ready.commit);
     let pushed = ready.checkout.git(words!["push", "--quiet", &lease, "--", &repo.source, &refspec], "push").await;
     match pushed {
-        Ok(_) => Ok(Moved::Yes),
+        Ok(_) => Ok(MoveOutcome::Yes),
         Err(error) => {
             let now = target_value(repo, name).await?;
             match now.as_deref() {
-                Some(now) if now == ready.commit => Ok(Moved::Yes),
-                now if now != old => Ok(Moved::Raced),
+                Some(now) if now == ready.commit => Ok(MoveOutcome::Yes),
+                now if now != old => Ok(MoveOutcome::Raced),
                 _ => Err(error),
             }
         }
@@ -190,12 +200,12 @@ async fn fast_forward(
     old: Option<&str>,
     tree: &str,
     step: impl Fn(&str),
-) -> Result<Moved, GoalError> {
+) -> Result<MoveOutcome, GoalError> {
     let name = &target(goal);
-    let Some(old) = old else { return Ok(Moved::Raced) };
+    let Some(old) = old else { return Ok(MoveOutcome::Raced) };
     let dirty = in_tree(repo, tree, words!["status", "--porcelain", "--untracked-files=no"], "status").await?;
     if !dirty.trim().is_empty() {
-        return Ok(Moved::Unclean(format!("{tree} has '{}' checked out with uncommitted changes", goal.base)));
+        return Ok(MoveOutcome::Unclean(format!("{tree} has '{}' checked out with uncommitted changes", goal.base)));
     }
     // The objects first; the ref holds them until the branch does.
     let holder = repo.landing_ref(goal.id, goal.fence);
@@ -212,11 +222,11 @@ async fn fast_forward(
     ];
     repo.at_source(fetch, "fetch").await?;
     if repo.at_source(words!["update-ref", name, &ready.commit, old], "update-ref").await.is_err() {
-        return Ok(Moved::Raced);
+        return Ok(MoveOutcome::Raced);
     }
     step("branch-moved");
     update_tree(repo, tree, old, &ready.commit).await?;
-    Ok(Moved::Yes)
+    Ok(MoveOutcome::Yes)
 }
 
 /// Brings a checked-out tree from one commit to the next; changes that a person has made since stay, and are an error.

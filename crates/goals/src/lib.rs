@@ -10,6 +10,7 @@ mod error;
 pub mod import;
 mod notify;
 mod repository;
+mod checkout;
 mod sql;
 mod postgres;
 mod schema;
@@ -20,11 +21,11 @@ mod prompt;
 mod work;
 
 pub use error::GoalError;
-pub use goal::{Amount, Cap, Fence, Goal, GoalId, GoalState, Land, Moment, NewGoal, Reviewer, Spec};
+pub use goal::{Amount, Cap, Fence, Goal, GoalId, GoalState, LandingMode, Moment, NewGoal, Reviewer, Spec};
 pub use notify::Target;
 pub use repository::{Repository, is_branch_name, is_local};
 pub use store::{
-    Attachment, Beat, Budget, Checkpoint, Comment, Edit, Filter, Intent, LogLine, Place, Store, WorkerName,
+    Attachment, Budget, Checkpoint, Comment, Edit, Filter, Intent, LeaseRenewal, LogLine, Place, Store, WorkerName,
 };
 pub use work::{ReviewCommand, WorkEnd, WorkOptions, work};
 

@@ -1,4 +1,4 @@
-//! What becomes of a goal when something happens to it: a pure function of where it stands and what happened.
+//! The state machine of a goal: a pure function from its state and an event to its next state.
 //!
 //! Deliberately absent: leases and fences (the store checks them before it asks here), time, and git.
 
@@ -10,9 +10,9 @@ pub const LOST_MAX: i64 = 20;
 /// Rounds of review before a person is asked.
 pub const ROUNDS_MAX: i64 = 3;
 
-/// What of the goal decides.
+/// The properties of a goal that decide about its next state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct GoalFacts {
     pub state: GoalState,
     pub attempts: i64,
     pub max_attempts: i64,
@@ -21,7 +21,7 @@ pub struct Standing {
     pub is_held: bool,
 }
 
-impl From<&Goal> for Standing {
+impl From<&Goal> for GoalFacts {
     fn from(goal: &Goal) -> Self {
         Self {
             state: goal.state,
@@ -35,7 +35,7 @@ impl From<&Goal> for Standing {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum GoalEvent {
     /// The loop is done and its checks passed.
     Worked {
         changed: bool,
@@ -118,9 +118,9 @@ pub struct NotPossible {
     pub verb: &'static str,
 }
 
-pub fn step(goal: Standing, happening: Happening) -> Result<Change, NotPossible> {
+pub fn step(goal: GoalFacts, happening: GoalEvent) -> Result<Change, NotPossible> {
+    use GoalEvent as H;
     use GoalState::{Blocked, Cancelled, Done, Draft, Failed, Landing, Queued, Review, Running, Waiting};
-    use Happening as H;
     let to = |state| Change {
         state,
         attempts: goal.attempts,
@@ -182,7 +182,7 @@ pub fn step(goal: Standing, happening: Happening) -> Result<Change, NotPossible>
 }
 
 /// The next attempt, with what failed as its context; or the end of them.
-fn another(goal: Standing, why: String, to: impl Fn(GoalState) -> Change) -> Change {
+fn another(goal: GoalFacts, why: String, to: impl Fn(GoalState) -> Change) -> Change {
     let attempts = goal.attempts + 1;
     let state = if attempts >= goal.max_attempts { GoalState::Failed } else { GoalState::Queued };
     Change { attempts, context: Some(why.clone()), error: Some(why), new_run: true, ..to(state) }
@@ -191,7 +191,7 @@ fn another(goal: Standing, why: String, to: impl Fn(GoalState) -> Change) -> Cha
 /// Said where the reviewer is never content.
 pub const APPROVE: &str = "approve";
 
-fn findings(goal: Standing, text: String, to: impl Fn(GoalState) -> Change) -> Change {
+fn findings(goal: GoalFacts, text: String, to: impl Fn(GoalState) -> Change) -> Change {
     let rounds = goal.rounds + 1;
     if rounds < ROUNDS_MAX {
         return Change { rounds, context: Some(text), new_run: true, ..to(GoalState::Queued) };
@@ -202,7 +202,7 @@ fn findings(goal: Standing, text: String, to: impl Fn(GoalState) -> Change) -> C
     Change { rounds, question: Some(question), context: Some(text), new_run: true, ..to(GoalState::Blocked) }
 }
 
-fn answered(goal: Standing, text: String, to: impl Fn(GoalState) -> Change) -> Change {
+fn answered(goal: GoalFacts, text: String, to: impl Fn(GoalState) -> Change) -> Change {
     if goal.rounds >= ROUNDS_MAX && text.trim().eq_ignore_ascii_case(APPROVE) {
         return Change { question: Some(String::new()), ..to(GoalState::Landing) };
     }

@@ -3,14 +3,15 @@
 //! What an agent wrote is data in the event, never a part of a command or an address. A call that fails changes nothing.
 
 use crate::goal::{Goal, GoalState};
-use process::{Env, Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Env, Output, Spec, Stdin};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 
 /// Nobody waits for a slow receiver: the slot is held meanwhile.
 const PATIENCE: Duration = Duration::from_secs(10);
-const COMMAND: Limits = Limits { deadline: PATIENCE, max_output: 16 * 1024, grace: Duration::from_secs(1) };
+const COMMAND: CaptureLimits =
+    CaptureLimits { deadline: PATIENCE, max_output: 16 * 1024, grace: Duration::from_secs(1) };
 /// Of a title on a terminal.
 const WORDS_MAX: usize = 120;
 

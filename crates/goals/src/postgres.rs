@@ -6,7 +6,7 @@ mod tls;
 mod tls_tests;
 
 use crate::error::GoalError;
-use crate::sql::{Access, Database, Dialect, Later, Row, Value};
+use crate::sql::{Access, Database, Dialect, Row, StoreFuture, Value};
 use address::Address;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -154,7 +154,7 @@ impl Database for Postgres {
         self.name.clone()
     }
 
-    fn begin(&self, access: Access, torn: bool) -> Later<'_, ()> {
+    fn begin(&self, access: Access, torn: bool) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.transaction.replace(None);
             let session = self.session().await?;
@@ -167,7 +167,7 @@ impl Database for Postgres {
         })
     }
 
-    fn query<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, Vec<Row>> {
+    fn query<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> StoreFuture<'a, Vec<Row>> {
         Box::pin(async move {
             let session = self.open()?;
             let statement = self.statement(&session, sql).await?;
@@ -176,7 +176,7 @@ impl Database for Postgres {
         })
     }
 
-    fn execute<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, u64> {
+    fn execute<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let session = self.open()?;
             let statement = self.statement(&session, sql).await?;
@@ -184,14 +184,14 @@ impl Database for Postgres {
         })
     }
 
-    fn batch<'a>(&'a self, sql: &'a str) -> Later<'a, ()> {
+    fn batch<'a>(&'a self, sql: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let session = self.open()?;
             self.within(session.client.batch_execute(sql)).await
         })
     }
 
-    fn commit(&self) -> Later<'_, ()> {
+    fn commit(&self) -> StoreFuture<'_, ()> {
         self.batch("commit")
     }
 
@@ -210,10 +210,10 @@ impl Postgres {
     }
 }
 
-type Wrong = Box<dyn std::error::Error + Sync + Send>;
+type BoxedError = Box<dyn std::error::Error + Sync + Send>;
 
 impl ToSql for Value {
-    fn to_sql(&self, kind: &Type, out: &mut tokio_postgres::types::private::BytesMut) -> Result<IsNull, Wrong> {
+    fn to_sql(&self, kind: &Type, out: &mut tokio_postgres::types::private::BytesMut) -> Result<IsNull, BoxedError> {
         match self {
             Self::Null => Ok(IsNull::Yes),
             Self::Int(value) if *kind == Type::INT4 => i32::try_from(*value)?.to_sql(kind, out),
@@ -232,7 +232,7 @@ impl ToSql for Value {
 }
 
 impl<'a> FromSql<'a> for Value {
-    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Wrong> {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, BoxedError> {
         Ok(match *kind {
             Type::INT4 => Self::Int(i32::from_sql(kind, raw)?.into()),
             Type::INT8 => Self::Int(i64::from_sql(kind, raw)?),
@@ -241,7 +241,7 @@ impl<'a> FromSql<'a> for Value {
         })
     }
 
-    fn from_sql_null(_: &Type) -> Result<Self, Wrong> {
+    fn from_sql_null(_: &Type) -> Result<Self, BoxedError> {
         Ok(Self::Null)
     }
 

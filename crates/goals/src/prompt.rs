@@ -1,4 +1,4 @@
-//! What the agent is told of a goal: the text, what people said about it, and what happened before.
+//! The prompt of a goal: its text, its comments, and the results of earlier attempts.
 
 use crate::goal::Goal;
 use crate::store::{Attachment, Comment};

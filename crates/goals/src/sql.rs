@@ -10,7 +10,7 @@ use std::future::Future;
 use std::pin::Pin;
 use tokio::sync::{Mutex, MutexGuard};
 
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, GoalError>> + 'a>>;
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, GoalError>> + 'a>>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -92,7 +92,7 @@ pub struct Dialect {
     /// The same, passing by what others hold.
     pub skip_locked: &'static str,
     pub identity: &'static str,
-    /// A statement: whoever else wants to change the tables waits until the end of the transaction.
+    /// A statement after which other writers wait until the end of the transaction.
     pub alone: &'static str,
     pub bytes: &'static str,
 }
@@ -121,13 +121,13 @@ pub trait Database {
     fn name(&self) -> String;
     /// Connects anew where the connection is gone, and begins a transaction. Where the last one was dropped (`torn`), that
     /// is rolled back first; on a connection that is gone there is nothing to roll back.
-    fn begin(&self, access: Access, torn: bool) -> Later<'_, ()>;
-    fn query<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, Vec<Row>>;
+    fn begin(&self, access: Access, torn: bool) -> StoreFuture<'_, ()>;
+    fn query<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> StoreFuture<'a, Vec<Row>>;
     /// How many rows were changed.
-    fn execute<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, u64>;
+    fn execute<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> StoreFuture<'a, u64>;
     /// Several statements without parameters.
-    fn batch<'a>(&'a self, sql: &'a str) -> Later<'a, ()>;
-    fn commit(&self) -> Later<'_, ()>;
+    fn batch<'a>(&'a self, sql: &'a str) -> StoreFuture<'a, ()>;
+    fn commit(&self) -> StoreFuture<'_, ()>;
     /// The transaction ends without a change, and its locks are given back now: the heartbeat must not wait for them.
     fn abandon(&self);
 }

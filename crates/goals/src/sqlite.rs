@@ -4,7 +4,7 @@
 //! another process writes; that is milliseconds.
 
 use crate::error::GoalError;
-use crate::sql::{Access, Database, Dialect, Later, Row, Value};
+use crate::sql::{Access, Database, Dialect, Row, StoreFuture, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 use std::path::{Path, PathBuf};
@@ -107,29 +107,29 @@ impl Database for Sqlite {
         self.file.display().to_string()
     }
 
-    fn begin(&self, access: Access, torn: bool) -> Later<'_, ()> {
+    fn begin(&self, access: Access, torn: bool) -> StoreFuture<'_, ()> {
         if torn {
             let _ = self.connection.execute_batch("rollback");
         }
         self.batch(if access == Access::Write { "begin immediate" } else { "begin deferred" })
     }
 
-    fn query<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, Vec<Row>> {
+    fn query<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> StoreFuture<'a, Vec<Row>> {
         Box::pin(async move { self.rows(sql, values).map_err(|error| self.fail(&error)) })
     }
 
-    fn execute<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> Later<'a, u64> {
+    fn execute<'a>(&'a self, sql: &'a str, values: &'a [Value]) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let done = self.connection.execute(&numbered(sql), rusqlite::params_from_iter(values));
             done.map(|changed| changed as u64).map_err(|error| self.fail(&error))
         })
     }
 
-    fn batch<'a>(&'a self, sql: &'a str) -> Later<'a, ()> {
+    fn batch<'a>(&'a self, sql: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move { self.connection.execute_batch(sql).map_err(|error| self.fail(&error)) })
     }
 
-    fn commit(&self) -> Later<'_, ()> {
+    fn commit(&self) -> StoreFuture<'_, ()> {
         self.batch("commit")
     }
 

@@ -7,13 +7,13 @@ mod budgets;
 mod claims;
 mod invariants;
 mod log;
-mod people;
+mod edits;
 mod reports;
 
 pub use budgets::Budget;
-pub use claims::{Beat, WorkerName};
+pub use claims::{LeaseRenewal, WorkerName};
+pub use edits::{Attachment, Comment, Edit, Filter};
 pub use log::LogLine;
-pub use people::{Attachment, Comment, Edit, Filter};
 pub use reports::{Checkpoint, Intent};
 
 use crate::error::GoalError;

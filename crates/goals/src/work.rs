@@ -4,7 +4,7 @@
 //! only the heartbeat has a thread of its own. Deliberately absent: what becomes of a goal (`machine`).
 
 mod attempt;
-mod beat;
+mod heartbeat;
 mod checks;
 mod child;
 mod land;
@@ -15,10 +15,10 @@ mod sweep;
 
 use crate::error::GoalError;
 use crate::goal::{Goal, GoalState, Reviewer};
-use crate::machine::Happening;
+use crate::machine::GoalEvent;
 use crate::notify::{self, Target};
 use crate::store::{Place, Store, WorkerName};
-use beat::{Heart, Lease};
+use heartbeat::{Heartbeat, Lease};
 use process::Env;
 use sandbox::{Rules, Sandbox};
 use std::path::{Path, PathBuf};
@@ -38,10 +38,12 @@ const SWEEP: Duration = Duration::from_secs(30);
 /// After trouble that is not the goal's doing.
 const TROUBLE_PAUSE_MS: i64 = 30_000;
 
-/// Says what commands may do in a folder; made by whoever knows the settings.
+/// The sandbox rules of a folder, from the settings.
 pub type RulesFor = Box<dyn Fn(&Path) -> Result<Option<Rules>, String>>;
 /// Lets agents work in a clone (second) on their own, as they may in the repository that it was made of.
 pub type TrustClone = Box<dyn Fn(&str, &Path) -> Result<(), String>>;
+/// Takes that permission back for a folder of clones that was removed.
+pub type ForgetClone = Box<dyn Fn(&Path)>;
 /// How a reviewer is started in a folder.
 pub type ReviewerFor = Box<dyn Fn(&Reviewer, &Path) -> Result<ReviewCommand, String>>;
 
@@ -72,6 +74,7 @@ pub struct WorkOptions {
     pub env: Env,
     pub rules: RulesFor,
     pub trust_clone: TrustClone,
+    pub forget_clone: ForgetClone,
     pub reviewer: ReviewerFor,
     pub say: Say,
     pub ended: Ended,
@@ -88,7 +91,7 @@ pub(crate) struct Worker {
     pub options: WorkOptions,
     pub name: WorkerName,
     pub git: process::Git,
-    heart: Heart,
+    heart: Heartbeat,
 }
 
 /// How a worker ended.
@@ -104,7 +107,7 @@ pub async fn work(options: WorkOptions, stop: watch::Receiver<bool>) -> Result<W
         .ok_or_else(|| GoalError::Start("git is not on PATH, and nothing works without it".into()))?;
     let store = Store::open(&options.place).await?;
     let name = WorkerName { id: unique_name(&options.host), host: options.host.clone() };
-    let heart = Heart::start(options.place.clone(), name.clone(), options.lease, options.slots)?;
+    let heart = Heartbeat::start(options.place.clone(), name.clone(), options.lease, options.slots)?;
     let worker = Rc::new(Worker { store, options, name, git, heart });
     LocalSet::new().run_until(run(worker, stop)).await
 }
@@ -209,7 +212,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub async fn report(&self, happening: Happening) -> Result<Goal, GoalError> {
+    pub async fn report(&self, happening: GoalEvent) -> Result<Goal, GoalError> {
         self.insist(|| self.worker.store.report(self.goal.id, self.goal.fence, happening.clone())).await
     }
 
@@ -256,16 +259,16 @@ impl Job {
         let passing = error.is_passing() && self.goal.lost < crate::machine::LOST_MAX;
         let happening = if passing {
             let at = self.worker.now().await + TROUBLE_PAUSE_MS;
-            Happening::Trouble { at, why: why.trim().to_owned() }
+            GoalEvent::Trouble { at, why: why.trim().to_owned() }
         } else {
-            Happening::Hopeless { why: why.trim().to_owned() }
+            GoalEvent::Hopeless { why: why.trim().to_owned() }
         };
         self.report(happening).await
     }
 
     fn remove_folders(&self) {
         for kind in sweep::KINDS {
-            let _ = std::fs::remove_dir_all(self.folder(kind));
+            self.worker.remove_clone(&self.folder(kind));
         }
     }
 
@@ -282,7 +285,7 @@ impl Worker {
         i64::try_from(self.options.lease.as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// Whoever wants to hear of it.
+    /// The receivers of notifications.
     async fn call(&self, goal: &Goal) {
         let Some(event) = notify::event(goal) else { return };
         for target in &self.options.notify {
@@ -304,6 +307,13 @@ impl Worker {
         }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Removes the folder of a clone, and the trust that was recorded for it.
+    pub fn remove_clone(&self, folder: &Path) {
+        if std::fs::remove_dir_all(folder).is_ok() {
+            (self.options.forget_clone)(folder);
+        }
     }
 
     /// Clones of one store and one repository: what is trusted together.

@@ -4,7 +4,7 @@ use crate::answer::Raw;
 use crate::event::HookEvent;
 use crate::handler::{Handler, Plugin, Program, Shell};
 use crate::host::{HookContext, HookHost};
-use process::{Captured, Env, Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Captured, Env, Output, Spec, Stdin};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub(crate) fn prepare(
 }
 
 pub(crate) async fn run(spec: Spec, limit: Duration) -> Raw {
-    let limits = Limits { deadline: limit, max_output: LARGEST_ANSWER, grace: GRACE };
+    let limits = CaptureLimits { deadline: limit, max_output: LARGEST_ANSWER, grace: GRACE };
     match process::capture(spec, limits).await {
         Ok(Captured { timed_out: true, .. }) => Raw::TimedOut(limit),
         Ok(ended) => Raw::Exit {

@@ -205,7 +205,7 @@ pub(crate) async fn offers(config: &ServerConfig, peer: &Peer<RoleClient>) -> Re
 
 /// The end of standard error, and where it is silent the last thing on stdout that was no message.
 pub(crate) fn last_words(process: &Piped, notes: &Notes) -> String {
-    let words = process.last_words();
+    let words = process.stderr_tail();
     if words.is_empty() { notes.last_noise().unwrap_or_default() } else { words }
 }
 

@@ -10,6 +10,10 @@ use std::time::Duration;
 pub enum ServerError {
     #[error("there is no MCP tool {0}; its server may have been removed")]
     NoTool(String),
+    #[error("no MCP server is configured")]
+    NoneConfigured,
+    #[error("no connected MCP server {server:?} has a tool {tool:?}")]
+    NoToolOf { server: String, tool: String },
     #[error("there is no MCP server {0:?}")]
     NoServer(String),
     #[error("the MCP server {0:?} is disabled; enable it first")]

@@ -42,7 +42,7 @@ async fn ask(command: &str, name: &str, url: &str, deps: &Deps) -> Result<Vec<(S
         output: process::Output::Pipes,
         arg0: None,
     };
-    let limits = process::Limits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
+    let limits = process::CaptureLimits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
     let done = process::capture(spec, limits).await.map_err(|error| format!("did not start: {error}"))?;
     match done.exit.code {
         _ if done.timed_out => Err(format!("did not answer within {} s", DEADLINE.as_secs())),

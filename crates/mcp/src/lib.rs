@@ -3,7 +3,7 @@
 //!
 //! The protocol is the official SDK's (`rmcp`), and no other crate sees it; the transports' bounds are
 //! ours, so that a server that crashes, hangs or floods ends nothing but its own call. Processes are
-//! started through `proc`.
+//! started through `process`.
 //!
 //! Deliberately absent: finding configurations, permissions, logging in to a server (one that wants it is
 //! `needs-auth`), and answering a server that wants to use our model. One that wants to question our user is
@@ -53,6 +53,8 @@ mod servers;
 mod resources;
 mod server_tool;
 
+mod session_servers;
+
 pub use config::{Inherits, Problem, ServerConfig, Transport, parse};
 pub use content::Called;
 pub use deps::{Deps, HttpSetup};
@@ -63,5 +65,8 @@ pub use resources::{LIST_RESOURCES, ListResources, READ_RESOURCE, ReadResource};
 pub use sdk::SdkLink;
 pub use server_tool::{ServerTool, outcome};
 pub use servers::{DYNAMIC, Servers, SetResult};
+pub use session_servers::{
+    AgentServers, ConfiguredServers, FindElicit, SessionCall, SessionHandles, SessionServers, is_servers_tool,
+};
 pub use table::Status;
 pub use tool::McpTool;

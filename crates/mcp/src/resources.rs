@@ -3,7 +3,7 @@
 use crate::servers::Servers;
 use policy::names;
 use serde_json::{Value, json};
-use tools::{Invocation, Outcome, Tool, ToolContext, ToolFuture, ToolSpec};
+use tools::{Invocation, Tool, ToolContext, ToolFuture, ToolOutcome, ToolSpec};
 
 pub static LIST_RESOURCES: ToolSpec = ToolSpec::beside_others(
     &names::LIST_MCP_RESOURCES,
@@ -31,9 +31,9 @@ impl Tool for ListResources {
     fn run<'a>(&'a self, call: Invocation<'a>, _context: &'a ToolContext) -> ToolFuture<'a> {
         Box::pin(async move {
             match self.0.resources(call.input["server"].as_str()).await {
-                Ok(list) if list.is_empty() => Outcome::text("There are no resources.", json!([])),
-                Ok(list) => Outcome::text(Value::Array(list.clone()).to_string(), Value::Array(list)),
-                Err(error) => Outcome::error(error),
+                Ok(list) if list.is_empty() => ToolOutcome::text("There are no resources.", json!([])),
+                Ok(list) => ToolOutcome::text(Value::Array(list.clone()).to_string(), Value::Array(list)),
+                Err(error) => ToolOutcome::error(error),
             }
         })
     }
@@ -49,9 +49,9 @@ impl Tool for ReadResource {
             let field = |name: &str| call.input[name].as_str().unwrap_or_default();
             match self.0.read_resource(field("server"), field("uri")).await {
                 Ok(contents) => {
-                    Outcome::text(Value::Array(contents.clone()).to_string(), json!({"contents": contents}))
+                    ToolOutcome::text(Value::Array(contents.clone()).to_string(), json!({"contents": contents}))
                 }
-                Err(error) => Outcome::error(error),
+                Err(error) => ToolOutcome::error(error),
             }
         })
     }

@@ -6,7 +6,7 @@ use crate::tool::McpTool;
 use policy::names;
 use serde_json::Value;
 use std::borrow::Cow;
-use tools::{InputError, InputSchema, Invocation, Outcome, Tool, ToolContext, ToolFuture, ToolSpec, TurnEffects};
+use tools::{InputError, InputSchema, Invocation, Tool, ToolContext, ToolFuture, ToolOutcome, ToolSpec, TurnEffects};
 
 /// One tool, with the server that runs it.
 pub struct ServerTool {
@@ -45,7 +45,7 @@ impl Tool for ServerTool {
         Box::pin(async move {
             let outcome = match self.servers.call(&self.spec.name, call.input.clone()).await {
                 Ok(called) => outcome(called),
-                Err(error) => Outcome::error(error),
+                Err(error) => ToolOutcome::error(error),
             };
             if self.ends_turn && !outcome.is_error() {
                 return outcome.with(TurnEffects { ends_turn: true, ..TurnEffects::default() });
@@ -56,10 +56,10 @@ impl Tool for ServerTool {
 }
 
 /// The result of a call: the server's own blocks, or its words for what went wrong.
-pub fn outcome(called: Called) -> Outcome {
+pub fn outcome(called: Called) -> ToolOutcome {
     if called.is_error {
-        return Outcome::error(called.text());
+        return ToolOutcome::error(called.text());
     }
     let structured = Value::Array(called.content.clone());
-    Outcome::blocks(called.content, structured)
+    ToolOutcome::blocks(called.content, structured)
 }

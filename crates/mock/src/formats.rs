@@ -1,14 +1,14 @@
 //! A turn in the formats of the other providers: AWS's frames, and OpenAI's two streams. Pure.
 
 use crate::routes::Format;
-use crate::sse::{Answer, event};
+use crate::sse::{AnswerIds, event};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cloud::event_stream::{Frame, HeaderValue};
 use serde_json::{Value, json};
 
 /// The pieces of a stream, in order.
-pub(crate) fn pieces(answer: &Answer, format: Format) -> Vec<Vec<u8>> {
+pub(crate) fn pieces(answer: &AnswerIds, format: Format) -> Vec<Vec<u8>> {
     match format {
         Format::Messages => answer.events().into_iter().map(String::into_bytes).collect(),
         Format::EventStream => answer.events().iter().filter_map(|event| frame(event)).collect(),
@@ -59,7 +59,7 @@ fn data(value: &Value) -> Vec<u8> {
     format!("data: {value}\n\n").into_bytes()
 }
 
-fn chat(answer: &Answer) -> Vec<Vec<u8>> {
+fn chat(answer: &AnswerIds) -> Vec<Vec<u8>> {
     let whole = answer.whole();
     let chunk = |delta: Value, finish: Option<&str>| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
@@ -103,7 +103,7 @@ fn chat(answer: &Answer) -> Vec<Vec<u8>> {
     out
 }
 
-fn responses(answer: &Answer) -> Vec<Vec<u8>> {
+fn responses(answer: &AnswerIds) -> Vec<Vec<u8>> {
     let whole = answer.whole();
     let mut out =
         vec![data(&json!({"type": "response.created", "response": {"id": whole["id"], "model": whole["model"]}}))];

@@ -6,7 +6,7 @@
 //! Deliberately absent: TLS towards agents, authentication, and any opinion on what an agent should send
 //! beyond a turn's own `expect`.
 
-mod asked;
+mod request_key;
 mod redact;
 mod record;
 mod reply;
@@ -17,16 +17,16 @@ mod expect;
 mod recording;
 mod sse;
 mod formats;
-mod heard;
-mod playbook;
-mod tape;
+mod answer_parser;
+mod script_player;
+mod recording_writer;
 mod relay;
 mod server;
 
 pub use record::Recorded;
 pub use recording::Exchange;
+pub use recording_writer::{RecordingWriter, private_file};
 pub use redact::Redactor;
 pub use relay::Relay;
-pub use script::{Script, ScriptError, Turn};
+pub use script::{Script, ScriptError, ScriptedAnswer};
 pub use server::{Mock, Server, serve};
-pub use tape::{Tape, private_file};

@@ -1,7 +1,7 @@
 //! A recording, read as a script.
 
-use crate::Turn;
-use crate::asked::Asked;
+use crate::ScriptedAnswer;
+use crate::request_key::RequestKey;
 use crate::script::{ScriptError, turn};
 use serde_json::Value;
 
@@ -12,8 +12,8 @@ pub(crate) const VERSION: u64 = 1;
 /// An answer that was recorded, and what it answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
-    pub(crate) asked: Asked,
-    pub(crate) turn: Turn,
+    pub(crate) asked: RequestKey,
+    pub(crate) turn: ScriptedAnswer,
 }
 
 pub(crate) fn is_recording(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What must not be written down: credentials that are known, and texts that look like one.
+//! The removal of secrets from recordings: known credentials, and texts that look like one.
 //!
 //! A recording is replayed, so ordinary code has to come through unharmed: only forms that are nothing but
 //! credentials are looked for. Deliberately absent: any guess by how random a text looks.

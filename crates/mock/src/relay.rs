@@ -4,8 +4,8 @@
 //! It adds no credential of its own: who asks through it needs one. Deliberately absent: retries, caching,
 //! and any change of what goes by, compression aside (a recording is text).
 
-use crate::Tape;
-use crate::heard::Answered;
+use crate::RecordingWriter;
+use crate::answer_parser::ParsedAnswer;
 use crate::http::{Request, read_request};
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -47,13 +47,18 @@ pub struct Relay {
 struct Line {
     upstream: String,
     client: reqwest::Client,
-    tape: Arc<Tape>,
+    tape: Arc<RecordingWriter>,
 }
 
 impl Relay {
     /// Forwards to `upstream`, an address with or without a path. The client must not follow redirects: they
     /// would carry a key to another host.
-    pub fn bind(addr: SocketAddr, upstream: &str, client: reqwest::Client, tape: Arc<Tape>) -> io::Result<Self> {
+    pub fn bind(
+        addr: SocketAddr,
+        upstream: &str,
+        client: reqwest::Client,
+        tape: Arc<RecordingWriter>,
+    ) -> io::Result<Self> {
         let listener = StdListener::bind(addr)?;
         listener.set_nonblocking(true)?;
         let upstream = upstream.trim_end_matches('/').to_owned();
@@ -87,7 +92,7 @@ impl Line {
         let mut stream = BufStream::new(stream);
         while let Some(request) = read_request(&mut stream).await? {
             let at_ms = self.tape.now_ms();
-            let mut answered = Answered::default();
+            let mut answered = ParsedAnswer::default();
             let relayed = self.relay(&request, &mut stream, &mut answered).await;
             if is_message(&request) && answered.body.len() <= ANSWER_MAX && answered.status > 0 {
                 self.tape.write(&request, at_ms, &answered);
@@ -100,7 +105,12 @@ impl Line {
     }
 
     /// `true` if the connection may carry another request.
-    async fn relay(&self, request: &Request, to: &mut BufStream<TcpStream>, heard: &mut Answered) -> io::Result<bool> {
+    async fn relay(
+        &self,
+        request: &Request,
+        to: &mut BufStream<TcpStream>,
+        heard: &mut ParsedAnswer,
+    ) -> io::Result<bool> {
         let mut response = match self.ask(request).await {
             Ok(response) => response,
             Err(why) => return unreachable(&why, to, heard).await,
@@ -158,7 +168,7 @@ fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// Agents take this for what it is: worth trying again.
-async fn unreachable(why: &str, to: &mut BufStream<TcpStream>, heard: &mut Answered) -> io::Result<bool> {
+async fn unreachable(why: &str, to: &mut BufStream<TcpStream>, heard: &mut ParsedAnswer) -> io::Result<bool> {
     let message = format!("the relay cannot reach the API: {why}");
     let body = serde_json::json!({"type": "error", "error": {"type": "api_error", "message": message}}).to_string();
     heard.status = 502;
@@ -171,7 +181,7 @@ async fn unreachable(why: &str, to: &mut BufStream<TcpStream>, heard: &mut Answe
     Ok(true)
 }
 
-fn head(answer: &Answered) -> String {
+fn head(answer: &ParsedAnswer) -> String {
     let mut lines = vec![format!("HTTP/1.1 {} Relayed", answer.status)];
     lines.extend(answer.headers.iter().map(|(name, value)| format!("{name}: {value}")));
     lines.push("transfer-encoding: chunked".into());

@@ -1,4 +1,4 @@
-//! Which API a request is for: each provider has its own paths. Pure.
+//! The API of a request, by its path: each provider has its own paths. Pure.
 //!
 //! Paths are known by their end, so that every base address works. Token endpoints and metadata servers give out
 //! credentials that open nothing.

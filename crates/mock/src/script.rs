@@ -1,4 +1,4 @@
-//! What the model will say: a list of turns, read from JSON with errors that name the place.
+//! The script of the model's answers, read from JSON with errors that name the place.
 
 use crate::recording::{self, Exchange};
 use serde::Deserialize;
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Script {
     /// Answers to requests that offer tools, one a request.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ScriptedAnswer>,
     /// Answers to requests without tools (titles, summaries, page digests); "ok" once they run out.
-    pub untooled: Vec<Turn>,
+    pub untooled: Vec<ScriptedAnswer>,
     /// Of a recording, in its order; each goes to the request that is most like its own.
     pub recorded: Vec<Exchange>,
 }
@@ -19,7 +19,7 @@ pub struct Script {
 /// One answer. The default is an empty message that ends the turn.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Turn {
+pub struct ScriptedAnswer {
     /// Content blocks. A `tool_use` needs no id; `input_json` in its place of `input` is sent unchecked.
     pub content: Vec<Value>,
     /// Merged over the default token counts.
@@ -111,7 +111,7 @@ impl Script {
     }
 }
 
-impl Turn {
+impl ScriptedAnswer {
     /// An answer of one text block.
     pub fn text(text: &str) -> Self {
         Self { content: vec![serde_json::json!({"type": "text", "text": text})], ..Self::default() }
@@ -149,7 +149,7 @@ fn replace(value: &mut Value, from: &str, to: &str) {
     }
 }
 
-fn turns(list: &str, value: Value) -> Result<Vec<Turn>, ScriptError> {
+fn turns(list: &str, value: Value) -> Result<Vec<ScriptedAnswer>, ScriptError> {
     let bad = |place: String, why: String| ScriptError::BadTurn { place, why };
     let Value::Array(items) = value else {
         return Err(bad(list.into(), format!("must be a list, not {}", kind(&value))));
@@ -157,12 +157,12 @@ fn turns(list: &str, value: Value) -> Result<Vec<Turn>, ScriptError> {
     items.into_iter().enumerate().map(|(index, item)| turn(&format!("{list}[{index}]"), item)).collect()
 }
 
-pub(crate) fn turn(place: &str, value: Value) -> Result<Turn, ScriptError> {
+pub(crate) fn turn(place: &str, value: Value) -> Result<ScriptedAnswer, ScriptError> {
     let bad = |place: String, why: &str| ScriptError::BadTurn { place, why: why.into() };
     if !value.is_object() {
         return Err(bad(place.into(), &format!("must be an object, not {}", kind(&value))));
     }
-    let turn: Turn = serde_json::from_value(value).map_err(|error| bad(place.into(), &error.to_string()))?;
+    let turn: ScriptedAnswer = serde_json::from_value(value).map_err(|error| bad(place.into(), &error.to_string()))?;
     for (index, block) in turn.content.iter().enumerate() {
         let place = format!("{place}.content[{index}]");
         match block.get("type").and_then(Value::as_str) {
@@ -216,7 +216,7 @@ mod tests {
         let list = Script::from_json(r#"[{"content":[{"type":"text","text":"hi"}]}]"#).unwrap();
         let object = Script::from_json(r#"{"turns":[{"content":[{"type":"text","text":"hi"}]}]}"#).unwrap();
         assert_eq!(list, object);
-        assert_eq!(list.turns, [Turn::text("hi")]);
+        assert_eq!(list.turns, [ScriptedAnswer::text("hi")]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The rim: sockets, and the thread that a mock runs on inside a test.
 
 use crate::http::{Request, read_request, write_reply};
-use crate::playbook::Playbook;
 use crate::reply::End;
-use crate::{Recorded, Script, Turn};
+use crate::script_player::ScriptPlayer;
+use crate::{Recorded, Script, ScriptedAnswer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
@@ -23,14 +23,14 @@ type Listener = dyn Fn(&Recorded) + Send + Sync;
 /// A mock API that has its address and waits to be run: `ralph mock` prints the address in between.
 pub struct Server {
     listener: StdListener,
-    playbook: Arc<Mutex<Playbook>>,
+    playbook: Arc<Mutex<ScriptPlayer>>,
 }
 
 impl Server {
     pub fn bind(script: Script, addr: SocketAddr) -> io::Result<Self> {
         let listener = StdListener::bind(addr)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, playbook: Arc::new(Mutex::new(Playbook::new(script))) })
+        Ok(Self { listener, playbook: Arc::new(Mutex::new(ScriptPlayer::new(script))) })
     }
 
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -40,7 +40,7 @@ impl Server {
     /// Answers until dropped. `log` sees every request before it is answered.
     pub async fn run(self, log: impl Fn(&Recorded) + Send + Sync + 'static) -> io::Result<()> {
         let listener = TcpListener::from_std(self.listener)?;
-        let stage = Arc::new(Stage { playbook: self.playbook, started: Instant::now(), log: Box::new(log) });
+        let stage = Arc::new(ServerState { playbook: self.playbook, started: Instant::now(), log: Box::new(log) });
         // Owned here so that dropping the server drops its connections, stalled ones included.
         let mut connections = tokio::task::JoinSet::new();
         loop {
@@ -65,13 +65,13 @@ pub async fn serve(
     Server::bind(script, addr)?.run(log).await
 }
 
-struct Stage {
-    playbook: Arc<Mutex<Playbook>>,
+struct ServerState {
+    playbook: Arc<Mutex<ScriptPlayer>>,
     started: Instant,
     log: Box<Listener>,
 }
 
-impl Stage {
+impl ServerState {
     /// One connection, request by request. A client that breaks off or talks nonsense loses its connection.
     async fn converse(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
@@ -120,7 +120,7 @@ impl Stage {
 /// A mock API on a thread of its own, for tests and demos. Dropping it stops it.
 pub struct Mock {
     addr: SocketAddr,
-    playbook: Arc<Mutex<Playbook>>,
+    playbook: Arc<Mutex<ScriptPlayer>>,
     journal: Arc<Journal>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -168,7 +168,7 @@ impl Mock {
     }
 
     /// The next request that offers tools gets this; then the script goes on.
-    pub fn interpose(&self, turn: Turn) {
+    pub fn interpose(&self, turn: ScriptedAnswer) {
         lock(&self.playbook).interpose(turn);
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Turn;
+use crate::ScriptedAnswer;
 use serde_json::json;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream as StdStream;
@@ -45,7 +45,7 @@ fn script(turns: Value) -> Script {
 
 #[test]
 fn a_message_is_streamed_and_the_request_recorded() {
-    let mock = Mock::start(Script { turns: vec![Turn::text("Hello.")], ..Script::default() }).unwrap();
+    let mock = Mock::start(Script { turns: vec![ScriptedAnswer::text("Hello.")], ..Script::default() }).unwrap();
     let text = answer(&mock);
     assert!(text.starts_with("HTTP/1.1 200 ") && text.contains("request-id: req_000001"), "{text}");
     assert!(text.contains("Hello.") && text.ends_with("\r\n0\r\n\r\n"), "{text}");

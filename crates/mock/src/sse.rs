@@ -1,6 +1,6 @@
 //! A turn as the events a streaming Messages API sends, and as the one object a plain request gets.
 
-use crate::Turn;
+use crate::ScriptedAnswer;
 use serde::Serialize as _;
 use serde_json::{Map, Value, json};
 
@@ -15,8 +15,8 @@ const OUTPUT_TOKENS: u64 = 25;
 
 /// Which answer this is: the ids of message and tool calls come from its number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Answer<'a> {
-    pub(crate) turn: &'a Turn,
+pub(crate) struct AnswerIds<'a> {
+    pub(crate) turn: &'a ScriptedAnswer,
     pub(crate) number: Number,
     /// The model the request asked for.
     pub(crate) model: &'a str,
@@ -38,7 +38,7 @@ impl Number {
     }
 }
 
-impl Answer<'_> {
+impl AnswerIds<'_> {
     /// The events in order, each with its blank line.
     pub(crate) fn events(&self) -> Vec<String> {
         let mut events = vec![event(&json!({"type": "message_start", "message": self.message(&[], None)}))];
@@ -221,15 +221,15 @@ impl serde_json::ser::Formatter for Spaced {
 mod tests {
     use super::*;
 
-    fn data(turn: &Turn) -> Vec<Value> {
-        let answer = Answer { turn, number: Number::Tooled(1), model: "m" };
+    fn data(turn: &ScriptedAnswer) -> Vec<Value> {
+        let answer = AnswerIds { turn, number: Number::Tooled(1), model: "m" };
         let parse = |event: &String| {
             serde_json::from_str(event.split_once("\ndata: ").unwrap().1.strip_suffix("\n\n").unwrap()).unwrap()
         };
         answer.events().iter().map(parse).collect()
     }
 
-    fn turn(content: &Value) -> Turn {
+    fn turn(content: &Value) -> ScriptedAnswer {
         serde_json::from_value(json!({"content": content})).unwrap()
     }
 

@@ -5,14 +5,14 @@
 //! byte; dropping the [`Ask`] itself cancels. Once a block is finished nothing is asked again: what the
 //! client has seen is kept, and the reply says that it is incomplete.
 
-use crate::assemble::{Assembler, Finished, Reached, Taken};
+use crate::assemble::{Assembler, Finished, FrameOutcome, StreamProgress};
 use crate::client::Client;
 use crate::failure::{Failure, FailureKind};
 use crate::frame;
 use crate::http;
 use crate::provider::Operation;
 use crate::request::Request;
-use crate::retry::{self, Limits, Tally, Verdict};
+use crate::retry::{self, FailureCounts, RetryDecision, RetryLimits};
 use crate::stream::{Decoder, StreamError};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -94,8 +94,8 @@ pub struct Ask<'a> {
     headers: reqwest::header::HeaderMap,
     body: Bytes,
     partials: bool,
-    limits: Limits,
-    tally: Tally,
+    limits: RetryLimits,
+    tally: FailureCounts,
     attempt_started: Instant,
     api_time: Duration,
 }
@@ -114,12 +114,12 @@ impl<'a> Ask<'a> {
             headers: reqwest::header::HeaderMap::new(),
             body: Bytes::new(),
             partials: true,
-            limits: Limits {
+            limits: RetryLimits {
                 max_retries: client.config.max_retries,
                 overload_retries: request.overload_retries,
                 backoff: client.config.backoff,
             },
-            tally: Tally::default(),
+            tally: FailureCounts::default(),
             attempt_started: Instant::now(),
             api_time: Duration::ZERO,
         };
@@ -184,14 +184,14 @@ impl<'a> Ask<'a> {
     fn end(&mut self, end: End) {
         let State::Reading(reading) = std::mem::replace(&mut self.state, State::Over) else { return };
         let Reading { mut assembler, response, request_id, ttft, ttft_stream, .. } = *reading;
-        let because = match (end, assembler.reached()) {
+        let because = match (end, assembler.progress()) {
             (End::Stopped, _) => {
                 drain(response);
                 None
             }
-            (End::Broken(_), Reached::End) => None,
-            (End::Broken(failure), Reached::Blocks) => Some(failure.message),
-            (End::Broken(failure), Reached::Nothing) => {
+            (End::Broken(_), StreamProgress::End) => None,
+            (End::Broken(failure), StreamProgress::Blocks) => Some(failure.message),
+            (End::Broken(failure), StreamProgress::Nothing) => {
                 return self.fail(Failure { request_id: failure.request_id.or(request_id), ..failure });
             }
         };
@@ -218,8 +218,8 @@ impl<'a> Ask<'a> {
         self.api_time += self.attempt_started.elapsed();
         self.tally.count(&failure);
         self.state = State::Over;
-        match retry::after(self.tally, &self.limits, &failure, dice()) {
-            Verdict::Retry(delay) => {
+        match retry::decide_retry(self.tally, &self.limits, &failure, dice()) {
+            RetryDecision::Retry(delay) => {
                 self.queue.push_back(Event::Retry(wire::Retry {
                     attempt: self.tally.failures,
                     max_retries: self.limits.max_retries,
@@ -231,11 +231,11 @@ impl<'a> Ask<'a> {
                 self.state = State::Waiting(Box::pin(sleep(delay)));
                 return;
             }
-            Verdict::GiveUp if self.tally.failures > 1 => {
+            RetryDecision::GiveUp if self.tally.failures > 1 => {
                 failure.message = format!("{}; gave up after {} attempts", failure.message, self.tally.failures);
             }
-            Verdict::GiveUp => {}
-            Verdict::ResetsLater(wait) => {
+            RetryDecision::GiveUp => {}
+            RetryDecision::ResetsLater(wait) => {
                 let reset = failure.reset_at.or_else(|| Timestamp::now().checked_add(wait).ok());
                 failure.reset_at = reset;
                 let when = reset.map_or_else(String::new, |at| format!("; the limit resets at {at:.0}"));
@@ -350,17 +350,17 @@ impl Reading {
         self.last_event = Instant::now();
         let mut stopped = false;
         match taken {
-            Ok(Taken::Nothing) => {}
-            Ok(Taken::Started(message)) => queue.push_back(self.start(message)),
-            Ok(Taken::Content) => {
+            Ok(FrameOutcome::Nothing) => {}
+            Ok(FrameOutcome::Started(message)) => queue.push_back(self.start(message)),
+            Ok(FrameOutcome::Content) => {
                 self.ttft_stream.get_or_insert_with(|| self.started.elapsed());
             }
-            Ok(Taken::Block(finished)) => queue.push_back(finished.into()),
-            Ok(Taken::Stopped) => {
+            Ok(FrameOutcome::Block(finished)) => queue.push_back(finished.into()),
+            Ok(FrameOutcome::Stopped) => {
                 queue.extend(std::iter::from_fn(|| self.assembler.close_open()).map(Event::from));
                 stopped = true;
             }
-            Ok(Taken::Error { kind, message }) => {
+            Ok(FrameOutcome::Error { kind, message }) => {
                 return Some(End::Broken(Failure::stream(&kind, &message, self.request_id.clone())));
             }
             Err(damage) => return Some(self.broken(FailureKind::Garbled, &damage.to_string())),

@@ -25,7 +25,7 @@ pub(crate) struct Finished {
 
 /// What an event did.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Taken {
+pub(crate) enum FrameOutcome {
     Nothing,
     Started(Value),
     Content,
@@ -52,7 +52,7 @@ impl From<serde_json::Error> for Damage {
 
 /// How far the message came when its stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reached {
+pub(crate) enum StreamProgress {
     /// Nothing worth keeping.
     Nothing,
     /// At least one whole block.
@@ -83,7 +83,7 @@ struct Open {
 }
 
 impl Assembler {
-    pub(crate) fn take(&mut self, frame: &Frame) -> Result<Taken, Damage> {
+    pub(crate) fn take(&mut self, frame: &Frame) -> Result<FrameOutcome, Damage> {
         match &*frame.kind.0 {
             "message_start" if !self.started => self.start(frame.message),
             "content_block_start" | "content_block_delta" | "content_block_stop" | "message_delta" | "message_stop"
@@ -97,18 +97,18 @@ impl Assembler {
             "message_delta" => self.end(frame),
             "message_stop" => {
                 self.ended = true;
-                Ok(Taken::Stopped)
+                Ok(FrameOutcome::Stopped)
             }
             "error" => Ok(api_error(frame.error)),
-            _ => Ok(Taken::Nothing),
+            _ => Ok(FrameOutcome::Nothing),
         }
     }
 
-    pub(crate) fn reached(&self) -> Reached {
+    pub(crate) fn progress(&self) -> StreamProgress {
         match (self.ended, self.reply.blocks.is_empty()) {
-            (true, _) => Reached::End,
-            (false, false) => Reached::Blocks,
-            (false, true) => Reached::Nothing,
+            (true, _) => StreamProgress::End,
+            (false, false) => StreamProgress::Blocks,
+            (false, true) => StreamProgress::Nothing,
         }
     }
 
@@ -116,7 +116,7 @@ impl Assembler {
     pub(crate) fn close_open(&mut self) -> Option<Finished> {
         let index = self.open.first()?.index;
         match self.close(index) {
-            Taken::Block(finished) => Some(finished),
+            FrameOutcome::Block(finished) => Some(finished),
             _ => None,
         }
     }
@@ -126,7 +126,7 @@ impl Assembler {
         Reply { usage, ..self.reply }
     }
 
-    fn start(&mut self, message: Option<&RawValue>) -> Result<Taken, Damage> {
+    fn start(&mut self, message: Option<&RawValue>) -> Result<FrameOutcome, Damage> {
         let message: Value = serde_json::from_str(message.map_or("{}", RawValue::get))?;
         let text = |key: &str| message[key].as_str().unwrap_or_default().to_owned();
         self.started = true;
@@ -136,13 +136,13 @@ impl Assembler {
         if let Value::Object(usage) = &self.reply.start_usage {
             self.usage.clone_from(usage);
         }
-        Ok(Taken::Started(message))
+        Ok(FrameOutcome::Started(message))
     }
 
-    fn open(&mut self, frame: &Frame) -> Result<Taken, Damage> {
-        let Some(raw) = frame.content_block else { return Ok(Taken::Nothing) };
+    fn open(&mut self, frame: &Frame) -> Result<FrameOutcome, Damage> {
+        let Some(raw) = frame.content_block else { return Ok(FrameOutcome::Nothing) };
         self.count(raw.get().len())?;
-        let Value::Object(block) = serde_json::from_str(raw.get())? else { return Ok(Taken::Nothing) };
+        let Value::Object(block) = serde_json::from_str(raw.get())? else { return Ok(FrameOutcome::Nothing) };
         let string = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let open = Open {
             index: frame.index,
@@ -155,26 +155,26 @@ impl Assembler {
         };
         self.open.retain(|other| other.index != frame.index);
         self.open.push(open);
-        Ok(Taken::Content)
+        Ok(FrameOutcome::Content)
     }
 
-    fn grow(&mut self, frame: &Frame) -> Result<Taken, Damage> {
-        let Some(delta) = &frame.delta else { return Ok(Taken::Nothing) };
+    fn grow(&mut self, frame: &Frame) -> Result<FrameOutcome, Damage> {
+        let Some(delta) = &frame.delta else { return Ok(FrameOutcome::Nothing) };
         self.count(delta.text.0.len() + delta.partial_json.0.len() + delta.thinking.0.len())?;
         // The block that grows is almost always the newest.
         let Some(open) = self.open.iter_mut().rev().find(|open| open.index == frame.index) else {
-            return Ok(Taken::Nothing);
+            return Ok(FrameOutcome::Nothing);
         };
         open.grow(delta)?;
-        Ok(Taken::Content)
+        Ok(FrameOutcome::Content)
     }
 
-    fn close(&mut self, index: usize) -> Taken {
-        let Some(at) = self.open.iter().position(|open| open.index == index) else { return Taken::Nothing };
+    fn close(&mut self, index: usize) -> FrameOutcome {
+        let Some(at) = self.open.iter().position(|open| open.index == index) else { return FrameOutcome::Nothing };
         let mut finished = self.open.remove(at).finish();
         self.name_call(&mut finished);
         self.reply.blocks.push(finished.block.clone());
-        Taken::Block(finished)
+        FrameOutcome::Block(finished)
     }
 
     /// Every call of a message is answered by its id. Some gateways leave ids out or repeat them, and a
@@ -195,7 +195,7 @@ impl Assembler {
         }
     }
 
-    fn end(&mut self, frame: &Frame) -> Result<Taken, Damage> {
+    fn end(&mut self, frame: &Frame) -> Result<FrameOutcome, Damage> {
         if let Some(delta) = frame.delta.as_ref().filter(|delta| delta.stop_reason.is_some()) {
             self.ended = true;
             self.reply.stop_reason.clone_from(&delta.stop_reason);
@@ -207,7 +207,7 @@ impl Assembler {
             let telling = usage.into_iter().filter(|(_, value)| !value.is_null() && *value != 0);
             self.usage.extend(telling);
         }
-        Ok(Taken::Nothing)
+        Ok(FrameOutcome::Nothing)
     }
 
     fn count(&mut self, bytes: usize) -> Result<(), Damage> {
@@ -278,10 +278,10 @@ fn bad_input(why: &str, input: &str) -> String {
     format!("the tool input is not valid JSON ({why}): {shown}{more}")
 }
 
-fn api_error(error: Option<&RawValue>) -> Taken {
+fn api_error(error: Option<&RawValue>) -> FrameOutcome {
     let error: Value = error.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     let text = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
-    Taken::Error { kind: text("type"), message: text("message") }
+    FrameOutcome::Error { kind: text("type"), message: text("message") }
 }
 
 /// Counts that are no counts (negative, fractional, text) are left out rather than losing the others.

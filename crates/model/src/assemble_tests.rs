@@ -8,7 +8,7 @@ fn run(events: &[Value]) -> (Vec<Finished>, Assembler) {
     for event in events {
         let text = event.to_string();
         let frame = parse(&text).unwrap();
-        if let Taken::Block(finished) = assembler.take(&frame).unwrap() {
+        if let FrameOutcome::Block(finished) = assembler.take(&frame).unwrap() {
             blocks.push(finished);
         }
     }
@@ -125,7 +125,7 @@ fn the_end_tells_reason_and_final_usage() {
         json!({"type":"message_delta","delta":{"stop_reason":"refusal","stop_sequence":null,"stop_details":{"category":"c"}},
             "usage":{"output_tokens":25,"input_tokens":0,"cache_read_input_tokens":null,"server_tool_use":{"web_search_requests":2}}}),
     ]);
-    assert_eq!(assembler.reached(), Reached::End);
+    assert_eq!(assembler.progress(), StreamProgress::End);
     let reply = assembler.into_reply();
     assert_eq!((reply.id.as_str(), reply.model.as_str()), ("msg_1", "m"));
     assert_eq!((reply.stop_reason.as_deref(), reply.stop_details), (Some("refusal"), Some(json!({"category":"c"}))));
@@ -146,11 +146,11 @@ fn mad_counts_do_not_lose_the_sane_ones() {
 #[test]
 fn how_far_a_cut_message_came() {
     let open = json!({"type":"content_block_start","index":0,"content_block":{"type":"text","text":"half"}});
-    assert_eq!(run(&[start(), open.clone()]).1.reached(), Reached::Nothing);
+    assert_eq!(run(&[start(), open.clone()]).1.progress(), StreamProgress::Nothing);
     let closed = [start(), open.clone(), json!({"type":"content_block_stop","index":0})];
-    assert_eq!(run(&closed).1.reached(), Reached::Blocks);
+    assert_eq!(run(&closed).1.progress(), StreamProgress::Blocks);
     let unsure = json!({"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":2}});
-    assert_eq!(run(&[start(), unsure]).1.reached(), Reached::Nothing);
+    assert_eq!(run(&[start(), unsure]).1.progress(), StreamProgress::Nothing);
     let (_, mut ended) = run(&[start(), open, json!({"type":"message_stop"})]);
     assert_eq!(ended.close_open().unwrap().block["text"], "half");
     assert_eq!(ended.close_open(), None);
@@ -160,10 +160,10 @@ fn how_far_a_cut_message_came() {
 fn errors_and_damage_are_told() {
     let mut assembler = Assembler::default();
     let text = json!({"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}).to_string();
-    let expected = Taken::Error { kind: "overloaded_error".into(), message: "Overloaded".into() };
+    let expected = FrameOutcome::Error { kind: "overloaded_error".into(), message: "Overloaded".into() };
     assert_eq!(assembler.take(&parse(&text).unwrap()), Ok(expected));
     let text = json!({"type":"of_the_future","index":0}).to_string();
-    assert_eq!(assembler.take(&parse(&text).unwrap()), Ok(Taken::Nothing));
+    assert_eq!(assembler.take(&parse(&text).unwrap()), Ok(FrameOutcome::Nothing));
     let text = json!({"type":"content_block_stop","index":0}).to_string();
     assert_eq!(assembler.take(&parse(&text).unwrap()), Err(Damage::NoStart));
 }

@@ -3,10 +3,9 @@
 //! An id that is not in the file is never refused: it is sent as it is, and its price is its nearest
 //! relative's with [`ModelInfo::cost_basis`] saying so. Deliberately absent: asking the API for its list.
 
-use crate::ThinkingKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Where a model of no known family is capped: small enough for every provider we have met.
 const UNKNOWN_CONTEXT: u64 = 200_000;
@@ -19,6 +18,28 @@ const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 const LONG_CONTEXT_SUFFIX: &str = "[1m]";
 /// The alias whose family prices a model of no family at all.
 const DEFAULT_FAMILY: &str = "opus";
+
+/// The form in which a model is asked to think.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkingKind {
+    #[default]
+    None,
+    /// A number of tokens.
+    Budget,
+    /// On or off.
+    Adaptive,
+    /// Always on: `disabled` would be refused.
+    AdaptiveAlways,
+    /// Adaptive as far as we know; when it is not wanted, better to say nothing.
+    AdaptiveOrAbsent,
+}
+
+impl ThinkingKind {
+    pub fn is_adaptive(self) -> bool {
+        matches!(self, Self::Adaptive | Self::AdaptiveAlways | Self::AdaptiveOrAbsent)
+    }
+}
 
 /// USD per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
@@ -76,6 +97,14 @@ impl ModelInfo {
     }
 }
 
+/// An endpoint with model ids of its own.
+pub trait ModelNames: std::fmt::Debug + Send + Sync {
+    fn provider_name(&self) -> &'static str;
+
+    /// The id to send for the model that the user asked for.
+    fn model_id(&self, asked: &str, env: &ModelEnv) -> String;
+}
+
 /// What the user's environment and settings say about names. Empty values count as unset.
 #[derive(Debug, Clone, Default)]
 pub struct ModelEnv {
@@ -90,8 +119,8 @@ pub struct ModelEnv {
     pub disable_legacy_remap: bool,
     /// Settings `modelOverrides`: our id to the provider's id.
     pub overrides: BTreeMap<String, String>,
-    /// A cloud that spells models in its own way.
-    pub endpoint: Option<std::sync::Arc<crate::Endpoint>>,
+    /// A cloud that has model ids of its own.
+    pub endpoint: Option<Arc<dyn ModelNames>>,
     /// The names that the settings allow; `None` for any.
     pub available: Option<Vec<String>>,
 }
@@ -215,22 +244,7 @@ pub fn info(id: &str) -> ModelInfo {
     found
 }
 
-/// The same for a model behind this endpoint: who answers, and what that costs.
-pub fn info_for(id: &str, client: &crate::ClientConfig) -> ModelInfo {
-    info_at(id, client.cloud.as_ref().map(|cloud| &cloud.endpoint), client.profile.name)
-}
-
-fn info_at(id: &str, cloud: Option<&crate::Endpoint>, profile: crate::ProfileName) -> ModelInfo {
-    let mut found = info(id);
-    found.provider = cloud.map_or("firstParty", |endpoint| endpoint.provider_of(id));
-    if profile == crate::ProfileName::Local {
-        found.price = Price::default();
-        found.cost_basis = Some("a model on the user's own machine has no price".to_owned());
-    }
-    found
-}
-
-/// What can be said about a model that we have never heard of.
+/// The assumed properties of an unknown model.
 fn relative(id: &str) -> ModelInfo {
     let catalog = catalog();
     let lower = id.to_ascii_lowercase();

@@ -121,25 +121,3 @@ fn the_menu_is_complete() {
     let json = serde_json::to_value(&menu[0]).unwrap();
     assert_eq!((&json["value"], &json["resolvedModel"]), (&"default".into(), &"claude-opus-5-5".into()));
 }
-
-#[test]
-fn usage_is_booked_by_provider_and_canonical_model() {
-    let booked = |id: &str, switch: Option<&str>| {
-        let lookup = |name: &str| (Some(name) == switch).then(|| "1".to_owned());
-        let variables = crate::Variables::new(&lookup);
-        let endpoint = crate::Choice::from_switches(&variables).endpoint(&variables).unwrap();
-        let info = info_at(id, Some(&endpoint), crate::ProfileName::Gateway);
-        (info.provider, info.canonical_model(), info.basis_name())
-    };
-    let bedrock = Some("CLAUDE_CODE_USE_BEDROCK");
-    assert_eq!(booked("claude-sonnet-4-5-20250929", None), ("firstParty", "claude-sonnet-4-5".into(), "list"));
-    assert_eq!(
-        booked("us.anthropic.claude-sonnet-4-5-20250929-v1:0", bedrock),
-        ("bedrock", "claude-sonnet-4-5".into(), "list")
-    );
-    let arn = "arn:aws:bedrock:us-east-2:1:application-inference-profile/x";
-    assert_eq!(booked(arn, bedrock), ("bedrock", arn.into(), "unknown"));
-    let info = info_at("qwen", None, crate::ProfileName::Local);
-    let usage = wire::Usage { input_tokens: 1_000_000, ..wire::Usage::default() };
-    assert!(cost_usd(&usage, &info).abs() < 1e-9 && info.basis_name() == "unknown");
-}

@@ -2,13 +2,14 @@
 //! connections are kept for the next ones.
 
 use crate::ask::{Ask, Event, Reply};
-use crate::config::{Auth, ClientConfig, ClientError, CloudEndpoint, Secret};
+use crate::config::{Auth, ClientConfig, ClientError, CloudEndpoint};
 use crate::credential::Signable;
 use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
 use crate::http::{self, Stack};
 use crate::profile::{self, Feature, Format};
 use crate::provider::{AuthPlan, Endpoint, Operation, StreamFormat};
 use crate::request::Request;
+use crate::secret::Secret;
 use bytes::Bytes;
 use jiff::Timestamp;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};

@@ -1,39 +1,13 @@
-//! What a [`crate::Client`] must be told. Values only; nothing here reads the environment.
+//! The configuration of a [`crate::Client`]. The values come from the caller: nothing here reads the environment.
 
+use crate::catalog::{ModelInfo, Price, info};
 use crate::credential::CloudCredentials;
-use crate::profile::Profile;
+use crate::profile::{Profile, ProfileName};
 use crate::provider::Endpoint;
+use crate::secret::Secret;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// A key or token. It can be used but not shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Blanks around it are dropped: files and helpers end in a newline.
-    pub fn new(value: impl AsRef<str>) -> Self {
-        Self(value.as_ref().trim().to_owned())
-    }
-
-    /// The value itself, for the one place that sends it.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
-        to.write_str("[secret]")
-    }
-}
-
-impl fmt::Display for Secret {
-    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
-        to.write_str("[secret]")
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
@@ -152,7 +126,7 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
+    pub const DEFAULT_BASE_URL: &str = crate::provider::DEFAULT_BASE_URL;
     pub const DEFAULT_MAX_RETRIES: u32 = 10;
 
     pub fn new(base_url: impl Into<String>, auth: Auth) -> Self {
@@ -198,6 +172,21 @@ pub enum ClientError {
     Proxy,
 }
 
+/// Everything known about a model behind this client's endpoint, with the provider and the price there.
+pub fn info_for(id: &str, client: &ClientConfig) -> ModelInfo {
+    info_at(id, client.cloud.as_ref().map(|cloud| &cloud.endpoint), client.profile.name)
+}
+
+fn info_at(id: &str, cloud: Option<&Endpoint>, profile: ProfileName) -> ModelInfo {
+    let mut found = info(id);
+    found.provider = cloud.map_or("firstParty", |endpoint| endpoint.provider_of(id));
+    if profile == ProfileName::Local {
+        found.price = Price::default();
+        found.cost_basis = Some("a model on the user's own machine has no price".to_owned());
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,5 +198,27 @@ mod tests {
         config.proxy.https = Some("http://me:hunter2@proxy".into());
         let shown = format!("{config:?} {} {:?}", Secret::new("hunter2"), config.auth);
         assert!(!shown.contains("hunter2") && shown.contains("[secret]"), "{shown}");
+    }
+
+    #[test]
+    fn usage_is_booked_by_provider_and_canonical_model() {
+        let booked = |id: &str, switch: Option<&str>| {
+            let lookup = |name: &str| (Some(name) == switch).then(|| "1".to_owned());
+            let variables = crate::Variables::new(&lookup);
+            let endpoint = crate::Choice::from_switches(&variables).endpoint(&variables).unwrap();
+            let info = info_at(id, Some(&endpoint), ProfileName::Gateway);
+            (info.provider, info.canonical_model(), info.basis_name())
+        };
+        let bedrock = Some("CLAUDE_CODE_USE_BEDROCK");
+        assert_eq!(booked("claude-sonnet-4-5-20250929", None), ("firstParty", "claude-sonnet-4-5".into(), "list"));
+        assert_eq!(
+            booked("us.anthropic.claude-sonnet-4-5-20250929-v1:0", bedrock),
+            ("bedrock", "claude-sonnet-4-5".into(), "list")
+        );
+        let arn = "arn:aws:bedrock:us-east-2:1:application-inference-profile/x";
+        assert_eq!(booked(arn, bedrock), ("bedrock", arn.into(), "unknown"));
+        let info = info_at("qwen", None, ProfileName::Local);
+        let usage = wire::Usage { input_tokens: 1_000_000, ..wire::Usage::default() };
+        assert!(crate::cost_usd(&usage, &info).abs() < 1e-9 && info.basis_name() == "unknown");
     }
 }

@@ -4,12 +4,12 @@
 //! Requests that wait at the same time share one search: the lock is held while the chain is asked. Deliberately
 //! absent: the credentials of the first-party API, which belong to the conversation's configuration.
 
-use crate::config::Secret;
 use crate::failure::Failure;
 use crate::provider::AuthPlan;
+use crate::secret::Secret;
 use cloud::aws::{self, AwsSettings};
 use cloud::sigv4::{self, Keys, Scope, Unsigned};
-use cloud::world::World;
+use cloud::world::CloudEnvironment;
 use cloud::{CredentialError, azure, google};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct CredentialSettings {
 /// Finds and keeps credentials for the requests of one endpoint.
 #[derive(Clone)]
 pub struct CloudCredentials {
-    world: Arc<dyn World>,
+    world: Arc<dyn CloudEnvironment>,
     settings: CredentialSettings,
     kept: Arc<Mutex<Option<Kept>>>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Signable<'a> {
 }
 
 impl CloudCredentials {
-    pub fn new(world: Arc<dyn World>, settings: CredentialSettings) -> Self {
+    pub fn new(world: Arc<dyn CloudEnvironment>, settings: CredentialSettings) -> Self {
         Self { world, settings, kept: Arc::default() }
     }
 

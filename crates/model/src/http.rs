@@ -1,4 +1,4 @@
-//! The HTTP stack: how it is built, what a response's headers tell, and what its errors mean.
+//! The HTTP stack: its construction, the headers of responses, and the meaning of its errors.
 //!
 //! Everything that knows reqwest's and rustls's types is here or in [`crate::Client`]. The crypto provider
 //! is chosen in one place, [`build`].

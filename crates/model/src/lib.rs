@@ -1,44 +1,50 @@
-//! Asking a model: what to send, how to send it until an answer comes, and what the answer cost.
+//! Requests to a model: the body, sending and retrying, the stream of the answer, and its cost.
 //!
 //! The decisions are pure and tested with tables: which id an alias means ([`resolve`]), how a model is
 //! asked to think ([`thinking()`], [`effort`]), where the cache marks go ([`Request::body`]), when to try
 //! again ([`retry`]). The one effect is HTTP, in [`Client`]. Deliberately absent: the environment, the
 //! home folder, refreshing credentials, the conversation itself, and anything that prints.
 
+mod secret;
 mod failure;
 mod frame;
 mod request;
 mod sse;
 mod profile;
+mod catalog;
+mod thinking;
+mod provider;
+mod credential;
 mod config;
 mod openai;
 mod assemble;
 mod recorded;
 pub mod retry;
 mod http;
-mod thinking;
 mod login;
-mod catalog;
 mod available;
 mod step_down;
-mod provider;
 mod stream;
-mod credential;
 mod ask;
 mod client;
+
+mod fetch;
+mod ledger;
 #[cfg(test)]
 mod test_server;
 
 pub use ask::{Ask, Event, Reply};
 pub use catalog::{
-    Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, info_for, listing, resolve,
-    wants_long_context,
+    Listing, ModelEnv, ModelInfo, ModelNames, Price, ThinkingKind, canonical as canonical_model, cost_usd, info,
+    listing, resolve, wants_long_context,
 };
 pub use client::Client;
-pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Secret, Timeouts};
+pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Timeouts, info_for};
 pub use credential::{CloudCredentials, CredentialSettings};
 pub use failure::{Failure, FailureKind};
+pub use fetch::{FetchError, fetch};
 pub use http::{SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
+pub use ledger::Ledger;
 pub use login::{LoginError, Tokens, refresh_login};
 pub use profile::{Feature, Format, Profile, ProfileError, ProfileName, SmallModel, parse_profile, suggest_profile};
 pub use provider::{
@@ -46,5 +52,6 @@ pub use provider::{
 };
 pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
+pub use secret::Secret;
 pub use step_down::{TRIGGER as STEP_DOWN_TRIGGER, step_down, step_down_words};
-pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, thinking, thinking_betas};
+pub use thinking::{Thinking, ThinkingAsk, effort, effort_beside, thinking, thinking_betas};

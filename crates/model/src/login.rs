@@ -2,8 +2,9 @@
 //!
 //! Deliberately absent: where logins are stored and who may refresh one at a time (`config`).
 
-use crate::config::{ClientConfig, Secret};
+use crate::config::ClientConfig;
 use crate::http;
+use crate::secret::Secret;
 use serde::Deserialize;
 use serde_json::json;
 use std::time::Duration;

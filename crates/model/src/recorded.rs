@@ -3,7 +3,7 @@
 //! The same decoder and assembler as for a live answer. Deliberately absent: deadlines and retries, which need
 //! a network to be about.
 
-use crate::assemble::{Assembler, Taken};
+use crate::assemble::{Assembler, FrameOutcome};
 use crate::frame;
 use crate::sse::{Decoder, EVENT_MAX};
 use bytes::Bytes;
@@ -59,8 +59,8 @@ fn take(data: &[u8], assembler: &mut Assembler, read: &mut Recorded) -> Option<R
         Err(error) => Err(error.to_string()),
     };
     let end = match taken {
-        Ok(Taken::Stopped) => Some(Ok(true)),
-        Ok(Taken::Error { kind, message }) => return Some(Err(format!("{kind}: {message}"))),
+        Ok(FrameOutcome::Stopped) => Some(Ok(true)),
+        Ok(FrameOutcome::Error { kind, message }) => return Some(Err(format!("{kind}: {message}"))),
         Ok(_) => None,
         Err(damage) => return Some(Err(damage)),
     };

@@ -1,4 +1,4 @@
-//! Whether and when to ask again. Pure: the clock, the dice and the sleeping are the caller's.
+//! The decision to retry a request, and the wait before it. Pure: clock, random numbers and sleep belong to the caller.
 //!
 //! Retried is what may pass by itself: overload, rate limits, server errors, broken connections. Never
 //! what will fail the same way again: a bad request, a refused credential, an untrusted certificate.
@@ -14,14 +14,14 @@ const JITTER: f64 = 0.25;
 
 /// What went wrong so far in one asking, the failure at hand included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct FailureCounts {
     pub failures: u32,
     pub silences: u32,
     /// In a row.
     pub overloads: u32,
 }
 
-impl Tally {
+impl FailureCounts {
     pub fn count(&mut self, failure: &Failure) {
         self.failures += 1;
         self.silences += u32::from(silent(failure));
@@ -30,14 +30,14 @@ impl Tally {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct RetryLimits {
     pub max_retries: u32,
     pub overload_retries: Option<u32>,
     pub backoff: Backoff,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RetryDecision {
     /// Wait this long, then ask again.
     Retry(Duration),
     /// Asking again would not help, or was tried often enough.
@@ -47,21 +47,21 @@ pub enum Verdict {
 }
 
 /// `jitter` is a number from 0 to 1, drawn anew for each call.
-pub fn after(tally: Tally, limits: &Limits, failure: &Failure, jitter: f64) -> Verdict {
+pub fn decide_retry(tally: FailureCounts, limits: &RetryLimits, failure: &Failure, jitter: f64) -> RetryDecision {
     let overloaded_enough = limits.overload_retries.is_some_and(|most| failure.overloaded && tally.overloads > most);
     let silent_enough = silent(failure) && tally.silences > SILENCES_MAX;
     if !may_pass(failure) || overloaded_enough || silent_enough {
-        return Verdict::GiveUp;
+        return RetryDecision::GiveUp;
     }
     if let Some(asked) = failure.retry_after.filter(|asked| *asked > limits.backoff.longest_asked) {
-        return Verdict::ResetsLater(asked);
+        return RetryDecision::ResetsLater(asked);
     }
     if tally.failures > limits.max_retries {
-        return Verdict::GiveUp;
+        return RetryDecision::GiveUp;
     }
     let wait = backoff(tally.failures, &limits.backoff).mul_f64(1.0 - JITTER * jitter.clamp(0.0, 1.0));
     // A server that says "0" while it is overloaded would be hammered: our own wait is the least.
-    Verdict::Retry(failure.retry_after.map_or(wait, |asked| asked.max(wait)))
+    RetryDecision::Retry(failure.retry_after.map_or(wait, |asked| asked.max(wait)))
 }
 
 fn backoff(failures: u32, backoff: &Backoff) -> Duration {

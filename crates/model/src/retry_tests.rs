@@ -2,7 +2,7 @@ use super::*;
 use crate::failure::HttpFacts;
 use proptest::prelude::*;
 
-const LIMITS: Limits = Limits {
+const LIMITS: RetryLimits = RetryLimits {
     max_retries: 10,
     overload_retries: None,
     backoff: Backoff {
@@ -17,8 +17,8 @@ fn http(status: u16, retry_after: Option<u64>) -> Failure {
     Failure::http(HttpFacts { status, retry_after, ..HttpFacts::default() }, b"", "h")
 }
 
-fn nth(failures: u32, failure: &Failure) -> Verdict {
-    after(Tally { failures, silences: 1, overloads: failures }, &LIMITS, failure, 0.0)
+fn nth(failures: u32, failure: &Failure) -> RetryDecision {
+    decide_retry(FailureCounts { failures, silences: 1, overloads: failures }, &LIMITS, failure, 0.0)
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn what_may_pass_is_retried_and_nothing_else() {
         (404, false),
         (413, false),
     ] {
-        assert_eq!(matches!(nth(1, &http(status, None)), Verdict::Retry(_)), expected, "{status}");
+        assert_eq!(matches!(nth(1, &http(status, None)), RetryDecision::Retry(_)), expected, "{status}");
     }
     for (kind, expected) in [
         (FailureKind::Connect, true),
@@ -52,42 +52,47 @@ fn what_may_pass_is_retried_and_nothing_else() {
         (FailureKind::Setup, false),
         (FailureKind::NotAStream, false),
     ] {
-        assert_eq!(matches!(nth(1, &Failure::new(kind, "")), Verdict::Retry(_)), expected, "{kind:?}");
+        assert_eq!(matches!(nth(1, &Failure::new(kind, "")), RetryDecision::Retry(_)), expected, "{kind:?}");
     }
 }
 
 #[test]
 fn waits_double_up_to_a_limit_and_then_end() {
-    let waits: Vec<Verdict> = (1..=11).map(|n| nth(n, &http(529, None))).collect();
+    let waits: Vec<RetryDecision> = (1..=11).map(|n| nth(n, &http(529, None))).collect();
     let expected = [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 32_000, 32_000, 32_000];
-    let mut expected: Vec<Verdict> = expected.iter().map(|ms| Verdict::Retry(Duration::from_millis(*ms))).collect();
-    expected.push(Verdict::GiveUp);
+    let mut expected: Vec<RetryDecision> =
+        expected.iter().map(|ms| RetryDecision::Retry(Duration::from_millis(*ms))).collect();
+    expected.push(RetryDecision::GiveUp);
     assert_eq!(waits, expected);
 }
 
 #[test]
 fn the_server_may_ask_for_more_but_not_for_a_day() {
     let verdict = |seconds| nth(2, &http(429, Some(seconds)));
-    assert_eq!(verdict(0), Verdict::Retry(Duration::from_secs(1)));
-    assert_eq!(verdict(7), Verdict::Retry(Duration::from_secs(7)));
-    assert_eq!(verdict(300), Verdict::Retry(Duration::from_mins(5)));
-    assert_eq!(verdict(99_999), Verdict::ResetsLater(Duration::from_secs(99_999)));
+    assert_eq!(verdict(0), RetryDecision::Retry(Duration::from_secs(1)));
+    assert_eq!(verdict(7), RetryDecision::Retry(Duration::from_secs(7)));
+    assert_eq!(verdict(300), RetryDecision::Retry(Duration::from_mins(5)));
+    assert_eq!(verdict(99_999), RetryDecision::ResetsLater(Duration::from_secs(99_999)));
 }
 
 #[test]
 fn silence_and_a_waiting_fallback_shorten_the_patience() {
     let stalled = Failure::new(FailureKind::Stalled, "");
-    let mut tally = Tally::default();
+    let mut tally = FailureCounts::default();
     for expected in [true, true, false] {
         tally.count(&stalled);
-        assert_eq!(matches!(after(tally, &LIMITS, &stalled, 0.0), Verdict::Retry(_)), expected);
+        assert_eq!(matches!(decide_retry(tally, &LIMITS, &stalled, 0.0), RetryDecision::Retry(_)), expected);
     }
-    let limits = Limits { overload_retries: Some(1), ..LIMITS };
-    let mut tally = Tally::default();
+    let limits = RetryLimits { overload_retries: Some(1), ..LIMITS };
+    let mut tally = FailureCounts::default();
     for (status, expected) in [(529, true), (500, true), (529, true), (529, false)] {
         let failure = http(status, None);
         tally.count(&failure);
-        assert_eq!(matches!(after(tally, &limits, &failure, 0.0), Verdict::Retry(_)), expected, "{tally:?}");
+        assert_eq!(
+            matches!(decide_retry(tally, &limits, &failure, 0.0), RetryDecision::Retry(_)),
+            expected,
+            "{tally:?}"
+        );
     }
 }
 
@@ -115,7 +120,7 @@ proptest! {
     #[test]
     fn no_wait_is_unbounded(failures in 0u32..5000, asked in prop::option::of(0u64..100_000), jitter in -9.0..9.0f64) {
         let failure = http(429, asked);
-        if let Verdict::Retry(wait) = after(Tally { failures, ..Tally::default() }, &LIMITS, &failure, jitter) {
+        if let RetryDecision::Retry(wait) = decide_retry(FailureCounts { failures, ..FailureCounts::default() }, &LIMITS, &failure, jitter) {
             prop_assert!(wait <= LIMITS.backoff.longest_asked && wait >= Duration::from_millis(375));
         }
     }

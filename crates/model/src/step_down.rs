@@ -1,4 +1,4 @@
-//! Which model follows a default one that the provider refuses. Pure, and only data.
+//! The model to try next when the provider refuses the default model. Pure, and only data.
 //!
 //! A model that the user named is never replaced. Nothing is probed beforehand: the real request is refused first.
 

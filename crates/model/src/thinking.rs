@@ -1,11 +1,10 @@
-//! How a model is asked to think, and how hard to work.
+//! The thinking and effort fields of a request.
 //!
 //! Newer models decide for themselves (adaptive), older ones take a token budget, the oldest do neither.
 //! Unset means the model's own default on adaptive models and no thinking on budget models: programs that
 //! drive us count on not paying for it there.
 
-use crate::ModelInfo;
-use serde::Deserialize;
+use crate::catalog::{ModelInfo, ThinkingKind};
 use serde_json::{Value, json};
 
 /// The API takes no smaller budget.
@@ -14,28 +13,6 @@ const MIN_BUDGET: u64 = 1024;
 const INTERLEAVED_BETA: &str = "interleaved-thinking-2025-05-14";
 /// From least to most.
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
-
-/// What a model understands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThinkingKind {
-    #[default]
-    None,
-    /// A number of tokens.
-    Budget,
-    /// On or off.
-    Adaptive,
-    /// Always on: `disabled` would be refused.
-    AdaptiveAlways,
-    /// Adaptive as far as we know; when it is not wanted, better to say nothing.
-    AdaptiveOrAbsent,
-}
-
-impl ThinkingKind {
-    pub fn is_adaptive(self) -> bool {
-        matches!(self, Self::Adaptive | Self::AdaptiveAlways | Self::AdaptiveOrAbsent)
-    }
-}
 
 /// The values of `--thinking`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The vocabulary of a decision: what is asked, by which policy, and what comes back.
+//! The data types of a decision: the call, the policy, and the decision.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

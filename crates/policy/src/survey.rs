@@ -1,4 +1,4 @@
-//! What a pattern or a whole folder stands for on the disk, as far as it can be looked at.
+//! The files on the disk that a pattern or a whole folder stands for, as far as they can be listed.
 //!
 //! A command that names a folder or a pattern touches files that its text does not name. Deliberately absent:
 //! opinions about them, and certainty: what cannot be looked at in full says so.

@@ -1,4 +1,4 @@
-//! Run a helper to its end and keep what it said: for hooks, git, credential helpers.
+//! Runs a helper to its end and keeps its output: for hooks, git, credential helpers.
 //!
 //! Not for commands of the model: their output goes to a file (`Output::Merged`).
 
@@ -21,7 +21,7 @@ pub(crate) const PIPES_HELD: Duration = Duration::from_millis(200);
 const READ: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct CaptureLimits {
     pub deadline: Duration,
     /// Bytes kept of each stream; the rest is read and thrown away.
     pub max_output: usize,
@@ -39,12 +39,12 @@ pub struct Captured {
 }
 
 /// Runs to the end or to the deadline. Dropping the future kills the helper and all it started.
-pub async fn capture(spec: Spec, limits: Limits) -> Result<Captured, SpawnError> {
+pub async fn capture(spec: Spec, limits: CaptureLimits) -> Result<Captured, SpawnError> {
     follow(spec, limits, None, None).await
 }
 
 /// The same in a sandbox.
-pub async fn capture_inside(spec: Spec, limits: Limits, sandbox: &dyn Confine) -> Result<Captured, SpawnError> {
+pub async fn capture_inside(spec: Spec, limits: CaptureLimits, sandbox: &dyn Confine) -> Result<Captured, SpawnError> {
     follow(spec, limits, Some(sandbox), None).await
 }
 
@@ -52,7 +52,7 @@ pub async fn capture_inside(spec: Spec, limits: Limits, sandbox: &dyn Confine) -
 /// helper waits for nobody.
 pub async fn capture_telling(
     spec: Spec,
-    limits: Limits,
+    limits: CaptureLimits,
     sandbox: Option<&dyn Confine>,
     tell: &mpsc::Sender<Vec<u8>>,
 ) -> Result<Captured, SpawnError> {
@@ -61,7 +61,7 @@ pub async fn capture_telling(
 
 async fn follow(
     mut spec: Spec,
-    limits: Limits,
+    limits: CaptureLimits,
     sandbox: Option<&dyn Confine>,
     tell: Option<&mpsc::Sender<Vec<u8>>>,
 ) -> Result<Captured, SpawnError> {

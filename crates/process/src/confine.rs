@@ -1,4 +1,4 @@
-//! The border to a sandbox: what a confined child needs from whoever confines it.
+//! The border to a sandbox: the trait that a sandbox implements to confine a child.
 //!
 //! Deliberately absent: any confinement. The `sandbox` crate implements [`Confine`].
 

@@ -46,7 +46,7 @@ impl Detached {
 }
 
 impl Drop for Detached {
-    /// From now on whoever reaps adopted children reaps this one, too.
+    /// From now on this child is reaped with the adopted ones.
     fn drop(&mut self) {
         tree::owned().remove(&raw(&self.child));
     }

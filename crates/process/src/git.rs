@@ -1,10 +1,10 @@
-//! git, obeying nobody: what a repository's or a person's configuration says runs nothing of ours.
+//! Calls of git that obey no configuration: neither a repository's nor a person's configuration can start a program.
 //!
 //! Repositories are data that somebody else wrote. git is called by its full path, with arguments and never a
 //! shell, in an environment of its own; configuration that could start a program is pinned to nothing.
 //! Deliberately absent: credentials. A repository that needs them is fetched by its owner.
 
-use crate::capture::{Limits, capture, capture_inside};
+use crate::capture::{CaptureLimits, capture, capture_inside};
 use crate::confine::Confine;
 use crate::spec::{Env, Output, Spec, Stdin};
 use std::ffi::{OsStr, OsString};
@@ -91,7 +91,7 @@ impl Git {
 
     /// For a repository that is there already: filters run on content as files are checked out, and their names
     /// are the repository's to choose, so each is emptied by name. To be done anew after anyone has worked there.
-    pub async fn disarmed(mut self, folder: &Path, deadline: Duration) -> Self {
+    pub async fn without_filters(mut self, folder: &Path, deadline: Duration) -> Self {
         self.pins.clear();
         let listing = ["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff|merge|hook)\."];
         let listed = self.run(folder, &listing.map(OsStr::new), deadline).await.unwrap_or_default();
@@ -180,7 +180,7 @@ impl Git {
             output: Output::Pipes,
             arg0: None,
         };
-        let limits = Limits { deadline, max_output: OUTPUT_MAX, grace: GRACE };
+        let limits = CaptureLimits { deadline, max_output: OUTPUT_MAX, grace: GRACE };
         let done = match &self.sandbox {
             Some(sandbox) => capture_inside(spec, limits, sandbox.as_ref()).await,
             None => capture(spec, limits).await,

@@ -1,5 +1,5 @@
-//! What was killed on the way. A kill takes effect when the kernel next looks at the process, which on a busy
-//! machine is later than the next line we write: whoever says that a command is over waits for that first.
+//! Killed processes that may still run. A kill takes effect when the kernel next looks at the process, which on a busy
+//! machine is later than the next line we write: so the end of a command is reported after that.
 
 use crate::table::{self, Row};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -30,7 +30,7 @@ mod peer;
 mod piped;
 mod pty;
 
-pub use capture::{Captured, Limits, capture, capture_inside, capture_telling};
+pub use capture::{CaptureLimits, Captured, capture, capture_inside, capture_telling};
 pub use child::Child;
 pub use confine::{Confine, Entry, EntrySteps};
 pub use detached::{Detached, start_detached};

@@ -1,4 +1,4 @@
-//! Who is at the other end of a Unix socket: somebody of this user, and nobody that this process has started.
+//! The check of the process at the other end of a Unix socket: somebody of this user, and nobody that this process has started.
 //!
 //! A run's socket obeys the person in charge. An agent is a program of the same user, so the user's number says nothing of it;
 //! its descent does. Orphans below us stay below us ([`crate::adopt_orphans`]), so a process cannot leave its family by

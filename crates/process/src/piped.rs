@@ -65,12 +65,12 @@ impl Piped {
     }
 
     /// The end of what it said on standard error.
-    pub fn last_words(&self) -> String {
+    pub fn stderr_tail(&self) -> String {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(words.make_contiguous()).trim().to_owned()
     }
 
-    /// Waits for the end; then [`Self::last_words`] is complete. May be cancelled and called again.
+    /// Waits for the end; then [`Self::stderr_tail`] is complete. May be cancelled and called again.
     pub async fn wait(&mut self) -> Exit {
         let exit = self.child.wait().await;
         self.hear_out().await;

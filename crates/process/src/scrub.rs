@@ -1,4 +1,4 @@
-//! Which variables a child must not see when it is not trusted with our credentials.
+//! The removal of variables that an untrusted child must not see: credentials.
 //!
 //! Judged by name, since a value does not say what it opens. Deliberately kept: proxies, locale, and
 //! `SSH_AUTH_SOCK` (it lets a child use a key, not take it).

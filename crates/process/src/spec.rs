@@ -1,4 +1,4 @@
-//! What to start, and how it ended.
+//! The description of a process to start, and of its end.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -25,7 +25,7 @@ pub struct Spec {
 pub enum Stdin {
     Null,
     Bytes(Vec<u8>),
-    /// Written by whoever holds the [`crate::Piped`].
+    /// Written through the [`crate::Piped`].
     Pipe,
 }
 

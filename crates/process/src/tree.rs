@@ -1,4 +1,4 @@
-//! Everything below us: who is ours to reap, and how all of it ends.
+//! The tree of processes below us: reaping and ending it.
 
 use crate::table::{self, Row};
 use rustix::io::Errno;
@@ -53,7 +53,7 @@ pub fn forget_apart(pid: i32) {
 /// Processes that outlive us by intention ([`crate::start_detached`]).
 static DETACHED: Mutex<Vec<Row>> = Mutex::new(Vec::new());
 
-/// Those that are remembered; the ones that have ended are forgotten first.
+/// The remembered processes; ended ones are forgotten first.
 const DETACHED_MAX: usize = 1024;
 
 pub(crate) fn let_go(pid: i32) {

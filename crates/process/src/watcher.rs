@@ -27,7 +27,7 @@ const BOX_NAME: &str = "ralph-box";
 /// Of an environment; the mark is at its end, but nothing keeps it there.
 const ENVIRONMENT_MAX: u64 = 1024 * 1024;
 
-/// Children that are remembered. Those that are gone are forgotten first.
+/// The number of remembered children. Children that are gone are forgotten first.
 const REMEMBERED: usize = 4096;
 
 /// Between two looks, when something does not go: it is stuck in the kernel.

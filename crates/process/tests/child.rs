@@ -2,25 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-use ralph_process::{Captured, Child, Exit, Limits, Output, Spec, Stdin, capture, killed_are_gone};
+mod common;
+
+use common::PATIENCE;
+use ralph_process::{CaptureLimits, Captured, Child, Exit, Output, Spec, Stdin, capture, killed_are_gone};
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const LIMITS: Limits =
-    Limits { deadline: Duration::from_secs(20), max_output: 1024 * 1024, grace: Duration::from_millis(100) };
-const PATIENCE: Duration = Duration::from_secs(20);
+const LIMITS: CaptureLimits =
+    CaptureLimits { deadline: Duration::from_secs(20), max_output: 1024 * 1024, grace: Duration::from_millis(100) };
 
 fn shell(script: &str) -> Spec {
-    Spec {
-        program: "sh".into(),
-        args: vec!["-c".into(), script.into()],
-        cwd: "/".into(),
-        env: vec![("PATH".into(), "/usr/bin:/bin".into()), ("GIVEN".into(), "yes".into())],
-        stdin: Stdin::Null,
-        output: Output::Pipes,
-        arg0: None,
-    }
+    common::shell(script, ("GIVEN", "yes"))
 }
 
 fn into_file(script: &str, path: &Path) -> Spec {
@@ -91,7 +85,7 @@ async fn a_grandchild_that_holds_the_pipe_does_not_hold_us() {
 
 #[tokio::test]
 async fn output_is_cut_and_the_writer_never_blocks() {
-    let limits = Limits { max_output: 1000, ..LIMITS };
+    let limits = CaptureLimits { max_output: 1000, ..LIMITS };
     let captured = capture(shell("head -c 5000000 /dev/zero; echo e >&2"), limits).await.unwrap();
     assert_eq!((captured.stdout.len(), captured.truncated), (1000, true));
     assert_eq!((captured.stderr.as_slice(), captured.exit.code), (b"e\n".as_slice(), Some(0)));
@@ -99,7 +93,7 @@ async fn output_is_cut_and_the_writer_never_blocks() {
 
 #[tokio::test]
 async fn the_deadline_ends_even_what_ignores_sigterm() {
-    let limits = Limits { deadline: Duration::from_millis(300), ..LIMITS };
+    let limits = CaptureLimits { deadline: Duration::from_millis(300), ..LIMITS };
     let captured = capture(shell("trap '' TERM; echo on; while :; do sleep 600; done"), limits).await.unwrap();
     assert!(captured.timed_out);
     assert_eq!(captured.exit.signal, Some(9));

@@ -74,7 +74,7 @@ fn adversary_25_nothing_that_a_repository_names_runs() {
     armed(&repository);
     let (tree, clone) = (root.join("tree"), root.join("clone"));
     run(async {
-        let git = Git::find(&env()).expect("tests need git").disarmed(&repository, DEADLINE).await;
+        let git = Git::find(&env()).expect("tests need git").without_filters(&repository, DEADLINE).await;
         for args in [
             &["status", "--porcelain"][..],
             &["diff", "--no-ext-diff", "--no-textconv", "HEAD"],

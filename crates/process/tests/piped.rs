@@ -35,7 +35,7 @@ async fn standard_error_never_blocks_and_its_end_is_kept() {
     let script = "head -c 1000000 /dev/zero | tr '\\0' x >&2; echo the reason >&2; exit 1";
     let mut piped = Piped::spawn(shell(script)).unwrap();
     assert_eq!(piped.wait().await.code, Some(1));
-    let words = piped.last_words();
+    let words = piped.stderr_tail();
     assert!(words.ends_with("xthe reason"), "{words}");
     assert!(words.len() <= 4 * 1024, "{}", words.len());
 }

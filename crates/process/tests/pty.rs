@@ -2,21 +2,14 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, in its helpers too")]
 
-use ralph_process::{Output, Piped, Spec, Stdin, Terminal};
+mod common;
+
+use common::PATIENCE;
+use ralph_process::{Piped, Spec, Terminal};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
-
 fn shell(script: &str) -> Spec {
-    Spec {
-        program: "sh".into(),
-        args: vec!["-c".into(), script.into()],
-        cwd: "/".into(),
-        env: vec![("PATH".into(), "/usr/bin:/bin".into()), ("TERM".into(), "xterm-256color".into())],
-        stdin: Stdin::Null,
-        output: Output::Pipes,
-        arg0: None,
-    }
+    common::shell(script, ("TERM", "xterm-256color"))
 }
 
 /// Everything up to the hang-up.
@@ -35,7 +28,7 @@ async fn it_has_a_terminal_that_is_its_own_and_complains_elsewhere() {
     assert!(piped.take_pipes().is_none());
     assert_eq!(all(&mut terminal).await, "yes\n50 200\nthere\nleads\n");
     assert_eq!(piped.wait().await.code, Some(4));
-    assert_eq!(piped.last_words(), "trouble");
+    assert_eq!(piped.stderr_tail(), "trouble");
 }
 
 #[tokio::test]

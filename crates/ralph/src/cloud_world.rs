@@ -1,7 +1,7 @@
 //! The outside as the clouds' credential chains see it: variables, files, requests and commands of this machine.
 
 use crate::environment::Environment;
-use cloud::world::{Command, HttpRequest, HttpResponse, RESPONSE_MAX, Trouble, World};
+use cloud::world::{CloudEnvironment, Command, HttpRequest, HttpResponse, RESPONSE_MAX, WorldError};
 use futures_util::future::BoxFuture;
 use model::ClientConfig;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ impl Machine {
     }
 }
 
-impl World for Machine {
+impl CloudEnvironment for Machine {
     fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(name).cloned()
     }
@@ -48,25 +48,27 @@ impl World for Machine {
         jiff::Timestamp::now()
     }
 
-    fn read(&self, path: &Path) -> Result<Option<String>, Trouble> {
+    fn read(&self, path: &Path) -> Result<Option<String>, WorldError> {
         match std::fs::metadata(path) {
-            Ok(facts) if !facts.is_file() => return Err(Trouble("it is not a file".into())),
-            Ok(facts) if facts.len() > FILE_MAX => return Err(Trouble(format!("it is larger than {FILE_MAX} bytes"))),
+            Ok(facts) if !facts.is_file() => return Err(WorldError("it is not a file".into())),
+            Ok(facts) if facts.len() > FILE_MAX => {
+                return Err(WorldError(format!("it is larger than {FILE_MAX} bytes")));
+            }
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Trouble(error.to_string())),
+            Err(error) => return Err(WorldError(error.to_string())),
         }
-        std::fs::read_to_string(path).map(Some).map_err(|error| Trouble(error.to_string()))
+        std::fs::read_to_string(path).map(Some).map_err(|error| WorldError(error.to_string()))
     }
 
-    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, Trouble>> {
+    fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, WorldError>> {
         Box::pin(async move {
             let answer = model::send_small(&self.client, request, RESPONSE_MAX);
-            answer.await.map_err(|problem| Trouble(problem.to_string()))
+            answer.await.map_err(|problem| WorldError(problem.to_string()))
         })
     }
 
-    fn run(&self, command: Command, wait: Duration) -> BoxFuture<'_, Result<String, Trouble>> {
+    fn run(&self, command: Command, wait: Duration) -> BoxFuture<'_, Result<String, WorldError>> {
         let (program, args, more) = match command {
             Command::Shell(text) => ("/bin/sh".to_owned(), vec!["-c".to_owned(), text], Vec::new()),
             Command::Program { name, args, env } => (name, args, env),
@@ -82,17 +84,17 @@ impl World for Machine {
             output: process::Output::Pipes,
             arg0: None,
         };
-        let limits = process::Limits { deadline: wait, max_output: RESPONSE_MAX, grace: GRACE };
+        let limits = process::CaptureLimits { deadline: wait, max_output: RESPONSE_MAX, grace: GRACE };
         Box::pin(async move {
-            let done = process::capture(spec, limits).await.map_err(|error| Trouble(error.to_string()))?;
+            let done = process::capture(spec, limits).await.map_err(|error| WorldError(error.to_string()))?;
             if done.timed_out {
-                return Err(Trouble(format!("it did not end within {} s", wait.as_secs())));
+                return Err(WorldError(format!("it did not end within {} s", wait.as_secs())));
             }
             // What it printed may hold secrets, so only its exit is told.
             match done.exit.code {
                 Some(0) => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-                Some(code) => Err(Trouble(format!("exit code {code}"))),
-                None => Err(Trouble("it was killed".into())),
+                Some(code) => Err(WorldError(format!("exit code {code}"))),
+                None => Err(WorldError("it was killed".into())),
             }
         })
     }

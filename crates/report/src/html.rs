@@ -7,7 +7,7 @@ use crate::model::{Iteration, Report, amount, outcome};
 use crate::style::CSS;
 use crate::text::{block, escape, line, moment};
 use cycle::amounts::{count, duration, usd};
-use cycle::{Outcome, VerdictKind};
+use cycle::{IterationOutcome, VerdictKind};
 
 /// Iterations that are told one by one; the charts have all.
 const TOLD_MAX: usize = 300;
@@ -78,8 +78,11 @@ fn verdict(report: &Report) -> String {
     format!("<p class=\"verdict {class}\">{word}{unchecked}: {}</p>\n", escape(&line(&verdict.reason)))
 }
 
-fn is_bad(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Failed { .. } | Outcome::NotDone | Outcome::Cut | Outcome::Blocked)
+fn is_bad(outcome: &IterationOutcome) -> bool {
+    matches!(
+        outcome,
+        IterationOutcome::Failed { .. } | IterationOutcome::NotDone | IterationOutcome::Cut | IterationOutcome::Blocked
+    )
 }
 
 fn charts(page: &mut String, report: &Report) {

@@ -1,6 +1,6 @@
-//! What a report tells: a fold over the run's events.
+//! The data of a report: a fold over the run's events.
 
-use cycle::{CheckFinished, EventKind, LoopEvent, Outcome, Receipt, RunStarted, Tokens, Verdict, Work};
+use cycle::{CheckFinished, EventKind, IterationOutcome, LoopEvent, Receipt, RunStarted, RunVerdict, Tokens, WorkItem};
 
 /// Iterations that are kept; a run of more is told by its last ones.
 const ITERATIONS_MAX: usize = 2000;
@@ -14,13 +14,13 @@ pub struct Report {
     pub start: Option<RunStarted>,
     pub started: u64,
     pub last_at: u64,
-    pub work: Option<Work>,
+    pub work: Option<WorkItem>,
     pub iterations: Vec<Iteration>,
     pub asked: Vec<Asked>,
     /// Iteration and words.
     pub steered: Vec<(u32, String)>,
     pub warnings: Vec<String>,
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<RunVerdict>,
     checks: Vec<CheckFinished>,
 }
 
@@ -123,16 +123,16 @@ pub(crate) fn amount(usd: f64) -> f64 {
 }
 
 /// A word for an outcome, and whether it is good, bad or neither.
-pub(crate) fn outcome(outcome: &Outcome) -> (&'static str, &'static str) {
+pub(crate) fn outcome(outcome: &IterationOutcome) -> (&'static str, &'static str) {
     match outcome {
-        Outcome::Progress => ("progress", ""),
-        Outcome::NoProgress => ("no change", "dim"),
-        Outcome::Done => ("done", "good"),
-        Outcome::NotDone => ("not done", "bad"),
-        Outcome::Blocked => ("asks", "bad"),
-        Outcome::Failed { .. } => ("failed", "bad"),
-        Outcome::Deferred => ("did not count", "dim"),
-        Outcome::Interrupted => ("interrupted", "dim"),
-        Outcome::Cut => ("limit", "bad"),
+        IterationOutcome::Progress => ("progress", ""),
+        IterationOutcome::NoProgress => ("no change", "dim"),
+        IterationOutcome::Done => ("done", "good"),
+        IterationOutcome::NotDone => ("not done", "bad"),
+        IterationOutcome::Blocked => ("asks", "bad"),
+        IterationOutcome::Failed { .. } => ("failed", "bad"),
+        IterationOutcome::Deferred => ("did not count", "dim"),
+        IterationOutcome::Interrupted => ("interrupted", "dim"),
+        IterationOutcome::Cut => ("limit", "bad"),
     }
 }

@@ -1,5 +1,5 @@
-//! One agent process: its lines as they come, messages to it, and its end, whichever way it ends. On pipes or
-//! on a terminal makes no difference to whoever listens.
+//! One agent process: its lines as they come, messages to it, and its end. The caller sees no difference between
+//! pipes and a terminal.
 
 use crate::backend::Call;
 use crate::transport::Transport;
@@ -60,7 +60,7 @@ impl Bounds {
 }
 
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum AgentEvent {
     Line(String),
     /// A line too long to keep.
     TooLong,
@@ -68,9 +68,9 @@ pub(crate) enum Said {
 }
 
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct AgentProcess {
     child: Piped,
-    out: Voice,
+    out: AgentStream,
     messages: Option<mpsc::Sender<Vec<u8>>>,
     buffer: Vec<u8>,
     /// Of the buffer: no newline up to here.
@@ -83,7 +83,7 @@ pub(crate) struct Running {
     silent_at: Instant,
     /// A tool call is open: the agent waits for it, too.
     in_call: bool,
-    /// Nothing was heard of it yet, and there is another way to start it.
+    /// The agent has written nothing yet, and there is another transport to start it on.
     on_trial: bool,
     /// Its input was ended early, because it said nothing while it might still read.
     hushed: bool,
@@ -95,12 +95,12 @@ pub(crate) struct Running {
 
 /// Where its words come from.
 #[derive(Debug)]
-enum Voice {
+enum AgentStream {
     Pipe(Receiver),
     Terminal(Terminal),
 }
 
-impl Voice {
+impl AgentStream {
     /// Appends what comes next and tells how much came. May be cancelled and called again.
     async fn read(&mut self, into: &mut Vec<u8>) -> std::io::Result<usize> {
         match self {
@@ -113,7 +113,7 @@ impl Voice {
     }
 }
 
-impl Running {
+impl AgentProcess {
     /// Starts it and gives it the prompt. A call that does not talk has the prompt among its arguments.
     pub(crate) fn start(
         program: &Path,
@@ -137,11 +137,11 @@ impl Running {
             Transport::Pipe => {
                 let mut child = Piped::start(spec, sandbox).map_err(|error| error.to_string())?;
                 let (stdin, out) = child.take_pipes().ok_or("the agent has no pipes")?;
-                (child, Some(stdin), Voice::Pipe(out))
+                (child, Some(stdin), AgentStream::Pipe(out))
             }
             Transport::Terminal => {
                 let (child, terminal) = Piped::on_terminal(spec, sandbox).map_err(|error| error.to_string())?;
-                (child, None, Voice::Terminal(terminal))
+                (child, None, AgentStream::Terminal(terminal))
             }
         };
         let mut running = Self {
@@ -166,7 +166,7 @@ impl Running {
             let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
             tokio::spawn(feed(stdin, receiver));
             running.messages = Some(sender);
-            running.say(prompt);
+            running.send(prompt);
         }
         if let Some(first) = bounds.first_word {
             running.on_trial = true;
@@ -176,26 +176,26 @@ impl Running {
     }
 
     /// Whether messages can reach it.
-    pub(crate) fn talks(&self) -> bool {
+    pub(crate) fn takes_messages(&self) -> bool {
         self.messages.is_some()
     }
 
     /// Whether the message is on its way.
-    pub(crate) fn say(&mut self, text: &str) -> bool {
+    pub(crate) fn send(&mut self, text: &str) -> bool {
         let line = wire::Input::prompt(text).to_line();
-        self.silent_at = Instant::now() + self.patience();
+        self.silent_at = Instant::now() + self.silence_limit();
         self.messages.as_ref().is_some_and(|sender| sender.try_send(line).is_ok())
     }
 
     /// How long the agent may write nothing.
-    fn patience(&self) -> Duration {
+    fn silence_limit(&self) -> Duration {
         if self.in_call { CALL_MAX.max(self.bounds.idle) } else { self.bounds.idle }
     }
 
     /// Says whether a tool call is open. Silence counts from the end of the last call.
     pub(crate) fn set_in_call(&mut self, in_call: bool) {
         if std::mem::replace(&mut self.in_call, in_call) != in_call {
-            self.silent_at = Instant::now() + self.patience();
+            self.silent_at = Instant::now() + self.silence_limit();
         }
     }
 
@@ -205,14 +205,14 @@ impl Running {
     }
 
     /// Whether it spoke only when its input had ended.
-    pub(crate) fn was_hushed(&self) -> bool {
+    pub(crate) fn was_input_closed_early(&self) -> bool {
         self.hushed
     }
 
     pub(crate) fn close_input(&mut self) {
         self.messages = None;
         self.leave_by = Some(Instant::now() + self.bounds.leave);
-        if let Voice::Terminal(terminal) = &self.out {
+        if let AgentStream::Terminal(terminal) = &self.out {
             terminal.end_input();
         }
     }
@@ -228,30 +228,30 @@ impl Running {
         let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
     }
 
-    pub(crate) fn last_words(&self) -> String {
-        self.child.last_words()
+    pub(crate) fn stderr_tail(&self) -> String {
+        self.child.stderr_tail()
     }
 
     /// The next line, or the end. May be cancelled and called again.
-    pub(crate) async fn next(&mut self) -> Said {
+    pub(crate) async fn next(&mut self) -> AgentEvent {
         loop {
             if let Some(end) = self.ending.clone() {
                 self.child.stop(self.bounds.grace).await;
                 process::end_orphans().await;
-                return Said::Ended(end);
+                return AgentEvent::Ended(end);
             }
             if self.total > self.bounds.bytes || self.noise > self.bounds.noise {
                 self.ending = Some(AgentEnd::Flooded);
                 continue;
             }
-            if let Some(said) = self.take_line() {
-                return said;
+            if let Some(agent_event) = self.take_line() {
+                return agent_event;
             }
             if self.closed {
                 let end = self.wait().await;
                 // A child in a session of its own would go on changing files beside the next iteration.
                 process::end_orphans().await;
-                return Said::Ended(end);
+                return AgentEvent::Ended(end);
             }
             self.read().await;
         }
@@ -277,23 +277,23 @@ impl Running {
             Ok(Ok(count @ 1..)) => {
                 self.total += count as u64;
                 self.on_trial = false;
-                self.silent_at = Instant::now() + self.patience();
+                self.silent_at = Instant::now() + self.silence_limit();
                 self.keep(&chunk);
             }
             Ok(_) => self.closed = true,
-            Err(_) => self.late(until, Instant::now()),
+            Err(_) => self.on_deadline(until, Instant::now()),
         }
     }
 
     /// Nothing came until the deadline.
-    fn late(&mut self, deadline: Instant, now: Instant) {
+    fn on_deadline(&mut self, deadline: Instant, now: Instant) {
         if now > deadline + SLEPT {
-            let patience = self.bounds.first_word.filter(|_| self.on_trial).unwrap_or(self.patience());
-            self.silent_at = now + patience;
+            let silence_limit = self.bounds.first_word.filter(|_| self.on_trial).unwrap_or(self.silence_limit());
+            self.silent_at = now + silence_limit;
             self.leave_by = self.leave_by.map(|_| now + self.bounds.leave);
         } else if self.leave_by.is_some_and(|leave| leave <= now) {
             self.ending = Some(AgentEnd::Lingered);
-        } else if self.on_trial && !self.last_words().trim().is_empty() {
+        } else if self.on_trial && !self.stderr_tail().trim().is_empty() {
             // It complains, or tells of its start: that is not nothing.
             self.on_trial = false;
             self.silent_at = now + self.bounds.idle;
@@ -301,7 +301,7 @@ impl Running {
             self.hushed = true;
             self.silent_at = now + AFTER_INPUT.min(self.bounds.idle);
         } else {
-            self.ending = Some(AgentEnd::Silent(u64::try_from(self.patience().as_millis()).unwrap_or(u64::MAX)));
+            self.ending = Some(AgentEnd::Silent(u64::try_from(self.silence_limit().as_millis()).unwrap_or(u64::MAX)));
         }
     }
 
@@ -317,7 +317,7 @@ impl Running {
         }
     }
 
-    fn take_line(&mut self) -> Option<Said> {
+    fn take_line(&mut self) -> Option<AgentEvent> {
         let found = self.buffer[self.scanned..].iter().position(|byte| *byte == b'\n');
         let end = match found.map(|at| self.scanned + at) {
             Some(end) => end,
@@ -330,13 +330,13 @@ impl Running {
         let line: Vec<u8> = self.buffer.drain(..(end + 1).min(self.buffer.len())).collect();
         self.scanned = 0;
         if std::mem::take(&mut self.skipping) {
-            return Some(Said::TooLong);
+            return Some(AgentEvent::TooLong);
         }
         let line = shown(&line);
         if !matches!(line.first(), Some(b'{' | b'[')) {
             self.noise += 1;
         }
-        Some(Said::Line(String::from_utf8_lossy(line).into_owned()))
+        Some(AgentEvent::Line(String::from_utf8_lossy(line).into_owned()))
     }
 
     /// It closed its output; it should be gone, or nearly.

@@ -20,24 +20,24 @@ fn run_with(
     script: &str,
     transport: Transport,
     bounds: Bounds,
-    then: impl FnOnce(&mut Running),
+    then: impl FnOnce(&mut AgentProcess),
 ) -> (Vec<String>, AgentEnd) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let call = call(script, transport);
-        let mut running = Running::start(Path::new("/bin/sh"), call, Path::new("/"), "hi", bounds, None).unwrap();
+        let mut running = AgentProcess::start(Path::new("/bin/sh"), call, Path::new("/"), "hi", bounds, None).unwrap();
         then(&mut running);
         all(&mut running).await
     })
 }
 
-async fn all(running: &mut Running) -> (Vec<String>, AgentEnd) {
+async fn all(running: &mut AgentProcess) -> (Vec<String>, AgentEnd) {
     let mut lines = Vec::new();
     loop {
         match running.next().await {
-            Said::Line(line) => lines.push(line),
-            Said::TooLong => lines.push("too long".into()),
-            Said::Ended(end) => return (lines, end),
+            AgentEvent::Line(line) => lines.push(line),
+            AgentEvent::TooLong => lines.push("too long".into()),
+            AgentEvent::Ended(end) => return (lines, end),
         }
     }
 }
@@ -81,7 +81,7 @@ fn the_prompt_and_messages_arrive_as_lines_of_json() {
     let script = "read a; echo \"$a\"; read b; echo \"$b\"; cat; echo end";
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut running = Running::start(
+        let mut running = AgentProcess::start(
             Path::new("/bin/sh"),
             call(script, Transport::Pipe),
             Path::new("/"),
@@ -90,14 +90,14 @@ fn the_prompt_and_messages_arrive_as_lines_of_json() {
             None,
         )
         .unwrap();
-        let Said::Line(line) = running.next().await else { panic!("no line") };
+        let AgentEvent::Line(line) = running.next().await else { panic!("no line") };
         assert_eq!(line, r#"{"type":"user","message":{"role":"user","content":[{"type":"text","text":"first"}]}}"#);
-        assert!(running.say("second"));
+        assert!(running.send("second"));
         running.close_input();
         let (lines, end) = all(&mut running).await;
         assert!(lines[0].contains("second") && lines[1] == "end", "{lines:?}");
         assert_eq!(end, AgentEnd::Exited(0));
-        assert!(!running.say("too late"));
+        assert!(!running.send("too late"));
     });
 }
 
@@ -105,7 +105,7 @@ fn the_prompt_and_messages_arrive_as_lines_of_json() {
 fn on_a_terminal_there_is_nothing_to_hear_and_nothing_can_be_said() {
     let script = "test -t 0 && test -t 1 && printf '\\033[1mbold\\033[0m\\n'; cat; echo end";
     let (lines, end) = run_with(script, Transport::Terminal, bounds(), |running| {
-        assert!(!running.talks() && !running.say("x"));
+        assert!(!running.takes_messages() && !running.send("x"));
         running.close_input();
     });
     assert_eq!((lines, end), (vec!["bold".to_owned(), "end".to_owned()], AgentEnd::Exited(0)));
@@ -128,7 +128,7 @@ fn adversary_45_after_its_last_result_it_may_not_linger() {
         let script = "trap '' TERM HUP; echo $$; while :; do sleep 60; done";
         let short = Duration::from_millis(300);
         let bounds = Bounds { leave: short, grace: short, ..bounds() };
-        let (lines, end) = run_with(script, transport, bounds, Running::close_input);
+        let (lines, end) = run_with(script, transport, bounds, AgentProcess::close_input);
         assert_eq!(end, AgentEnd::Lingered);
         assert!(is_gone(&lines[0]), "{transport:?}");
     }
@@ -139,14 +139,14 @@ fn adversary_47_time_that_was_slept_through_is_not_silence() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let call = call("sleep 60", Transport::Pipe);
-        let mut running = Running::start(Path::new("/bin/sh"), call, Path::new("/"), "", bounds(), None).unwrap();
+        let mut running = AgentProcess::start(Path::new("/bin/sh"), call, Path::new("/"), "", bounds(), None).unwrap();
         let now = Instant::now();
-        running.late(now - LONG, now);
+        running.on_deadline(now - LONG, now);
         assert_eq!((running.ending.take(), running.silent_at), (None, now + LONG));
         running.close_input();
-        running.late(now - LONG, now);
+        running.on_deadline(now - LONG, now);
         assert_eq!((running.ending.take(), running.leave_by), (None, Some(now + running.bounds.leave)));
-        running.late(now, now);
+        running.on_deadline(now, now);
         assert!(matches!(running.ending.take(), Some(AgentEnd::Silent(_))));
     });
 }
@@ -177,7 +177,7 @@ fn a_program_that_is_not_there_says_so() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let error =
-            Running::start(Path::new("/no/such"), call("", Transport::Pipe), Path::new("/"), "", bounds(), None)
+            AgentProcess::start(Path::new("/no/such"), call("", Transport::Pipe), Path::new("/"), "", bounds(), None)
                 .unwrap_err();
         assert!(error.contains("/no/such"), "{error}");
     });

@@ -1,7 +1,7 @@
 //! A person's answer on its way to a run that waits for one: `ralph answer` in another terminal leaves it in
 //! the run's folder, and the run takes it.
 //!
-//! The run's socket is the usual way ([`crate::reach`]); the file works where a socket cannot be, and for older versions. What lies there
+//! The run's socket is the usual way ([`crate::run_socket`]); the file works where a socket cannot be, and for older versions. What lies there
 //! before a question is asked is no answer to it, and is thrown away.
 
 use crate::{Folder, LockError, RunsError, files, runs};
@@ -59,10 +59,10 @@ pub fn answer_live(
     text: &str,
     offer: impl FnOnce(&str) -> Result<bool, String>,
 ) -> Result<String, RunsError> {
-    let held = || RunsError::Busy(LockError::Held { owner: owner.to_owned() }.to_string());
-    let id = live_run(owner).ok_or_else(held)?;
+    let confined = || RunsError::Busy(LockError::Held { owner: owner.to_owned() }.to_string());
+    let id = live_run(owner).ok_or_else(confined)?;
     if wished.is_some_and(|wished| !id.starts_with(wished)) {
-        return Err(held());
+        return Err(confined());
     }
     let info = runs::load(folder, id)?;
     let question = info.memory.question.filter(|_| info.memory.verdict.is_none());

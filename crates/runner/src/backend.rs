@@ -1,12 +1,12 @@
-//! Which agent, and how it is called. The built-in one is this same program, started as a process like
+//! The agent program and its command line. The built-in one is this same program, started as a process like
 //! any other.
 
-use crate::command::on_path;
+use crate::helper::on_path;
 use crate::settings::{OutputFormat, Settings};
 use crate::thinking;
-use crate::transport::{Known, Transport};
+use crate::transport::{Transport, TransportHint};
 use crate::{Auth, Reasoning};
-use cycle::Start;
+use cycle::IterationStart;
 use process::Env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct Backend {
     pub program: PathBuf,
     /// Words before the flags.
     pub leading: Vec<OsString>,
-    pub known: Known,
+    pub known: TransportHint,
 }
 
 const BUILTIN: &str = "builtin";
@@ -55,31 +55,31 @@ fn acp_backend(wish: &str, command: &str, exe: &Path, cwd: &Path, path: &OsStr) 
         return Err(BackendError::NoAcpAgent { backend: wish.into(), agent });
     }
     let leading = [ACP_BRIDGE, "--command", command].map(OsString::from).to_vec();
-    Ok(Backend { name: wish.into(), program: exe.to_owned(), leading, known: Known::Bridge })
+    Ok(Backend { name: wish.into(), program: exe.to_owned(), leading, known: TransportHint::Bridge })
 }
 
 /// `auto` takes `claude` on PATH first and the built-in agent where there is none.
 pub fn choose(wish: &str, exe: &Path, cwd: &Path, path: &OsStr) -> Result<Backend, BackendError> {
     let other = |name: &str, program: PathBuf, known| {
         let ours = is_us(&program, exe) && program.file_name() == Some(OsStr::new(CLAUDE));
-        let known = if ours { Known::Ours } else { known };
+        let known = if ours { TransportHint::Ours } else { known };
         Backend { name: name.into(), program, leading: Vec::new(), known }
     };
-    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned(), Known::Ours) };
+    let builtin = || Backend { leading: vec!["agent".into()], ..other(BUILTIN, exe.to_owned(), TransportHint::Ours) };
     let claude = |known| Some(other(CLAUDE, on_path(CLAUDE, path)?, known));
     if let Some(command) = acp_command(wish) {
         return acp_backend(wish, command, exe, cwd, path);
     }
     match wish {
-        "auto" => Ok(claude(Known::Nothing).unwrap_or_else(builtin)),
+        "auto" => Ok(claude(TransportHint::Nothing).unwrap_or_else(builtin)),
         BUILTIN => Ok(builtin()),
-        // Whoever names it gets what is said of it: that it wants a terminal.
-        CLAUDE => claude(Known::WantsTerminal).ok_or(BackendError::NoClaude),
+        // A named agent has the transport of the table: a terminal.
+        CLAUDE => claude(TransportHint::WantsTerminal).ok_or(BackendError::NoClaude),
         given => {
             let here = given.contains('/').then(|| cwd.join(given)).filter(|program| program.is_file());
             let found = here.or_else(|| on_path(given, path).filter(|_| !given.contains('/')));
             found
-                .map(|program| other(given, program, Known::Nothing))
+                .map(|program| other(given, program, TransportHint::Nothing))
                 .ok_or_else(|| BackendError::NoProgram(given.into()))
         }
     }
@@ -121,7 +121,7 @@ const TERM: &str = "xterm-256color";
 impl Backend {
     /// Only our own agent knows our flags: built in, or under a name that links to it.
     pub fn is_ours(&self) -> bool {
-        self.known == Known::Ours
+        self.known == TransportHint::Ours
     }
 
     /// Whether a prompt has to be written to a file: as an argument it may get lost, and other a `claude` than
@@ -136,7 +136,7 @@ impl Backend {
         &self,
         settings: &Settings,
         transport: Transport,
-        start: &Start,
+        start: &IterationStart,
         prompt: &str,
         auth: &Auth,
         env: &Env,
@@ -207,14 +207,14 @@ impl Backend {
 fn environment(env: &Env, transport: Transport, model: &str, reasoning: Reasoning, auth: &Auth) -> Env {
     let mut env = env.clone();
     if transport == Transport::Terminal {
-        crate::command::set(&mut env, "TERM", Some(OsStr::new(TERM)));
+        crate::helper::set(&mut env, "TERM", Some(OsStr::new(TERM)));
     }
     let budget = thinking::budget(model, reasoning).map(|tokens| OsString::from(tokens.to_string()));
-    crate::command::set(&mut env, "MAX_THINKING_TOKENS", budget.as_deref());
+    crate::helper::set(&mut env, "MAX_THINKING_TOKENS", budget.as_deref());
     match auth {
         Auth::Ambient => {}
-        Auth::Key(key) => crate::command::set(&mut env, "ANTHROPIC_API_KEY", Some(OsStr::new(key))),
-        Auth::Login => crate::command::set(&mut env, "ANTHROPIC_API_KEY", Some(OsStr::new(""))),
+        Auth::Key(key) => crate::helper::set(&mut env, "ANTHROPIC_API_KEY", Some(OsStr::new(key))),
+        Auth::Login => crate::helper::set(&mut env, "ANTHROPIC_API_KEY", Some(OsStr::new(""))),
     }
     env
 }

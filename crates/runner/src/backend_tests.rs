@@ -4,8 +4,8 @@ use super::*;
 use cycle::Allowance;
 use std::os::unix::fs::PermissionsExt as _;
 
-fn start() -> Start {
-    Start {
+fn start() -> IterationStart {
+    IterationStart {
         iteration: 1,
         attempt: 1,
         way: 0,
@@ -89,10 +89,10 @@ fn an_argument_prompt_comes_last_and_long_ones_go_by_file() {
 fn seed_001_long_input_goes_by_file_to_another_claude() {
     let long = "y".repeat(7_001);
     for (name, known, filed) in [
-        (CLAUDE, Known::Nothing, true),
-        (CLAUDE, Known::WantsTerminal, true),
-        (CLAUDE, Known::Ours, false),
-        ("./agent", Known::Nothing, false),
+        (CLAUDE, TransportHint::Nothing, true),
+        (CLAUDE, TransportHint::WantsTerminal, true),
+        (CLAUDE, TransportHint::Ours, false),
+        ("./agent", TransportHint::Nothing, false),
     ] {
         let backend = Backend { name: name.into(), known, ..builtin() };
         let needs = |prompt: &str| backend.needs_file(OutputFormat::StreamJson, Transport::Pipe, prompt);
@@ -115,7 +115,7 @@ fn seed_001_on_a_terminal_the_prompt_is_an_argument_and_events_come_out() {
 
 #[test]
 fn money_left_and_the_session_are_passed_on() {
-    let start = Start {
+    let start = IterationStart {
         session: Some("s1".into()),
         allowance: Allowance { usd: Some(0.25), ..Allowance::default() },
         ..start()
@@ -149,11 +149,17 @@ fn seed_001_claude_by_name_wants_a_terminal_and_the_one_that_is_found_is_tried_o
     let claude = dir.path().join("claude");
     let known = |wish: &str| choose(wish, &exe, dir.path(), dir.path().as_os_str()).unwrap().known;
     std::fs::copy(&exe, &claude).unwrap();
-    let expected = [Known::Nothing, Known::WantsTerminal, Known::Ours, Known::Nothing, Known::Nothing];
+    let expected = [
+        TransportHint::Nothing,
+        TransportHint::WantsTerminal,
+        TransportHint::Ours,
+        TransportHint::Nothing,
+        TransportHint::Nothing,
+    ];
     assert_eq!(["auto", "claude", "builtin", "./claude", "ralph"].map(known), expected);
     std::fs::remove_file(&claude).unwrap();
     std::os::unix::fs::symlink(&exe, &claude).unwrap();
-    assert_eq!(["auto", "claude"].map(known), [Known::Ours; 2]);
+    assert_eq!(["auto", "claude"].map(known), [TransportHint::Ours; 2]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The checks that make "done" mean done. Run in order, all of them, so that the next prompt hears of
 //! every failure at once.
 
-use crate::command::capture_in;
 use crate::git::Git;
+use crate::helper::capture_in;
 use crate::{Folder, Job, Settings};
 use cycle::CheckFinished;
 use process::Env;

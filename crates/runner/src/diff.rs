@@ -1,4 +1,4 @@
-//! What a run changed, as text for a report: git's diff from the run's first commit to its last one, or to the files as they are.
+//! The changes of a run as text for a report: git's diff from the run's first commit to its last one, or to the files as they are.
 
 use crate::git::Git;
 use crate::{Folder, RunInfo, files, list};

@@ -1,6 +1,6 @@
 //! The folder's own environment, where direnv is installed and the person allowed the folder.
 
-use crate::command::{capture, on_path, set};
+use crate::helper::{capture, on_path, set};
 use process::Env;
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
@@ -22,7 +22,7 @@ pub(crate) async fn merge(env: &mut Env, folder: &Path) -> Option<String> {
     if !folder.ancestors().any(|above| above.join(".envrc").is_file()) {
         return None;
     }
-    let path = crate::command::get(env, "PATH")?.to_owned();
+    let path = crate::helper::get(env, "PATH")?.to_owned();
     let direnv = on_path("direnv", &path)?;
     let done = capture(direnv.as_os_str(), &["export", "json"], folder, env.clone(), DEADLINE, OUTPUT_MAX).await;
     match done {

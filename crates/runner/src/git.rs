@@ -1,8 +1,8 @@
-//! What changed, by git's account. Every call goes through `process::Git`: the repository's configuration is data that
+//! Changes of the repository as git reports them. Every call goes through `process::Git`: the repository's configuration is data that
 //! an agent may have written, and none of it may run anything. Where the loop has a sandbox, git runs in one, too. No
 //! call looks into repositories inside this one, whose filters nobody can name beforehand.
 
-use crate::git_files::{Kept, as_new, lines, print};
+use crate::git_files::{FileContents, as_new, lines, print};
 use cycle::{Changes, FileChange};
 use process::{Env, Stdin};
 use sandbox::{Network, Rules, Sandbox};
@@ -38,7 +38,7 @@ pub(crate) struct Snapshot {
     /// What lay about uncommitted, by content.
     dirty: BTreeMap<String, u64>,
     /// The contents of it, as far as they are kept.
-    kept: Kept,
+    kept: FileContents,
 }
 
 impl Git {
@@ -54,12 +54,12 @@ impl Git {
     }
 
     /// Anew each time: the agent that has just worked here may have added filters. `None` where no box can be made.
-    async fn disarmed(&self) -> Option<Self> {
+    async fn without_filters(&self) -> Option<Self> {
         let calls = match &self.rules {
             Some(rules) => self.calls.clone().inside(Arc::new(Sandbox::new(rules.clone()).ok()?)),
             None => self.calls.clone(),
         };
-        Some(Self { calls: calls.disarmed(&self.folder, DEADLINE).await, ..self.clone() })
+        Some(Self { calls: calls.without_filters(&self.folder, DEADLINE).await, ..self.clone() })
     }
 
     async fn run(&self, args: &[&str]) -> Option<String> {
@@ -72,7 +72,7 @@ impl Git {
     }
 
     pub(crate) async fn snapshot(&self) -> Option<Snapshot> {
-        let git = self.disarmed().await?;
+        let git = self.without_filters().await?;
         let head = git.head().await;
         let changed = git.dirty().await?;
         let mut hasher = DefaultHasher::new();
@@ -80,7 +80,7 @@ impl Git {
         let dirty: BTreeMap<String, u64> =
             changed.into_iter().map(|path| (path.clone(), print(&self.folder.join(&path)))).collect();
         dirty.hash(&mut hasher);
-        let kept = Kept::of(&self.folder, dirty.keys());
+        let kept = FileContents::of(&self.folder, dirty.keys());
         Some(Snapshot { head, tree: hasher.finish(), dirty, kept })
     }
 
@@ -97,7 +97,7 @@ impl Git {
 
     /// What is different now from `before`, committed or not.
     pub(crate) async fn changes(&self, before: &Snapshot) -> Changes {
-        match self.disarmed().await {
+        match self.without_filters().await {
             Some(git) => git.changes_since(before).await,
             None => Changes::default(),
         }
@@ -156,13 +156,13 @@ impl Git {
         let commits = [since].into_iter().chain(until);
         let what = ["--ignore-submodules=dirty"].into_iter().chain(commits).chain(["--", ".", ":(exclude).ralph"]);
         let words: Vec<&str> = how.into_iter().chain(what).collect();
-        self.disarmed().await?.run(&words).await
+        self.without_filters().await?.run(&words).await
     }
 
     /// Files that git neither knows nor ignores.
     pub(crate) async fn untracked(&self) -> Vec<String> {
         let listed = ["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude).ralph"];
-        let listed = match self.disarmed().await {
+        let listed = match self.without_filters().await {
             Some(git) => git.run(&listed).await.unwrap_or_default(),
             None => String::new(),
         };
@@ -172,12 +172,12 @@ impl Git {
     /// A file as it is in a commit.
     pub(crate) async fn file_at(&self, commit: &str, path: &Path) -> Option<String> {
         let name = format!("{commit}:{}{}", self.prefix, path.display());
-        self.disarmed().await?.run(&["cat-file", "blob", &name]).await
+        self.without_filters().await?.run(&["cat-file", "blob", &name]).await
     }
 
     /// Everything that is different now from this commit, committed or not; for people and reviewers.
     pub(crate) async fn diff_since(&self, commit: Option<&str>) -> Option<String> {
-        let git = self.disarmed().await?;
+        let git = self.without_filters().await?;
         let diff = ["diff", "--relative", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"];
         let what = [commit.unwrap_or(EMPTY_TREE), "--", ".", ":(exclude).ralph"];
         let mut text = git.run(&[&diff[..], &what].concat()).await?;
@@ -193,7 +193,7 @@ impl Git {
 
     /// Commits everything but our own files. Hooks do not run.
     pub(crate) async fn commit(&self, message: &str) -> Result<(), &'static str> {
-        let mut git = self.disarmed().await.ok_or("nothing is committed: no sandbox for git can be made")?;
+        let mut git = self.without_filters().await.ok_or("nothing is committed: no sandbox for git can be made")?;
         git.calls = git.calls.with_identity(&self.folder, DEADLINE).await;
         git.add_all().await.ok_or("git could not add the changed files")?;
         if git.run(&["diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"]).await.is_some() {

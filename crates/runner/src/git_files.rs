@@ -1,4 +1,4 @@
-//! Files that lie about uncommitted: what is in them, and which of their lines are an iteration's own.
+//! Uncommitted files: their contents, and the lines that one iteration added.
 //!
 //! Git counts lines since the last commit. Where work is left uncommitted, what earlier iterations wrote would
 //! be counted again and again, so small files are kept from one look to the next and compared.
@@ -20,9 +20,9 @@ const COMPARE: Duration = Duration::from_millis(200);
 
 /// Contents by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Kept(BTreeMap<String, String>);
+pub(crate) struct FileContents(BTreeMap<String, String>);
 
-impl Kept {
+impl FileContents {
     pub(crate) fn of<'a>(folder: &Path, paths: impl Iterator<Item = &'a String>) -> Self {
         let mut room = KEPT_ALL;
         let mut kept = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Against a real git in scratch repositories.
 
 use super::*;
-use crate::command::capture;
+use crate::helper::capture;
 
 const OUTPUT_MAX: usize = 64 * 1024;
 

@@ -1,4 +1,4 @@
-//! `ralph init`: the files of a loop, with words that explain them. What is there stays as it is.
+//! `ralph init`: the files of a loop, with explanations in them. Existing files stay unchanged.
 
 use crate::{Folder, Settings};
 use std::io::{self, Write as _};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A file and whether it is new.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct CreatedFile {
     pub file: PathBuf,
     pub is_new: bool,
 }
@@ -42,7 +42,7 @@ pub fn unedited(folder: &Folder, settings: &Settings) -> Option<String> {
     ))
 }
 
-pub fn init(folder: &Folder) -> io::Result<Vec<Made>> {
+pub fn init(folder: &Folder) -> io::Result<Vec<CreatedFile>> {
     std::fs::create_dir_all(folder.ralph())?;
     let files = [
         (folder.prompt(), PROMPT),
@@ -50,7 +50,7 @@ pub fn init(folder: &Folder) -> io::Result<Vec<Made>> {
         (folder.config(), include_str!("templates/config.toml")),
         (folder.ralph().join(".gitignore"), include_str!("templates/gitignore")),
     ];
-    files.into_iter().map(|(file, text)| Ok(Made { is_new: make(&file, text)?, file })).collect()
+    files.into_iter().map(|(file, text)| Ok(CreatedFile { is_new: make(&file, text)?, file })).collect()
 }
 
 fn make(file: &PathBuf, text: &str) -> io::Result<bool> {
@@ -71,7 +71,7 @@ mod tests {
         let folder = Folder::new(dir.path());
         std::fs::create_dir(folder.ralph()).unwrap();
         std::fs::write(folder.prompt(), "mine").unwrap();
-        let new = |made: Vec<Made>| made.iter().map(|made| made.is_new).collect::<Vec<_>>();
+        let new = |made: Vec<CreatedFile>| made.iter().map(|made| made.is_new).collect::<Vec<_>>();
         assert_eq!(new(init(&folder).unwrap()), [false, true, true, true]);
         assert_eq!(std::fs::read_to_string(folder.prompt()).unwrap(), "mine");
         assert_eq!(new(init(&folder).unwrap()), [false; 4]);

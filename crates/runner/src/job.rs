@@ -1,7 +1,7 @@
-//! What a run is given from outside.
+//! The inputs of a run: settings, backend, credentials, environment.
 
 use crate::backend::Backend;
-use crate::{Folder, Held, Rehearsal, Settings};
+use crate::{ConfinedAgent, Folder, Rehearsal, Settings};
 use cycle::{LoopEvent, Price};
 use jiff::tz::TimeZone;
 use process::Env;
@@ -34,11 +34,11 @@ pub struct Reviewer {
     pub program: std::path::PathBuf,
     pub args: Vec<String>,
     pub env: Env,
-    /// The box around an agent that does not make its own.
+    /// The sandbox around an agent that makes none of its own.
     pub sandbox: Option<std::sync::Arc<sandbox::Sandbox>>,
 }
 
-/// A way to a model that stands by: what the agent is asked for, and what its environment says instead.
+/// A fallback model: its name for the agent, and the variables that differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fallback {
     /// As the user wrote it.
@@ -58,9 +58,9 @@ pub struct Job {
     pub env: Env,
     /// What checks may do: they execute what agents wrote.
     pub rules: Option<Rules>,
-    /// The box around an agent that is not ours; our own shuts in its commands itself.
-    pub held: Option<Held>,
-    /// Who looks at work that is said to be done, where somebody is to.
+    /// The sandbox around an agent that is not ours; our own agent confines its commands itself.
+    pub confined: Option<ConfinedAgent>,
+    /// The reviewer of finished work, where one is configured.
     pub reviewer: Option<Reviewer>,
     /// To be said when the run begins.
     pub warnings: Vec<String>,
@@ -69,20 +69,20 @@ pub struct Job {
     /// The person's account of the day, over all folders; none in a rehearsal, which spends nothing.
     pub account: Option<std::path::PathBuf>,
     /// What this run is for, where a watching loop found it.
-    pub work: Option<cycle::Work>,
+    pub work: Option<cycle::WorkItem>,
     /// A run to go on with.
     pub resume: Option<String>,
     /// Somebody is there to answer questions.
     pub attended: bool,
-    /// What was given as flags, by key, for whoever goes on with this run.
+    /// The flags of the run, by key; a resumed run uses them again.
     pub flags: serde_json::Map<String, serde_json::Value>,
     /// What messages cost before an agent says so.
     pub price: Price,
-    /// Other ways to a model, for the time that the first is limited.
+    /// Other models, for the time that the first is at its usage limit.
     pub fallback: Vec<Fallback>,
     /// The trace that agents and spans of this run belong to, where one is exported.
     pub trace: Option<crate::RunTrace>,
-    /// What is to go wrong, where this is only a rehearsal.
+    /// The faults to play, where this is only a rehearsal.
     pub rehearsal: Option<Rehearsal>,
 }
 

@@ -1,25 +1,26 @@
-//! The loop's body: starts agents, listens to them, checks their claims, and writes down what happened.
+//! The effects of the loop: starts agents, reads their output, runs checks, and records the events.
 //!
-//! What to do is decided in `cycle`; here it is done. The environment, the clock's zone, credentials and
-//! where to print come in as values. Deliberately absent: any knowledge of the built-in agent beyond its
+//! `cycle` decides; this crate executes. The environment, the time zone, credentials and the places to print to
+//! are parameters. Deliberately absent: any knowledge of the built-in agent beyond its
 //! command line, and screens (they are sinks).
 
-mod command;
+mod helper;
 mod direnv;
 mod folder;
 mod files;
 mod git_files;
 mod git;
-mod held;
+mod confined;
 mod issues;
 mod lock;
 mod mistakes;
 mod rehearsal;
 mod replay;
 mod resets;
-mod review_wish;
+mod review_setting;
 mod span;
 mod settings;
+mod run_command;
 mod job;
 mod init;
 mod prompt;
@@ -37,25 +38,26 @@ mod spans;
 mod backend;
 mod agent;
 mod checks;
-mod body;
-pub mod reach;
+pub mod run_socket;
+mod run_loop;
 
 pub use answers::{answer_live, live_run};
 pub use backend::{ACP_BRIDGE, Backend, BackendError, acp_command, choose};
-pub use body::{Command, RunError, run};
+pub use confined::{ConfinedAgent, CopiedState};
 pub use diff::run_diff;
 pub use files::{detached_log, open_source};
 pub use folder::Folder;
-pub use held::{Held, State};
-pub use init::{Made, init, unedited};
+pub use init::{CreatedFile, init, unedited};
 pub use job::{Auth, Fallback, Job, Reviewer, Sink};
 pub use lock::{Lock, LockError};
 pub use plain::{JsonSink, PlainSink};
 pub use rehearsal::Rehearsal;
 pub use replay::{ReplayError, replay};
+pub use run_command::Command;
+pub use run_loop::{RunError, run};
 pub use runs::{RunInfo, RunsError, answer, find, list, load};
-pub use settings::{OutputFormat, Reasoning, SandboxWish, Settings, SettingsError};
+pub use settings::{OutputFormat, Reasoning, SandboxMode, Settings, SettingsError};
 pub use span::span;
 pub use spans::{RunTrace, Spans};
-pub use transport::Known;
+pub use transport::TransportHint;
 pub use watch::Watch;

@@ -26,7 +26,7 @@ pub enum LockError {
 
 /// What is said of an owner fits a line.
 const OWNER_MAX: u64 = 200;
-/// Whoever only looks holds the lock for a moment: it is asked for again until then.
+/// A reader holds the lock for a moment only, so a taken lock is asked for again during this time.
 const PATIENCE: Duration = Duration::from_millis(300);
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 

@@ -1,4 +1,4 @@
-//! What is wrong with a key of `.ralph/config.toml` or with a flag, in our words: where, which, what is allowed.
+//! Messages for a wrong key of `.ralph/config.toml` or a wrong flag: the place, the key, the allowed values.
 
 /// Where a file cannot be read, without the picture of it.
 pub(crate) fn unreadable(text: &str, error: &toml::de::Error) -> String {
@@ -62,7 +62,7 @@ fn one_line(text: &str) -> String {
     text.trim().replace('\n', ", ")
 }
 
-/// The key that is none of ours, and those that are.
+/// The unknown key, and the known ones.
 pub(crate) fn unknown_key(message: &str) -> Option<(String, Vec<String>)> {
     let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).map(str::to_owned);
     Some((names.next()?, names.collect()))

@@ -3,9 +3,10 @@
 use crate::Sink;
 use cycle::amounts::{clock, count, duration, usd};
 use cycle::{
-    CheckFinished, EventKind, Failure, LoopEvent, Outcome, Question, Receipt, Speech, TodoItem, TodoState, ToolCall,
+    AgentText, CheckFinished, EventKind, IterationFailure, IterationOutcome, LoopEvent, Question, Receipt, TodoItem,
+    TodoState, ToolCall,
 };
-use cycle::{ToolResult, Verbatim, Verdict, clean};
+use cycle::{RunVerdict, ToolResult, Verbatim, clean};
 use jiff::tz::TimeZone;
 use std::collections::HashMap;
 use std::io::Write;
@@ -83,10 +84,10 @@ impl Plain {
                 let again = start.resumed.as_ref().map_or(String::new(), |resumed| {
                     format!(", going on after {} and {}", iterations(resumed.iterations), usd(resumed.cost_usd))
                 });
-                let held = start.sandbox.as_ref().map(|words| format!(" · sandbox: {words}"));
+                let confined = start.sandbox.as_ref().map(|words| format!(" · sandbox: {words}"));
                 let open = start.unconfined.as_ref().map(|words| format!(" · {words}"));
-                let held: String = held.into_iter().chain(open).collect();
-                let agent = format!("{} {}{held}", start.backend, start.model);
+                let confined: String = confined.into_iter().chain(open).collect();
+                let agent = format!("{} {}{confined}", start.backend, start.model);
                 format!("ralph ▸ {} · run {} · {agent}{again}", start.title, start.run)
             }
             EventKind::IterationStarted(start) => {
@@ -95,8 +96,8 @@ impl Plain {
                 let again = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
                 format!("\n── iteration {}{of}{again} ──", start.iteration)
             }
-            EventKind::AgentText(Speech { partial: true, text, parent: None, .. }) => self.piece(text),
-            EventKind::AgentText(Speech { partial: false, text, parent: None, .. }) => self.whole(text),
+            EventKind::AgentText(AgentText { partial: true, text, parent: None, .. }) => self.piece(text),
+            EventKind::AgentText(AgentText { partial: false, text, parent: None, .. }) => self.whole(text),
             EventKind::ToolCall(call) => self.call(call),
             EventKind::ToolResult(result) => return self.result(result).iter().map(|line| harmless(line)).collect(),
             EventKind::PermissionDenied { tool, message, .. } => format!("  ✗ {tool} was not allowed: {message}"),
@@ -265,15 +266,15 @@ fn question_lines(question: &Question) -> String {
 
 fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
     let outcome = match &receipt.outcome {
-        Outcome::Progress => "progress",
-        Outcome::NoProgress => "no progress",
-        Outcome::Done => "done",
-        Outcome::NotDone => "not done",
-        Outcome::Blocked => "blocked",
-        Outcome::Failed { failure } => failure.words(),
-        Outcome::Deferred => "put off",
-        Outcome::Interrupted => "interrupted",
-        Outcome::Cut => "cut by a limit",
+        IterationOutcome::Progress => "progress",
+        IterationOutcome::NoProgress => "no progress",
+        IterationOutcome::Done => "done",
+        IterationOutcome::NotDone => "not done",
+        IterationOutcome::Blocked => "blocked",
+        IterationOutcome::Failed { failure } => failure.words(),
+        IterationOutcome::Deferred => "put off",
+        IterationOutcome::Interrupted => "interrupted",
+        IterationOutcome::Cut => "cut by a limit",
     };
     let changed = &receipt.changed;
     let files = changed.files.len() as u64 + changed.more_files;
@@ -289,16 +290,20 @@ fn receipt_lines(iteration: u32, receipt: &Receipt) -> String {
     let tokens = count(receipt.tokens.total());
     let spent = format!("{} · {tokens} tokens · {}", usd(receipt.cost_usd), duration(receipt.duration_ms));
     let why = match (&receipt.outcome, &receipt.blocking) {
-        (Outcome::Blocked, _) => "\n  answer with: ralph answer \"…\"".to_owned(),
+        (IterationOutcome::Blocked, _) => "\n  answer with: ralph answer \"…\"".to_owned(),
         // The verdict follows at once, and says it.
-        (Outcome::Failed { failure: Failure::Credentials | Failure::Start }, _) => String::new(),
-        (Outcome::Failed { .. } | Outcome::Cut | Outcome::Deferred, Some(why)) => format!("\n  {}", first_line(why)),
+        (IterationOutcome::Failed { failure: IterationFailure::Credentials | IterationFailure::Start }, _) => {
+            String::new()
+        }
+        (IterationOutcome::Failed { .. } | IterationOutcome::Cut | IterationOutcome::Deferred, Some(why)) => {
+            format!("\n  {}", first_line(why))
+        }
         _ => String::new(),
     };
     format!("iteration {iteration}: {outcome}{change} · {spent}{why}")
 }
 
-fn verdict_lines(verdict: &Verdict, hint: bool) -> String {
+fn verdict_lines(verdict: &RunVerdict, hint: bool) -> String {
     let (cost, time) = (usd(verdict.cost_usd), clock(verdict.elapsed_ms));
     let spent = format!("{} · {cost} · {time}", iterations(verdict.iterations));
     let unchecked = if verdict.unchecked { " (unchecked)" } else { "" };

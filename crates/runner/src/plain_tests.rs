@@ -7,7 +7,7 @@ fn shown(kinds: impl IntoIterator<Item = EventKind>) -> Vec<String> {
 }
 
 fn says(text: &str) -> EventKind {
-    EventKind::AgentText(Speech { iteration: 1, text: text.into(), partial: false, parent: None })
+    EventKind::AgentText(AgentText { iteration: 1, text: text.into(), partial: false, parent: None })
 }
 
 fn calls(id: &str, name: &str, input: Value) -> EventKind {
@@ -42,7 +42,7 @@ fn everything_said(text: &str) -> Vec<EventKind> {
         duration_ms: 0,
     };
     let receipt = Receipt {
-        outcome: Outcome::Failed { failure: Failure::ErrorResult },
+        outcome: IterationOutcome::Failed { failure: IterationFailure::ErrorResult },
         blocking: Some(text.into()),
         ..Receipt::default()
     };
@@ -140,7 +140,7 @@ fn a_wait_is_counted_down_seldom_at_first_and_then_more_often() {
 fn live_text_is_told_line_by_line() {
     let mut plain = Plain::default();
     let text = |text: &str, partial| {
-        EventKind::AgentText(Speech { iteration: 1, text: text.into(), partial, parent: None }).at(0)
+        EventKind::AgentText(AgentText { iteration: 1, text: text.into(), partial, parent: None }).at(0)
     };
     assert_eq!(plain.lines(&text("one\ntw", true)), ["  one"]);
     assert_eq!(plain.lines(&text("o\nthr", true)), ["  two"]);
@@ -159,7 +159,7 @@ fn lines_may_begin_with_the_time() {
 fn every_end_says_how_to_go_on() {
     use cycle::VerdictKind::{Blocked, Done, Failed, Interrupted, Limit, Stuck, Terminated};
     for kind in [Done, Blocked, Stuck, Limit, Failed, Interrupted, Terminated] {
-        let verdict = Verdict {
+        let verdict = RunVerdict {
             verdict: kind,
             reason: "because".into(),
             exit_code: 0,

@@ -2,7 +2,7 @@
 
 use crate::Folder;
 use crate::Settings;
-use cycle::Start;
+use cycle::IterationStart;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -63,27 +63,28 @@ fn text(root: &Path, file: &Path) -> Result<String, SourceError> {
 const LONG: usize = 64 * 1024;
 
 /// What is strange about the person's files, for a warning at the start.
-pub(crate) fn doubts(sources: &Sources) -> Vec<String> {
-    let mut doubts = Vec::new();
+pub(crate) fn prompt_warnings(sources: &Sources) -> Vec<String> {
+    let mut prompt_warnings = Vec::new();
     if sources.goal.is_none() && sources.prompt.as_deref().is_some_and(|prompt| prompt.trim().is_empty()) {
-        doubts.push("the prompt is empty: the agent is told nothing but the todo list and the rules".to_owned());
+        prompt_warnings
+            .push("the prompt is empty: the agent is told nothing but the todo list and the rules".to_owned());
     }
     for (name, text) in [("prompt", &sources.prompt), ("todo list", &sources.todo), ("goal", &sources.goal)] {
         let Some(text) = text else { continue };
         if text.contains(['\0', '\u{fffd}']) {
-            doubts.push(format!("the {name} is not UTF-8 text: what cannot be read is replaced"));
+            prompt_warnings.push(format!("the {name} is not UTF-8 text: what cannot be read is replaced"));
         }
         if text.len() as u64 >= FILE_MAX {
-            doubts.push(format!("the {name} is longer than {} KB and is cut there", FILE_MAX / 1024));
+            prompt_warnings.push(format!("the {name} is longer than {} KB and is cut there", FILE_MAX / 1024));
         } else if text.len() > LONG {
-            doubts.push(format!("the {name} has {} KB, and every iteration pays for it", text.len() / 1024));
+            prompt_warnings.push(format!("the {name} has {} KB, and every iteration pays for it", text.len() / 1024));
         }
     }
-    doubts
+    prompt_warnings
 }
 
 /// Sections in the order of what matters most to a reader that may stop early.
-pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> String {
+pub(crate) fn assemble(sources: &Sources, start: &IterationStart, structured: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut section = |title: &str, text: &str| parts.push(format!("# {title}\n\n{}", text.trim()));
     if let Some(goal) = &sources.goal {
@@ -119,7 +120,7 @@ pub(crate) fn assemble(sources: &Sources, start: &Start, structured: bool) -> St
     parts.join("\n\n")
 }
 
-pub(crate) fn work_text(work: &cycle::Work) -> String {
+pub(crate) fn work_text(work: &cycle::WorkItem) -> String {
     let id = work.id.as_ref().map_or(String::new(), |id| format!("{id}: "));
     let parts = [format!("{id}{}", work.title), work.text.clone(), work.close.clone().unwrap_or_default()];
     parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
@@ -147,7 +148,7 @@ mod tests {
             agents: None,
             goal: Some("Reach the moon".into()),
         };
-        let start = Start {
+        let start = IterationStart {
             iteration: 12,
             attempt: 1,
             way: 0,
@@ -155,7 +156,7 @@ mod tests {
             session: None,
             strategy: Some("Think differently".into()),
             notes: vec!["the check failed".into()],
-            work: Some(cycle::Work {
+            work: Some(cycle::WorkItem {
                 id: Some("bd-1".into()),
                 title: "Mend the door".into(),
                 text: "It squeaks.".into(),
@@ -190,7 +191,8 @@ mod tests {
 
     #[test]
     fn strange_prompts_are_warned_of() {
-        let of = |prompt: &str| doubts(&Sources { prompt: Some(prompt.into()), ..Sources::default() }).join("\n");
+        let of =
+            |prompt: &str| prompt_warnings(&Sources { prompt: Some(prompt.into()), ..Sources::default() }).join("\n");
         assert_eq!(of("# Fix it"), "");
         assert!(of("").contains("the prompt is empty"));
         assert!(of("a\0b").contains("not UTF-8") && of("a\u{fffd}").contains("not UTF-8"));

@@ -157,7 +157,7 @@ fn secrets(env: &Env) -> Vec<String> {
 
 fn open_events(path: &Path) -> io::Result<File> {
     let mut events = append(path)?;
-    mend(path, &mut events)?;
+    end_torn_line(path, &mut events)?;
     Ok(events)
 }
 
@@ -188,7 +188,7 @@ fn is_milestone(event: &LoopEvent) -> bool {
 }
 
 /// A torn last line gets its end, so that the next event starts on a line of its own.
-fn mend(path: &Path, events: &mut File) -> io::Result<()> {
+fn end_torn_line(path: &Path, events: &mut File) -> io::Result<()> {
     let mut file = File::open(path)?;
     if file.metadata()?.len() == 0 {
         return Ok(());

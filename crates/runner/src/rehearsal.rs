@@ -1,4 +1,4 @@
-//! A rehearsal: agents that fail on cue, and waits that do not last.
+//! A rehearsal: planned failures of agents, and short waits.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,17 +17,17 @@ pub struct Rehearsal {
     pub malformed: BTreeSet<u32>,
 }
 
-/// What is still to go wrong with one agent.
+/// The faults that one agent still has to play.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Cues {
+pub(crate) struct PendingFaults {
     pub crash: bool,
     pub malformed: bool,
 }
 
 impl Rehearsal {
     /// Once for an iteration: the attempt after it goes well.
-    pub(crate) fn cues(&self, iteration: u32, attempt: u32) -> Cues {
+    pub(crate) fn pending_faults(&self, iteration: u32, attempt: u32) -> PendingFaults {
         let first = |of: &BTreeSet<u32>| attempt == 1 && of.contains(&iteration);
-        Cues { crash: first(&self.crash), malformed: first(&self.malformed) }
+        PendingFaults { crash: first(&self.crash), malformed: first(&self.malformed) }
     }
 }

@@ -1,7 +1,7 @@
 //! A recording back into events: our own, or the agent lines that other loops log, one a line or pretty
 //! printed. A torn or broken piece is stepped over.
 
-use cycle::{EventKind, Listener, LoopEvent, Price, Verbatim};
+use cycle::{EventKind, LoopEvent, OutputReader, Price, Verbatim};
 use serde_json::value::RawValue;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub enum ReplayError {
 pub fn replay(file: &Path, price: Price, mut each: impl FnMut(&LoopEvent)) -> Result<(), ReplayError> {
     let bytes = std::fs::read(file).map_err(|source| ReplayError::Read { file: file.into(), source })?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut player = Player { listener: Listener::priced(1, "", price), price, at: 0 };
+    let mut player = Player { reader: OutputReader::priced(1, "", price), price, at: 0 };
     let mut count = 0;
     for piece in pieces(&text) {
         let event = LoopEvent::parse(piece).unwrap_or_else(|_| player.foreign(piece));
@@ -28,7 +28,7 @@ pub fn replay(file: &Path, price: Price, mut each: impl FnMut(&LoopEvent)) -> Re
 }
 
 struct Player {
-    listener: Listener,
+    reader: OutputReader,
     price: Price,
     at: u64,
 }
@@ -49,10 +49,10 @@ impl Player {
         self.at = event.at;
         match &event.kind {
             EventKind::IterationStarted(start) => {
-                self.listener = Listener::priced(start.iteration, &start.model, self.price);
+                self.reader = OutputReader::priced(start.iteration, &start.model, self.price);
             }
             EventKind::IterationEnded { .. } => {
-                for derived in self.listener.end() {
+                for derived in self.reader.end() {
                     each(&derived.at(event.at));
                 }
             }
@@ -60,7 +60,7 @@ impl Player {
         }
         each(event);
         if let EventKind::Agent { line, .. } = &event.kind {
-            for derived in self.listener.hear(&spoken(line)) {
+            for derived in self.reader.read_line(&recorded_text(line)) {
                 each(&derived.at(event.at));
             }
         }
@@ -68,7 +68,7 @@ impl Player {
 }
 
 /// A line that was no JSON is recorded as a string of it.
-pub(crate) fn spoken(line: &Verbatim) -> String {
+pub(crate) fn recorded_text(line: &Verbatim) -> String {
     if line.get().starts_with('"') {
         return serde_json::from_str(line.get()).unwrap_or_else(|_| line.get().to_owned());
     }

@@ -1,4 +1,4 @@
-//! Which old recordings are deleted, so that a folder that is worked in every night does not fill the disk.
+//! The deletion of old recordings, so that nightly runs do not fill the disk.
 //!
 //! Looked at when a run starts. The newest recording and the one that is resumed always stay.
 
@@ -9,14 +9,14 @@ use std::time::{Duration, SystemTime};
 
 /// A recording on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kept {
+struct Recording {
     age: Duration,
     bytes: u64,
 }
 
 /// How much is kept. Zero is no such limit.
 #[derive(Debug, Clone, Copy)]
-struct Keep {
+struct RetentionLimits {
     runs: usize,
     days: u64,
     bytes: u64,
@@ -25,7 +25,7 @@ struct Keep {
 const DAY: Duration = Duration::from_hours(24);
 
 /// Which of these go; newest first. The first stays, whatever its size.
-fn expired(recordings: &[Kept], keep: Keep) -> Vec<usize> {
+fn expired(recordings: &[Recording], keep: RetentionLimits) -> Vec<usize> {
     let mut sum = 0u64;
     let mut gone = Vec::new();
     for (at, one) in recordings.iter().enumerate() {
@@ -43,9 +43,13 @@ fn expired(recordings: &[Kept], keep: Keep) -> Vec<usize> {
 
 /// Deletes old recordings of a folder, with their logs. What cannot be deleted stays, and is tried again next time.
 pub(crate) fn prune(folder: &Folder, settings: &Settings, current: Option<&str>) {
-    let keep = Keep { runs: settings.keep_runs as usize, days: settings.keep_days.into(), bytes: settings.keep_size };
+    let keep = RetentionLimits {
+        runs: settings.keep_runs as usize,
+        days: settings.keep_days.into(),
+        bytes: settings.keep_size,
+    };
     let ids: Vec<String> = runs::list(folder).into_iter().filter(|id| Some(id.as_str()) != current).collect();
-    let recordings: Vec<Kept> = ids.iter().map(|id| measure(&folder.run(id))).collect();
+    let recordings: Vec<Recording> = ids.iter().map(|id| measure(&folder.run(id))).collect();
     let gone: BTreeSet<usize> = expired(&recordings, keep).into_iter().collect();
     for at in &gone {
         let _ = std::fs::remove_dir_all(folder.run(&ids[*at]));
@@ -67,12 +71,12 @@ fn drop_logs(ralph: &Path, oldest: &str) {
     }
 }
 
-fn measure(run: &Path) -> Kept {
+fn measure(run: &Path) -> Recording {
     let files = std::fs::read_dir(run).into_iter().flatten().flatten();
     let known: Vec<std::fs::Metadata> = files.filter_map(|file| file.metadata().ok()).collect();
     let newest = known.iter().filter_map(|file| file.modified().ok()).max().unwrap_or(SystemTime::UNIX_EPOCH);
     let age = SystemTime::now().duration_since(newest).unwrap_or_default();
-    Kept { age, bytes: known.iter().map(std::fs::Metadata::len).sum() }
+    Recording { age, bytes: known.iter().map(std::fs::Metadata::len).sum() }
 }
 
 #[cfg(test)]
@@ -81,9 +85,9 @@ mod tests {
 
     #[test]
     fn too_many_too_old_and_too_large_ones_go_and_the_newest_stays() {
-        let day = |days: u64, bytes| Kept { age: DAY * u32::try_from(days).unwrap(), bytes };
+        let day = |days: u64, bytes| Recording { age: DAY * u32::try_from(days).unwrap(), bytes };
         let list = [day(0, 10), day(1, 10), day(40, 10), day(90, 10)];
-        let keep = |runs, days, bytes| Keep { runs, days, bytes };
+        let keep = |runs, days, bytes| RetentionLimits { runs, days, bytes };
         for (keep, gone) in [
             (keep(0, 0, 0), vec![]),
             (keep(2, 0, 0), vec![2, 3]),

@@ -2,9 +2,9 @@
 
 use crate::Folder;
 use crate::record;
-use crate::replay::spoken;
+use crate::replay::recorded_text;
 use cycle::{
-    AgentEnd, Changes, EventKind, IterationStarted, Listener, LoopEvent, Memory, Price, Receipt, Report, RunStarted,
+    AgentEnd, EventKind, IterationReport, IterationStarted, LoopEvent, Memory, OutputReader, Price, Receipt, RunStarted,
 };
 use std::path::PathBuf;
 
@@ -37,8 +37,8 @@ pub struct RunInfo {
     pub receipts: Vec<(u32, Receipt)>,
     /// Receipts, checks and changes of strategy, in the order in which they happened.
     pub steps: Vec<LoopEvent>,
-    /// An iteration that never ended, as far as it was heard.
-    pub(crate) torn: Option<Box<Report>>,
+    /// An iteration that never ended, as far as it was recorded.
+    pub(crate) torn: Option<Box<IterationReport>>,
 }
 
 /// Newest first.
@@ -123,30 +123,21 @@ pub(crate) fn load_priced(folder: &Folder, id: &str, price: Price) -> Result<Run
     Ok(info)
 }
 
-/// What was heard of an iteration that was cut off with us. An answer stands only as the last word: a turn
+/// The report of an iteration that was cut off by the end of this program. An answer stands only as the last word: a turn
 /// that had begun behind it is lost.
-fn torn(start: &IterationStarted, lines: &[&str], price: Price) -> Report {
-    let mut listener = Listener::priced(start.iteration, &start.model, price);
+fn torn(start: &IterationStarted, lines: &[&str], price: Price) -> IterationReport {
+    let mut reader = OutputReader::priced(start.iteration, &start.model, price);
     let mut answered = false;
     for line in lines {
         if let Ok(LoopEvent { kind: EventKind::Agent { line, .. }, .. }) = LoopEvent::parse(line) {
-            let turns = listener.heard().turns;
-            listener.hear(&spoken(&line));
-            answered = listener.heard().turns > turns;
+            let turns = reader.output().turns;
+            reader.read_line(&recorded_text(&line));
+            answered = reader.output().turns > turns;
         }
     }
-    let mut heard = listener.into_heard();
-    heard.answer = heard.answer.filter(|_| answered);
-    Report {
-        end: AgentEnd::Exited(0),
-        heard,
-        changed: Changes::default(),
-        open_work: Vec::new(),
-        tree: None,
-        last_words: String::new(),
-        duration_ms: 0,
-        limit_until: None,
-    }
+    let mut output = reader.into_output();
+    output.answer = output.answer.filter(|_| answered);
+    IterationReport::unchanged(AgentEnd::Exited(0), output)
 }
 
 /// Puts a person's answer into a run that waits for one. The caller holds the folder's lock.

@@ -2,9 +2,9 @@
 //! misspelt limit does not silently become none.
 
 use crate::mistakes::{line_of, mistake_in_file, mistake_in_flags, unknown_key, unreadable};
-use crate::review_wish::a_reviewer;
+use crate::review_setting::a_reviewer;
 use crate::span::span;
-use cycle::{Allowance, Limits, OnFailure, Plan, SessionMode};
+use cycle::{Allowance, OnFailure, Plan, RunLimits, SessionMode};
 use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub struct Settings {
     pub pty_mode: bool,
     pub output_format: OutputFormat,
     pub permissions: String,
-    pub sandbox: SandboxWish,
+    pub sandbox: SandboxMode,
     pub tools: Option<String>,
     /// Credentials in the environment that an agent of somebody else's needs itself.
     #[serde(deserialize_with = "one_or_more")]
@@ -73,15 +73,15 @@ pub struct Settings {
     /// Whether results must have the form `{"summary": …}`; unset, where a goal is given.
     pub structured: Option<bool>,
     pub live: bool,
-    pub auth: AuthWish,
+    pub auth: AuthMode,
     pub max_failures: u32,
     /// How long an unreachable API is waited for; unset, as long as the run may last, else a day.
     #[serde(deserialize_with = "some_span")]
     pub max_outage: Option<Duration>,
     #[serde(deserialize_with = "a_span")]
     pub failure_pause: Duration,
-    pub on_failure: FailureWish,
-    pub on_question: QuestionWish,
+    pub on_failure: FailureMode,
+    pub on_question: QuestionMode,
     pub stuck: bool,
     pub summarise_every: u32,
     /// When done, wait for new work and start again.
@@ -138,14 +138,14 @@ pub enum OutputFormat {
 /// What agents' commands are confined to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SandboxWish {
+pub enum SandboxMode {
     Off,
     ReadOnly,
     #[default]
     Workspace,
 }
 
-impl SandboxWish {
+impl SandboxMode {
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -157,7 +157,7 @@ impl SandboxWish {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AuthWish {
+pub enum AuthMode {
     /// The key that we would use ourselves.
     #[default]
     Auto,
@@ -167,7 +167,7 @@ pub enum AuthWish {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FailureWish {
+pub enum FailureMode {
     #[default]
     Continue,
     Stop,
@@ -176,7 +176,7 @@ pub enum FailureWish {
 /// What a run does whose agent asks a person, where nobody sits in front of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum QuestionWish {
+pub enum QuestionMode {
     #[default]
     Stop,
     /// For `ralph answer`.
@@ -213,7 +213,7 @@ impl Default for Settings {
             pty_mode: false,
             output_format: OutputFormat::StreamJson,
             permissions: "bypass".into(),
-            sandbox: SandboxWish::Workspace,
+            sandbox: SandboxMode::Workspace,
             tools: None,
             keep_env: Vec::new(),
             check: Vec::new(),
@@ -226,12 +226,12 @@ impl Default for Settings {
             idle: Duration::from_mins(5),
             structured: None,
             live: false,
-            auth: AuthWish::Auto,
+            auth: AuthMode::Auto,
             max_failures: plan.failures_max,
             max_outage: None,
             failure_pause: Duration::from_millis(plan.failure_pause_ms),
-            on_failure: FailureWish::Continue,
-            on_question: QuestionWish::Stop,
+            on_failure: FailureMode::Continue,
+            on_question: QuestionMode::Stop,
             stuck: true,
             summarise_every: plan.summarise_every,
             watch: false,
@@ -322,20 +322,20 @@ impl Settings {
 
     /// Whether agents are to use their own login and no key.
     pub fn wants_login(&self) -> bool {
-        self.auth == AuthWish::Login
+        self.auth == AuthMode::Login
     }
 
     pub(crate) fn waits_for_answers(&self) -> bool {
-        self.on_question == QuestionWish::Wait
+        self.on_question == QuestionMode::Wait
     }
 
     pub fn is_structured(&self) -> bool {
         self.structured.unwrap_or(self.goal.is_some())
     }
 
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> RunLimits {
         let ms = |span: Option<Duration>| span.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
-        Limits {
+        RunLimits {
             iterations: self.max,
             iteration: Allowance {
                 time_ms: ms(self.iteration_time),
@@ -365,8 +365,8 @@ impl Settings {
             cooldown_ms: ms(self.cooldown),
             failure_pause_ms: ms(self.failure_pause),
             on_failure: match self.on_failure {
-                FailureWish::Continue => OnFailure::GoOn,
-                FailureWish::Stop => OnFailure::Stop,
+                FailureMode::Continue => OnFailure::GoOn,
+                FailureMode::Stop => OnFailure::Stop,
             },
             failures_max: self.max_failures,
             max_outage_ms: self.max_outage.or(self.duration).map_or(cycle::DAY_MS, ms),
@@ -375,7 +375,7 @@ impl Settings {
             watch_for_stuck: self.stuck,
             attended,
             commit: self.commit,
-            // Where there is a reviewer, whoever starts the run says so.
+            // The caller sets this where there is a reviewer.
             review_rounds: 0,
             day_offset_ms,
         }

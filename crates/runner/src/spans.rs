@@ -4,7 +4,7 @@
 //! the parent has ended.
 
 use crate::Sink;
-use cycle::{CheckFinished, EventKind, LoopEvent, Outcome, Receipt, Verdict, VerdictKind};
+use cycle::{CheckFinished, EventKind, IterationOutcome, LoopEvent, Receipt, RunVerdict, VerdictKind};
 use telemetry::{Count, Metric, Span, SpanId, SpanStatus, Telemetry, TraceContext, TraceId, Value};
 
 const NANOS_PER_MS: u64 = 1_000_000;
@@ -13,7 +13,7 @@ const NANOS_PER_MS: u64 = 1_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunTrace {
     trace: TraceId,
-    /// The span of whoever started the loop.
+    /// The span of the program that started the loop.
     incoming: Option<SpanId>,
     run: SpanId,
 }
@@ -83,7 +83,7 @@ impl Spans {
             ("duration_ms", at.saturating_sub(since).into()),
         ];
         span.attributes.extend(more.map(|(name, value)| (name.to_owned(), value)));
-        if matches!(receipt.outcome, Outcome::Failed { .. }) {
+        if matches!(receipt.outcome, IterationOutcome::Failed { .. }) {
             span.status = SpanStatus::Error(outcome.to_owned());
         }
         self.telemetry.span(span);
@@ -113,7 +113,7 @@ impl Spans {
         self.telemetry.span(span);
     }
 
-    fn ended(&mut self, verdict: &Verdict, at: u64) {
+    fn ended(&mut self, verdict: &RunVerdict, at: u64) {
         let mut span = self.span("ralph.run", self.trace.run, self.trace.incoming, (self.run.1, at));
         span.is_parent_remote = self.trace.incoming.is_some();
         let word = format!("{:?}", verdict.verdict).to_lowercase();
@@ -151,16 +151,16 @@ impl Sink for Spans {
     }
 }
 
-fn outcome(outcome: &Outcome) -> &'static str {
+fn outcome(outcome: &IterationOutcome) -> &'static str {
     match outcome {
-        Outcome::Progress => "progress",
-        Outcome::NoProgress => "no_progress",
-        Outcome::Done => "done",
-        Outcome::NotDone => "not_done",
-        Outcome::Blocked => "blocked",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Deferred => "deferred",
-        Outcome::Interrupted => "interrupted",
-        Outcome::Cut => "cut",
+        IterationOutcome::Progress => "progress",
+        IterationOutcome::NoProgress => "no_progress",
+        IterationOutcome::Done => "done",
+        IterationOutcome::NotDone => "not_done",
+        IterationOutcome::Blocked => "blocked",
+        IterationOutcome::Failed { .. } => "failed",
+        IterationOutcome::Deferred => "deferred",
+        IterationOutcome::Interrupted => "interrupted",
+        IterationOutcome::Cut => "cut",
     }
 }

@@ -1,4 +1,4 @@
-//! How much a model may think, by its size and the reasoning asked for.
+//! The thinking budget of a model, by its size and the chosen reasoning.
 
 use crate::Reasoning;
 

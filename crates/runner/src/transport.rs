@@ -1,15 +1,15 @@
-//! How an agent is spoken with: over pipes, or on a terminal. Pure.
+//! The transport to an agent: pipes or a terminal. Pure.
 //!
 //! A pipe is better where it works: messages go in while the agent runs. A terminal is for agents that will
 //! not work without one: because it was asked for, because the agent is known for it by name, or because it
 //! was tried without and refused. An agent that says nothing at all on the one is tried on the other.
 
 pub(crate) use cycle::Transport;
-use cycle::{AgentEnd, Heard};
+use cycle::{AgentEnd, AgentOutput};
 
-/// What is known of a backend before it was ever started.
+/// The expected transport of a backend before its first start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum TransportHint {
     /// Our own agent: it works on pipes.
     Ours,
     /// Our bridge to an ACP agent: it works on pipes, but the agent behind it is not ours.
@@ -20,9 +20,9 @@ pub enum Known {
     WantsTerminal,
 }
 
-/// What this run has learnt about its agent.
+/// The transport of this run's agent, and how certain it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Footing {
+pub(crate) enum TransportChoice {
     /// Not tried yet.
     First(Transport),
     /// The other one did not work; it was started again on this.
@@ -34,20 +34,20 @@ pub(crate) enum Footing {
 /// How one attempt went.
 pub(crate) struct Attempt<'a> {
     pub end: &'a AgentEnd,
-    pub heard: &'a Heard,
+    pub output: &'a AgentOutput,
     /// What it said that was no event, and on standard error.
     pub words: &'a str,
 }
 
-impl Footing {
+impl TransportChoice {
     /// `terminal`: asked for. `before`: what an earlier part of this run found out.
-    pub(crate) fn new(known: Known, terminal: bool, before: Option<Transport>) -> Self {
+    pub(crate) fn new(known: TransportHint, terminal: bool, before: Option<Transport>) -> Self {
         match (known, before) {
             _ if terminal => Self::Settled(Transport::Terminal),
-            (Known::Ours | Known::Bridge, _) => Self::Settled(Transport::Pipe),
+            (TransportHint::Ours | TransportHint::Bridge, _) => Self::Settled(Transport::Pipe),
             (_, Some(found)) => Self::Settled(found),
-            (Known::Nothing, None) => Self::First(Transport::Pipe),
-            (Known::WantsTerminal, None) => Self::First(Transport::Terminal),
+            (TransportHint::Nothing, None) => Self::First(Transport::Pipe),
+            (TransportHint::WantsTerminal, None) => Self::First(Transport::Terminal),
         }
     }
 
@@ -81,7 +81,7 @@ fn other(transport: Transport) -> Transport {
 
 impl Attempt<'_> {
     fn spoke(&self) -> bool {
-        self.heard.turns > 0 || self.heard.session.is_some() || !self.heard.last_text.is_empty()
+        self.output.turns > 0 || self.output.session.is_some() || !self.output.last_text.is_empty()
     }
 
     fn works(&self) -> bool {
@@ -109,13 +109,13 @@ fn names_a_terminal(words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Footing::{First, Second, Settled};
     use Transport::{Pipe, Terminal};
+    use TransportChoice::{First, Second, Settled};
 
-    fn heard(text: &str) -> Heard {
-        let mut listener = cycle::Listener::new(1);
-        listener.hear(text);
-        listener.into_heard()
+    fn output(text: &str) -> AgentOutput {
+        let mut reader = cycle::OutputReader::new(1);
+        reader.read_line(text);
+        reader.into_output()
     }
 
     const RESULT: &str = r#"{"type":"result","is_error":true,"result":"needs a tty"}"#;
@@ -138,40 +138,40 @@ mod tests {
             (Terminal, AgentEnd::Exited(1), "", "not a tty", First(Terminal)),
             (Terminal, AgentEnd::Exited(1), RESULT, "", Settled(Terminal)),
         ] {
-            let heard = heard(said);
-            let attempt = Attempt { end: &end, heard: &heard, words };
+            let output = output(said);
+            let attempt = Attempt { end: &end, output: &output, words };
             assert_eq!(First(on).after(&attempt), next, "{on:?} {end:?} {said} {words}");
         }
     }
 
     #[test]
     fn the_other_is_tried_once_and_kept_only_if_it_helps() {
-        let refusal = heard("");
-        let result = heard(RESULT);
-        let after = |end, heard, words| Second(Terminal).after(&Attempt { end, heard, words });
+        let refusal = output("");
+        let result = output(RESULT);
+        let after = |end, output, words| Second(Terminal).after(&Attempt { end, output, words });
         assert_eq!(after(&AgentEnd::Exited(1), &refusal, "not a tty"), Settled(Pipe));
         assert_eq!(after(&AgentEnd::Silent(1), &refusal, ""), Settled(Pipe));
         assert_eq!(after(&AgentEnd::Exited(0), &refusal, "plain words"), Settled(Terminal));
         assert_eq!(after(&AgentEnd::Exited(1), &result, ""), Settled(Terminal));
         assert_eq!(after(&AgentEnd::Stopped, &refusal, ""), Second(Terminal));
-        let again = Attempt { end: &AgentEnd::Exited(1), heard: &refusal, words: "not a tty" };
+        let again = Attempt { end: &AgentEnd::Exited(1), output: &refusal, words: "not a tty" };
         assert_eq!(Settled(Pipe).after(&again), Settled(Pipe));
     }
 
     #[test]
     fn what_is_tried_first_is_what_was_asked_for_then_what_is_known_then_what_was_found_out() {
         for (known, terminal, before, footing) in [
-            (Known::Ours, false, None, Settled(Pipe)),
-            (Known::Ours, true, None, Settled(Terminal)),
-            (Known::Ours, false, Some(Terminal), Settled(Pipe)),
-            (Known::Bridge, false, None, Settled(Pipe)),
-            (Known::Nothing, false, None, First(Pipe)),
-            (Known::Nothing, true, Some(Pipe), Settled(Terminal)),
-            (Known::Nothing, false, Some(Terminal), Settled(Terminal)),
-            (Known::WantsTerminal, false, None, First(Terminal)),
-            (Known::WantsTerminal, false, Some(Pipe), Settled(Pipe)),
+            (TransportHint::Ours, false, None, Settled(Pipe)),
+            (TransportHint::Ours, true, None, Settled(Terminal)),
+            (TransportHint::Ours, false, Some(Terminal), Settled(Pipe)),
+            (TransportHint::Bridge, false, None, Settled(Pipe)),
+            (TransportHint::Nothing, false, None, First(Pipe)),
+            (TransportHint::Nothing, true, Some(Pipe), Settled(Terminal)),
+            (TransportHint::Nothing, false, Some(Terminal), Settled(Terminal)),
+            (TransportHint::WantsTerminal, false, None, First(Terminal)),
+            (TransportHint::WantsTerminal, false, Some(Pipe), Settled(Pipe)),
         ] {
-            assert_eq!(Footing::new(known, terminal, before), footing, "{known:?} {terminal} {before:?}");
+            assert_eq!(TransportChoice::new(known, terminal, before), footing, "{known:?} {terminal} {before:?}");
         }
     }
 }

@@ -4,9 +4,9 @@
 //! Deliberately absent: notifications of the file system. A look every few seconds costs nothing and works
 //! on every file system.
 
-use crate::command::{capture, get, on_path};
+use crate::helper::{capture, get, on_path};
 use crate::{Folder, Settings};
-use cycle::Work;
+use cycle::WorkItem;
 use process::Env;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -26,9 +26,9 @@ const CALL: Duration = Duration::from_secs(5);
 const ANSWER_MAX: usize = 10 * 1024 * 1024;
 
 /// Open work by its name: the id and the title, or the line of a todo list.
-type Open = BTreeMap<String, Work>;
+type Open = BTreeMap<String, WorkItem>;
 type Looking<'a> = Pin<Box<dyn Future<Output = Option<Open>> + 'a>>;
-type Reading<'a> = Pin<Box<dyn Future<Output = Option<Work>> + 'a>>;
+type Reading<'a> = Pin<Box<dyn Future<Output = Option<WorkItem>> + 'a>>;
 
 /// What a prompt shows of an issue. A longer one is cut; the agent can ask its tracker.
 const TEXT_MAX: usize = 16 * 1024;
@@ -62,7 +62,7 @@ impl Watch {
     }
 
     /// Waits for work that was not open before. Says what it is.
-    pub async fn next(&mut self) -> Work {
+    pub async fn next(&mut self) -> WorkItem {
         let every = self.places.iter().map(|(source, _)| source.every()).min().unwrap_or(EVERY);
         loop {
             tokio::time::sleep(every).await;
@@ -91,10 +91,10 @@ pub(crate) async fn is_open(folder: &Folder, settings: &Settings, env: &Env, id:
 }
 
 /// Lists of open work leave out texts.
-async fn whole(source: &dyn Source, work: Work) -> Work {
+async fn whole(source: &dyn Source, work: WorkItem) -> WorkItem {
     let Some(id) = work.id.clone().filter(|_| work.text.is_empty()) else { return work };
     match source.read(&id).await {
-        Some(read) => Work { text: read.text, ..work },
+        Some(read) => WorkItem { text: read.text, ..work },
         None => work,
     }
 }
@@ -127,7 +127,11 @@ impl Source for TodoFile {
             let text = std::fs::read_to_string(&self.0).ok()?;
             let open = cycle::todo_items(&text).into_iter().filter(|item| item.state != cycle::TodoState::Done);
             let close = format!("Tick it off in {} when it is done.", self.0.display());
-            let work = |item: cycle::TodoItem| Work { title: item.text, close: Some(close.clone()), ..Work::default() };
+            let work = |item: cycle::TodoItem| WorkItem {
+                title: item.text,
+                close: Some(close.clone()),
+                ..WorkItem::default()
+            };
             Some(open.map(|item| (item.text.clone(), work(item))).collect())
         })
     }
@@ -202,7 +206,7 @@ impl Daemon {
 }
 
 /// The work that an event of the daemon brought: made, or opened again.
-fn appeared(event: &Value) -> Option<(String, Work)> {
+fn appeared(event: &Value) -> Option<(String, WorkItem)> {
     let opens = event["Type"] == "create" || (event["Type"] == "status" && event["new_status"] == "open");
     let id = event["IssueID"].as_str().filter(|_| opens)?;
     work(&json!({"id": id, "title": event["Title"]}), &close_with("bd"))
@@ -255,13 +259,13 @@ fn listed(issues: impl IntoIterator<Item = Value>, close: &dyn Fn(&str) -> Strin
     open.filter_map(|issue| work(&issue, close)).collect()
 }
 
-fn work(issue: &Value, close: &dyn Fn(&str) -> String) -> Option<(String, Work)> {
+fn work(issue: &Value, close: &dyn Fn(&str) -> String) -> Option<(String, WorkItem)> {
     let of = |name: &str| issue[name].as_str().filter(|text| !text.trim().is_empty());
     let id = of("id").or(of("ID"))?;
     let title = of("title").or(of("Title")).unwrap_or_default();
     let parts = ["description", "design", "acceptance_criteria", "notes"].into_iter().filter_map(of);
     let text = cycle::bounded(&parts.collect::<Vec<_>>().join("\n\n"), TEXT_MAX);
-    let work = Work { id: Some(id.to_owned()), title: title.to_owned(), text, close: Some(close(id)) };
+    let work = WorkItem { id: Some(id.to_owned()), title: title.to_owned(), text, close: Some(close(id)) };
     Some((format!("{id} {title}"), work))
 }
 

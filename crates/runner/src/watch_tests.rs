@@ -24,7 +24,7 @@ fn env(path: &Path) -> Env {
 }
 
 /// Work that appears while somebody waits for it.
-async fn waited(folder: &Folder, settings: &Settings, env: &Env, appear: impl FnOnce()) -> Work {
+async fn waited(folder: &Folder, settings: &Settings, env: &Env, appear: impl FnOnce()) -> WorkItem {
     let mut watch = Watch::begin(folder, settings, env).await;
     let first = timeout(Duration::from_millis(1200), watch.next()).await;
     assert!(first.is_err(), "what is open already is not new: {first:?}");

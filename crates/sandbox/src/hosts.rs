@@ -1,4 +1,4 @@
-//! Which hosts a name or an address belongs to. Pure.
+//! Matching a name or an address against a list of hosts. Pure.
 //!
 //! A pattern is a name (`example.com`) or everything below one (`*.example.com`). Matching is by whole
 //! labels, after the name has been brought to its one plain form; a name that has none matches nothing.

@@ -6,7 +6,7 @@
 use crate::credentials::{CREDENTIALS, is_history};
 use crate::repository;
 use crate::rules::{Level, Network, Rules};
-use crate::whole::Whole;
+use crate::whole_agent::WholeAgent;
 use std::path::{Path, PathBuf};
 
 /// Everything that decides the rules. Relative paths count from the first root, `~/` from home.
@@ -26,7 +26,7 @@ pub struct Request {
     pub network: Network,
     pub unix_sockets: bool,
     /// Not for commands of an agent but for an agent.
-    pub whole: Option<Whole>,
+    pub whole: Option<WholeAgent>,
 }
 
 /// In every root: what makes programs outside run something, or says what agents may do. Held even
@@ -110,7 +110,7 @@ impl Request {
             shown: self.allow_read.iter().map(|path| self.place(path)).collect(),
             network: self.network.clone(),
             unix_sockets: self.unix_sockets,
-            agent: self.whole.as_ref().map(|_| Whole::agent(self)),
+            agent: self.whole.as_ref().map(|_| WholeAgent::agent(self)),
             write,
         };
         let places = self.home.iter().chain([&self.config_dir]).map(|path| real(path)).chain(rules.shown.clone());
@@ -194,7 +194,7 @@ impl Request {
         if let Some(whole) = &self.whole {
             let opened: Vec<PathBuf> = self.allow_write.iter().map(|path| self.place(path)).collect();
             guarded.retain(|path| real(path) != own);
-            let protected = Whole::protected(&own).into_iter().chain(whole.protected_elsewhere(self));
+            let protected = WholeAgent::protected(&own).into_iter().chain(whole.protected_elsewhere(self));
             guarded.extend(protected.filter(|path| !opened.contains(path)));
         } else {
             guarded.push(own);

@@ -1,4 +1,4 @@
-//! A box for commands: what they may read, write and reach, held by the kernel.
+//! A sandbox for commands: the kernel limits the files and hosts that they can use.
 //!
 //! [`Request`] says what is wanted, [`Rules`] what that means here, and a [`Sandbox`] is the machine's
 //! side of it: built once for an agent, then entered by every command between fork and exec. On Linux
@@ -28,14 +28,14 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
-mod cell;
+mod namespaces;
 mod rules;
 #[cfg(target_os = "linux")]
 mod run_sockets;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-mod nowhere;
+mod no_sandbox;
 #[cfg(target_os = "linux")]
 mod temporary;
 #[cfg(any(target_os = "macos", test))]
@@ -50,7 +50,7 @@ mod bubblewrap;
 mod enter;
 #[cfg(target_os = "linux")]
 mod linux;
-mod whole;
+mod whole_agent;
 #[cfg(test)]
 mod testing;
 
@@ -63,9 +63,9 @@ use linux::Linux as Native;
 #[cfg(target_os = "macos")]
 use macos::Mac as Native;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-use nowhere::Nowhere as Native;
-pub use rules::{Agent, Level, Network, OutOfReach, OwnTemp, Rules, Weakness};
-pub use whole::Whole;
+use no_sandbox::NoSandbox as Native;
+pub use rules::{Agent, Level, Network, OwnTemp, PathRefusal, Rules, Weakness};
+pub use whole_agent::WholeAgent;
 
 use process::{Confine, Entry, Env, Spec};
 use std::io;
@@ -104,7 +104,7 @@ pub fn remove_left(folder: &std::path::Path, home: Option<&std::path::Path>, con
     if home == Some(folder) {
         placeholder::remove_left(folder, &layout::START_FILES);
     }
-    placeholder::remove_left(config_dir, &whole::PROTECTED);
+    placeholder::remove_left(config_dir, &whole_agent::PROTECTED);
 }
 
 #[cfg(not(target_os = "linux"))]

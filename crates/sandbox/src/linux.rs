@@ -2,12 +2,12 @@
 //! where that may; else Landlock alone.
 
 use crate::bubblewrap::{self, Bubblewrap};
-use crate::cell::Cell;
 use crate::ending;
 use crate::enter::{Processes, Shut, Steps, StepsWithFiles, explain};
 use crate::filter::{self, Families};
 use crate::landlock::{self, ABI_SCOPES, ABI_TRUNCATE};
 use crate::mounts::Mounts;
+use crate::namespaces::SharedNamespaces;
 use crate::placeholder::{self, Placeholder};
 use crate::proxy::Proxy;
 use crate::rules::{Network, Rules, Weakness};
@@ -40,14 +40,14 @@ pub(crate) struct Linux {
 #[derive(Debug)]
 enum Walls {
     /// By this interface of Landlock, in namespaces where there are some.
-    Landlock(u32, Option<Cell>),
+    Landlock(u32, Option<SharedNamespaces>),
     Bubblewrap(Bubblewrap),
 }
 
 impl Walls {
     fn find(rules: &Rules) -> Result<Self, Unavailable> {
         let abi = sys::landlock_abi();
-        let cell = if abi > 0 { Cell::make(rules.network != Network::Open).ok() } else { None };
+        let cell = if abi > 0 { SharedNamespaces::make(rules.network != Network::Open).ok() } else { None };
         if cell.is_some() {
             return Ok(Self::Landlock(abi, cell));
         }
@@ -143,7 +143,7 @@ impl Linux {
         filter::program(Families { internet, unix: self.rules.unix_sockets, apart: self.walls.mounts() })
     }
 
-    fn shut(&self, abi: u32, cell: Option<&Cell>, spec: &Spec, also: &[PathBuf]) -> io::Result<Entry> {
+    fn shut(&self, abi: u32, cell: Option<&SharedNamespaces>, spec: &Spec, also: &[PathBuf]) -> io::Result<Entry> {
         let ruleset: OwnedFd = match cell {
             Some(_) => landlock::ruleset(&self.rules, also, abi, true)?,
             None => landlock::ruleset(&self.with_program(spec), also, abi, false)?,

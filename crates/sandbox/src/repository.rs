@@ -1,4 +1,4 @@
-//! Where a workspace's git directory is, what of it commands must be able to write, and what not.
+//! The git directory of a workspace, and the parts of it that commands may write.
 //!
 //! A commit writes nearly everywhere in it. Not to be touched is what makes git run something or look
 //! elsewhere: configuration, hooks, and the files that tie worktrees and submodules together. A `.git`

@@ -1,4 +1,4 @@
-//! What a confined command may touch: the vocabulary of the sandbox, and its pure questions.
+//! The rules of a sandbox: paths, hosts and weaknesses as data, with pure questions about them.
 //!
 //! Paths are absolute and real (no links, no dots). Deliberately absent: where the lists come from
 //! (`layout`) and how a kernel holds them.
@@ -92,7 +92,7 @@ pub struct Agent {
 
 /// Why a path is out of reach.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OutOfReach {
+pub enum PathRefusal {
     #[error("{} is outside of what the sandbox lets be written", .0.display())]
     NotWritable(PathBuf),
     #[error("{} is protected by the sandbox: it decides what runs outside of it", .0.display())]
@@ -117,17 +117,17 @@ impl Rules {
     }
 
     /// Judges a real path for writing, as the kernel would.
-    pub fn may_write(&self, real: &Path) -> Result<(), OutOfReach> {
+    pub fn may_write(&self, real: &Path) -> Result<(), PathRefusal> {
         if deepest(&self.protected, real) > deepest(&self.checkouts, real) || self.is_guarded_in_checkout(real) {
-            return Err(OutOfReach::Protected(real.to_owned()));
+            return Err(PathRefusal::Protected(real.to_owned()));
         }
         // A folder that holds something protected cannot be put in its place either.
         if self.protected.iter().any(|path| path.starts_with(real)) {
-            return Err(OutOfReach::Protected(real.to_owned()));
+            return Err(PathRefusal::Protected(real.to_owned()));
         }
         match deepest(&self.write, real) {
             Some(_) => self.may_read(real),
-            None => Err(OutOfReach::NotWritable(real.to_owned())),
+            None => Err(PathRefusal::NotWritable(real.to_owned())),
         }
     }
 
@@ -144,12 +144,12 @@ impl Rules {
     }
 
     /// Judges a real path for reading. What is nearest to the path decides.
-    pub fn may_read(&self, real: &Path) -> Result<(), OutOfReach> {
+    pub fn may_read(&self, real: &Path) -> Result<(), PathRefusal> {
         let hidden = deepest(&self.hidden, real);
         let shown = deepest(&self.shown, real)
             .max(deepest(&self.seen, real))
             .max(deepest(&self.write, real).filter(|depth| Some(*depth) > hidden));
-        if hidden > shown { Err(OutOfReach::Hidden(real.to_owned())) } else { Ok(()) }
+        if hidden > shown { Err(PathRefusal::Hidden(real.to_owned())) } else { Ok(()) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sockets of runs: whoever reaches one steers a loop, so they are not there for what a loop starts.
+//! Sockets of runs. A client of one steers the loop, so processes of a loop must not see them.
 //!
 //! They are looked for whenever a command is started, because a run has its socket only while it works.
 

@@ -1,4 +1,4 @@
-//! What every request shares: the configuration, the bounds, and what is at work.
+//! The state that all requests share: configuration, bounds, running work.
 
 use crate::acp::AcpServers;
 use crate::files::ServedFolders;
@@ -6,7 +6,7 @@ use crate::goals::GoalsHandle;
 use crate::guard::GuardConfig;
 use crate::problem::Problem;
 use crate::processes::Processes;
-use crate::runs::RunBook;
+use crate::runs::RunIndex;
 use process::Env;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct App {
     pub env: Env,
     pub version: &'static str,
     pub goals: GoalsHandle,
-    pub runs: RunBook,
+    pub runs: RunIndex,
     pub acp: AcpServers,
     pub processes: Option<Processes>,
     streams: Arc<Semaphore>,
@@ -57,7 +57,7 @@ impl App {
             env: options.env,
             version: options.version,
             goals: GoalsHandle::new(options.goals),
-            runs: RunBook::new(&folders, options.price),
+            runs: RunIndex::new(&folders, options.price),
             acp: AcpServers::default(),
             streams: Arc::new(Semaphore::new(options.streams)),
             folders,

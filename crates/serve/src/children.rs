@@ -1,8 +1,8 @@
-//! Other commands of this program, run as children: whoever types them gets the same checks and the same messages.
+//! Other commands of this program, run as children, with the same checks and messages as on the command line.
 
 use crate::app::App;
 use crate::problem::Problem;
-use process::{Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Output, Spec, Stdin};
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub async fn ralph(app: &App, folder: &Path, args: Vec<String>, deadline: Durati
         output: Output::Pipes,
         arg0: Some("ralph".into()),
     };
-    let done = process::capture(spec, Limits { deadline, max_output: OUTPUT_MAX, grace: GRACE }).await;
+    let done = process::capture(spec, CaptureLimits { deadline, max_output: OUTPUT_MAX, grace: GRACE }).await;
     let done = done.map_err(|error| Problem::internal(error.to_string()))?;
     if done.timed_out {
         return Err(Problem::timeout(format!("'ralph {name}' did not finish within {} s", deadline.as_secs())));

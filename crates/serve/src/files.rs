@@ -1,4 +1,4 @@
-//! The served folders: what a path of a client means, and files opened so that no link leads out of them.
+//! The served folders: the resolution of a client's paths, and files opened so that no link leads out of them.
 //!
 //! A path is first placed by its text (outside: refused), then opened from the folder's own descriptor with
 //! `RESOLVE_BENEATH`, so that the kernel refuses links and `..` that leave it, also when they appear in between.

@@ -52,7 +52,7 @@ pub enum Access {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum GuardDecision {
     Allow(Access),
     Refuse(Refused),
 }
@@ -96,10 +96,10 @@ impl Refused {
 }
 
 /// Judges a request by its head.
-pub fn guard(head: &RequestHead<'_>, config: &GuardConfig) -> Verdict {
+pub fn guard(head: &RequestHead<'_>, config: &GuardConfig) -> GuardDecision {
     match judge(head, config) {
-        Ok(access) => Verdict::Allow(access),
-        Err(refused) => Verdict::Refuse(refused),
+        Ok(access) => GuardDecision::Allow(access),
+        Err(refused) => GuardDecision::Refuse(refused),
     }
 }
 

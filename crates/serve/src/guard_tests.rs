@@ -26,15 +26,15 @@ const OURS: Option<&str> = Some("http://127.0.0.1:4747");
 
 fn refused(head: RequestHead<'_>) -> Refused {
     match guard(&head, &config()) {
-        Verdict::Refuse(refused) => refused,
-        Verdict::Allow(access) => panic!("{head:?} is allowed as {access:?}"),
+        GuardDecision::Refuse(refused) => refused,
+        GuardDecision::Allow(access) => panic!("{head:?} is allowed as {access:?}"),
     }
 }
 
 fn allowed(head: RequestHead<'_>) -> Access {
     match guard(&head, &config()) {
-        Verdict::Allow(access) => access,
-        Verdict::Refuse(refused) => panic!("{head:?} is refused: {refused}"),
+        GuardDecision::Allow(access) => access,
+        GuardDecision::Refuse(refused) => panic!("{head:?} is refused: {refused}"),
     }
 }
 
@@ -98,7 +98,7 @@ fn an_empty_token_opens_nothing() {
     for head in
         [RequestHead { authorization: Some("Bearer "), ..HOST }, RequestHead { cookie: Some("ralph-4747="), ..HOST }]
     {
-        assert_eq!(guard(&head, &config), Verdict::Refuse(Refused::WrongToken), "{head:?}");
+        assert_eq!(guard(&head, &config), GuardDecision::Refuse(Refused::WrongToken), "{head:?}");
     }
 }
 
@@ -137,9 +137,9 @@ fn other_methods_are_not_served() {
 #[test]
 fn without_tokens_the_other_rules_stay() {
     let config = GuardConfig { tokens: None, ..config() };
-    assert_eq!(guard(&HOST, &config), Verdict::Allow(Access::Full));
+    assert_eq!(guard(&HOST, &config), GuardDecision::Allow(Access::Full));
     let hostile = RequestHead { host: Some("evil.test"), ..HOST };
-    assert_eq!(guard(&hostile, &config), Verdict::Refuse(Refused::Host));
+    assert_eq!(guard(&hostile, &config), GuardDecision::Refuse(Refused::Host));
     let hostile = RequestHead { origin: Some("http://evil.test"), ..HOST };
-    assert_eq!(guard(&hostile, &config), Verdict::Refuse(Refused::Origin));
+    assert_eq!(guard(&hostile, &config), GuardDecision::Refuse(Refused::Origin));
 }

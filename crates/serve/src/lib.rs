@@ -1,11 +1,11 @@
 //! `ralph serve`: runs, goals and agents over HTTP, with a page.
 //!
-//! [`guard`] says who may ask; [`routes`] lists what can be asked for, and is the source of `/openapi.json`; the rest does it.
+//! [`guard`] decides who may send a request; [`routes`] lists the requests, and is the source of `/openapi.json`; other modules answer.
 //! Runs belong to nobody here: they are read from their folders, told things through their sockets, and started as processes of
 //! their own. Deliberately absent: TLS (a proxy's job), accounts (two tokens are all), and any state on disk but the tokens.
 
 mod guard;
-mod patient;
+mod write_timeout;
 mod listen;
 mod problem;
 mod page;
@@ -29,7 +29,7 @@ mod openapi;
 mod routes;
 
 pub use app::Options;
-pub use guard::{Access, GuardConfig, Refused, RequestHead, Tokens, Verdict, guard};
+pub use guard::{Access, GuardConfig, GuardDecision, Refused, RequestHead, Tokens, guard};
 pub use listen::Listener;
 pub use tokens::{TokenError, load_tokens};
 

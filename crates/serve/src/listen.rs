@@ -1,6 +1,6 @@
 //! The sockets: accepting connections, the deadlines of each, and an orderly end.
 
-use crate::patient::{Patient, STALL};
+use crate::write_timeout::{STALL, WriteTimeout};
 use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -137,7 +137,7 @@ async fn serve_one<S>(stream: S, router: Router, place: OwnedSemaphorePermit)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let io = TokioIo::new(Patient::new(stream, STALL));
+    let io = TokioIo::new(WriteTimeout::new(stream, STALL));
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_MAX);
     // A connection that breaks is the client's business.

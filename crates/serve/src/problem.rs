@@ -1,4 +1,4 @@
-//! What a refused request is told: `application/problem+json`, with the same kinds as sandbox-agent's server.
+//! The answer to a refused request: `application/problem+json`, with the same kinds as sandbox-agent's server.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};

@@ -2,7 +2,7 @@
 //! other lacks. Around it: the guard, the deadline of a request, and the headers of every answer.
 
 use crate::app::App;
-use crate::guard::{RequestHead, Verdict, guard};
+use crate::guard::{GuardDecision, RequestHead, guard};
 use crate::problem::Problem;
 use crate::{acp, agents, config, fs, goals, login, openapi, page, processes, runs};
 use axum::Router;
@@ -163,11 +163,11 @@ async fn guarded(State(app): State<Arc<App>>, mut request: Request, next: Next) 
         query_token: request.uri().query().and_then(query_token),
     };
     let mut response = match guard(&head, &app.guard) {
-        Verdict::Refuse(refused) => {
+        GuardDecision::Refuse(refused) => {
             let status = StatusCode::from_u16(refused.status()).unwrap_or(StatusCode::FORBIDDEN);
             Problem::new(status, refused.kind(), refused.to_string()).into_response()
         }
-        Verdict::Allow(access) => {
+        GuardDecision::Allow(access) => {
             let is_long = is_long(request.method(), request.uri().path());
             request.extensions_mut().insert(access);
             if is_long {

@@ -17,13 +17,13 @@ const QUEUE: usize = 16;
 
 /// Where a producer puts events.
 #[derive(Debug, Clone)]
-pub struct Outlet(mpsc::Sender<Event>);
+pub struct EventSender(mpsc::Sender<Event>);
 
 /// The reader has left.
 #[derive(Debug)]
 pub struct ReaderLeft;
 
-impl Outlet {
+impl EventSender {
     pub async fn send(&self, event: Event) -> Result<(), ReaderLeft> {
         self.0.send(event).await.map_err(|_| ReaderLeft)
     }
@@ -33,14 +33,14 @@ impl Outlet {
 pub fn stream<F>(
     place: OwnedSemaphorePermit,
     closing: watch::Receiver<bool>,
-    produce: impl FnOnce(Outlet) -> F,
+    produce: impl FnOnce(EventSender) -> F,
 ) -> Response
 where
     F: Future<Output = Result<(), ReaderLeft>> + Send + 'static,
 {
     let (sender, receiver) = mpsc::channel(QUEUE);
     let left = sender.clone();
-    let producing = produce(Outlet(sender));
+    let producing = produce(EventSender(sender));
     tokio::spawn(async move {
         tokio::select! {
             _ = producing => {}

@@ -39,7 +39,9 @@ pub use scope::Scope;
 pub use settings::{Permissions, Settings, line_of};
 pub use sources::{SourceKind, Sourced, Sources};
 pub use surfaces::{Surface, is_on, is_plugin_only};
-pub use trust::{Trust, forget_projects, inherit_trust, is_trusted, recorded_projects, trust, trust_state};
+pub use trust::{
+    Trust, forget_projects, forget_trust, inherit_trust, is_trusted, recorded_projects, trust, trust_state,
+};
 
 #[cfg(test)]
 mod testbed;

@@ -38,6 +38,10 @@ struct Reader {
 
 #[derive(Clone)]
 pub struct Writer {
+    /// Has no bound of its own, because it cannot grow: lines of `try_line` and `wait_line` enter only with room in bytes. Lines of
+    /// `line_now` (a transcript entry for a client that keeps a copy, the start and the end of a hook, a withdrawn question) enter
+    /// without, but whoever causes one sends a line that waits before it causes the next: a conversation its events, a request its
+    /// response. With a reader that takes nothing, a few of them stand here for each conversation that runs.
     jobs: mpsc::UnboundedSender<Job>,
     room: Arc<Semaphore>,
     reader: Arc<Reader>,

@@ -1,5 +1,6 @@
-//! What the user's variables say about export. Pure: variables come in by name.
+//! The configuration of the export, from the user's variables. Pure: variables are looked up through a parameter.
 
+use percent_encoding::percent_decode_str;
 use std::time::Duration;
 
 /// How long the process may live on for its last export.
@@ -112,7 +113,7 @@ impl Gates {
 
 /// Which of the common attributes are exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shows {
+pub(crate) struct AttributeChoice {
     pub session: bool,
     pub version: bool,
     pub entrypoint: bool,
@@ -130,7 +131,7 @@ pub struct Config {
     /// For the last export, all signals together.
     pub shutdown: Duration,
     pub prometheus: (String, u16),
-    pub(crate) shows: Shows,
+    pub(crate) shows: AttributeChoice,
     pub(crate) service_name: Option<String>,
     pub(crate) resource_attributes: Vec<(String, String)>,
 }
@@ -196,7 +197,7 @@ impl Config {
                 variables.get("OTEL_EXPORTER_PROMETHEUS_HOST").unwrap_or_else(|| "0.0.0.0".to_owned()),
                 port.unwrap_or(PROMETHEUS_PORT),
             ),
-            shows: Shows {
+            shows: AttributeChoice {
                 session: variables.flag("OTEL_METRICS_INCLUDE_SESSION_ID") != Some(false),
                 version: variables.is_on("OTEL_METRICS_INCLUDE_VERSION"),
                 entrypoint: variables.is_on("OTEL_METRICS_INCLUDE_ENTRYPOINT"),
@@ -297,23 +298,7 @@ fn pairs(text: &str) -> Vec<(String, String)> {
 
 fn resource_attributes(variables: &Variables) -> Vec<(String, String)> {
     let listed = pairs(&variables.get("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
-    listed.into_iter().map(|(key, value)| (key, percent_decoded(&value))).collect()
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        let hex = (*first == b'%').then(|| more.get(..2)).flatten().and_then(|hex| std::str::from_utf8(hex).ok());
-        if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            bytes.push(byte);
-            rest = more.get(2..).unwrap_or_default();
-        } else {
-            bytes.push(*first);
-            rest = more;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    listed.into_iter().map(|(key, value)| (key, percent_decode_str(&value).decode_utf8_lossy().into_owned())).collect()
 }
 
 fn gates(variables: &Variables) -> Gates {

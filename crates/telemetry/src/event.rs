@@ -1,4 +1,4 @@
-//! What the program reports: events and counts, with the content that the gates allow and no other.
+//! The events and counts that the program reports, with the content that the gates allow.
 
 use crate::attribute::{Attributes, Value};
 use crate::config::Gates;

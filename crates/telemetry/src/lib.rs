@@ -10,7 +10,7 @@ mod config;
 mod attribute;
 mod event;
 mod protobuf;
-mod ship;
+mod batch_sender;
 mod trace;
 mod record;
 mod buffer;

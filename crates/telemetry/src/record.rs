@@ -1,4 +1,4 @@
-//! What is kept between two exports: log records, spans, and sums by metric and attributes.
+//! The records between two exports: log records, spans, and sums by metric and attributes.
 
 use crate::attribute::Attributes;
 use crate::trace::{SpanId, TraceContext, TraceId};

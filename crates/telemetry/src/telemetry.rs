@@ -1,13 +1,13 @@
 //! The handle that the program reports to.
 
 use crate::attribute::{Attributes, Common, Resource};
+use crate::batch_sender::BatchSender;
 use crate::buffer::Buffer;
 use crate::config::{Config, Exporter, Gates, Signal, SignalConfig};
 use crate::event::{Count, Event};
 use crate::json::{self, Source};
 use crate::prometheus;
 use crate::record::{LogRecord, Span};
-use crate::ship::Shipper;
 use crate::trace::TraceContext;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,12 +25,12 @@ struct Inner {
     common: Attributes,
     resource: Attributes,
     version: String,
-    shippers: Vec<(Signal, Shipper)>,
-    state: Mutex<State>,
+    shippers: Vec<(Signal, BatchSender)>,
+    state: Mutex<TelemetryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct TelemetryState {
     buffer: Buffer,
     /// Of the next event.
     sequence: u64,
@@ -51,14 +51,14 @@ impl Telemetry {
 
     pub fn new(config: Config, resource: &Resource, common: &Common, incoming: Option<TraceContext>) -> Self {
         let shippers = config.signals.iter().filter(|signal| signal.exporters.contains(&Exporter::Otlp));
-        let shippers = shippers.map(|signal| (signal.signal, Shipper::new(signal.clone()))).collect();
+        let shippers = shippers.map(|signal| (signal.signal, BatchSender::new(signal.clone()))).collect();
         Self(Some(Arc::new(Inner {
             common: common.attributes(&config),
             resource: resource.attributes(&config),
             version: resource.version.clone(),
             shippers,
             config,
-            state: Mutex::new(State { context: incoming, ..State::default() }),
+            state: Mutex::new(TelemetryState { context: incoming, ..TelemetryState::default() }),
         })))
     }
 
@@ -173,7 +173,7 @@ impl Telemetry {
 
 impl Inner {
     /// A panic while the lock was held leaves plain data behind.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TelemetryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

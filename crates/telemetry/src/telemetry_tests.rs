@@ -194,8 +194,8 @@ async fn prometheus_reads_the_sums() {
 #[test]
 fn grpc_frames_a_message_by_its_length() {
     let tree = serde_json::json!({"resourceLogs": [{}]});
-    let (plain, _) = crate::ship::encoded(&tree, crate::Protocol::HttpProtobuf);
-    let (framed, kind) = crate::ship::encoded(&tree, crate::Protocol::Grpc);
+    let (plain, _) = crate::batch_sender::encoded(&tree, crate::Protocol::HttpProtobuf);
+    let (framed, kind) = crate::batch_sender::encoded(&tree, crate::Protocol::Grpc);
     assert_eq!((framed[0], &framed[1..5], &framed[5..]), (0, &(plain.len() as u32).to_be_bytes()[..], &plain[..]));
     assert_eq!(kind, "application/grpc");
 }

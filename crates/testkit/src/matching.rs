@@ -1,4 +1,4 @@
-//! Does what came out hold what was expected? Differences are named by their place.
+//! The comparison of output with expectations. Differences are named by their place.
 
 use serde_json::Value;
 

@@ -258,7 +258,7 @@ impl Run {
 }
 
 /// Reaps the child as soon as it ends.
-fn watch(mut child: Child) -> Receiver<ExitStatus> {
+pub(crate) fn watch(mut child: Child) -> Receiver<ExitStatus> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         if let Ok(status) = child.wait() {

@@ -1,4 +1,4 @@
-//! A process beside the test: it says when it is ready, and ends when it is told to.
+//! A process beside the test: it prints when it is ready, and ends when the test stops it.
 #![expect(clippy::disallowed_methods, reason = "tests start the binary under test")]
 
 use rustix::process::{Pid, Signal, kill_process};

@@ -4,6 +4,7 @@
 //! Deliberately absent: answers to a program's questions about the terminal. Most pipes give none either.
 
 use crate::Run;
+use crate::run::watch;
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -11,8 +12,8 @@ use rustix::termios::{LocalModes, tcgetattr};
 use std::io::{Read as _, Write as _};
 use std::num::NonZeroU16;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, ExitStatus};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::ExitStatus;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -277,18 +278,6 @@ impl Drop for Terminal {
 
 fn size(cells: u16) -> NonZeroU16 {
     NonZeroU16::new(cells).unwrap_or(NonZeroU16::MIN)
-}
-
-/// Reaps the child as soon as it ends.
-fn watch(mut child: Child) -> Receiver<ExitStatus> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        if let Ok(status) = child.wait() {
-            // Nobody listens any more after the deadline.
-            let _ = sender.send(status);
-        }
-    });
-    receiver
 }
 
 #[cfg(test)]

@@ -123,11 +123,11 @@ fn git(folder: &Path, what: &'static str, args: &[&str]) -> Result<(), WorldErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mock::Turn;
+    use mock::ScriptedAnswer;
 
     #[test]
     fn a_world_has_files_a_repository_and_a_home_of_its_own() {
-        let script = Script { turns: vec![Turn::text("hi")], ..Script::default() };
+        let script = Script { turns: vec![ScriptedAnswer::text("hi")], ..Script::default() };
         let world = World::new([("src/a.txt", "in $WD\n"), (".gitignore", "x\n"), ("x", "")], script).unwrap();
         let wd = world.wd().to_string_lossy().into_owned();
         assert_eq!(world.read("src/a.txt"), Some(format!("in {wd}\n")));

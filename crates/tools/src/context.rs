@@ -1,4 +1,4 @@
-//! What a tool gets besides its call.
+//! The context of a tool call: workspace, limits, handles.
 
 use crate::read_log::ReadLog;
 use crate::shell::Shell;
@@ -18,7 +18,7 @@ pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     pub reads: ReadLog,
     pub todos: Todos,
-    pub limits: Limits,
+    pub limits: ToolLimits,
     /// Older models must have read a file before they change it; newer ones need not.
     pub must_read_first: bool,
     pub denied: Denied,
@@ -28,7 +28,7 @@ pub struct ToolContext {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ToolLimits {
     pub read_max_tokens: usize,
     pub glob_hidden: bool,
     pub glob_no_ignore: bool,
@@ -38,13 +38,13 @@ pub struct Limits {
 /// The rough size of a token that the API's prices are about.
 const BYTES_PER_TOKEN: usize = 4;
 
-impl Limits {
+impl ToolLimits {
     pub(crate) fn read_max_bytes(&self) -> usize {
         self.read_max_tokens.saturating_mul(BYTES_PER_TOKEN)
     }
 }
 
-impl Default for Limits {
+impl Default for ToolLimits {
     fn default() -> Self {
         Self { read_max_tokens: 25_000, glob_hidden: true, glob_no_ignore: true, glob_timeout: Duration::from_secs(20) }
     }
@@ -55,7 +55,7 @@ impl Default for Limits {
 pub(crate) struct Files {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) reads: ReadLog,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ToolLimits,
     pub(crate) must_read_first: bool,
     pub(crate) denied: Denied,
 }

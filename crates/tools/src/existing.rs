@@ -5,7 +5,7 @@ use crate::read_log::Seen;
 use crate::stamp::Stamp;
 use crate::text::{self, Text};
 use crate::workspace::Target;
-use crate::{Outcome, file_error};
+use crate::{ToolOutcome, file_error};
 use std::io::ErrorKind;
 
 /// Changing a file means holding it twice in memory.
@@ -21,19 +21,19 @@ pub(crate) struct Existing {
 
 impl Existing {
     /// `None` if there is no such file yet.
-    pub(crate) fn load(files: &Files, target: &Target) -> Result<Option<Self>, Outcome> {
+    pub(crate) fn load(files: &Files, target: &Target) -> Result<Option<Self>, ToolOutcome> {
         let file = match files.workspace.open_read(target) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Outcome::error(file_error::opening(target, &error, &files.workspace))),
+            Err(error) => return Err(ToolOutcome::error(file_error::opening(target, &error, &files.workspace))),
         };
-        let failed = |error| Outcome::error(file_error::reading(target, &error));
+        let failed = |error| ToolOutcome::error(file_error::reading(target, &error));
         let meta = file.metadata().map_err(failed)?;
         if meta.is_dir() {
-            return Err(Outcome::misuse(file_error::is_folder(target)));
+            return Err(ToolOutcome::misuse(file_error::is_folder(target)));
         }
         let Some(bytes) = text::load(&file, MAX_BYTES).map_err(failed)? else {
-            return Err(Outcome::error(format!(
+            return Err(ToolOutcome::error(format!(
                 "{} is larger than {} MB, the most this tool changes. Use a program such as sed in Bash.",
                 target.shown(),
                 MAX_BYTES >> 20
@@ -63,13 +63,13 @@ pub(crate) fn shown_original(original: &str) -> Option<&str> {
     (original.len() <= MAX_SHOWN_ORIGINAL).then_some(original)
 }
 
-pub(crate) fn must_read(target: &Target, partly: bool) -> Outcome {
+pub(crate) fn must_read(target: &Target, partly: bool) -> ToolOutcome {
     let state = if partly { "only part of it has been read" } else { "it has not been read in this conversation" };
-    Outcome::misuse(format!("{} was not changed: {state}. Read the whole file first.", target.shown()))
+    ToolOutcome::misuse(format!("{} was not changed: {state}. Read the whole file first.", target.shown()))
 }
 
-pub(crate) fn modified_since_read(target: &Target) -> Outcome {
-    Outcome::misuse(format!(
+pub(crate) fn modified_since_read(target: &Target) -> ToolOutcome {
+    ToolOutcome::misuse(format!(
         "{} was modified since read, by the user or a program. Read it again before changing it.",
         target.shown()
     ))

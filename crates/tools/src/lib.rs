@@ -1,6 +1,6 @@
-//! What the agent can do: the [`Tool`] trait and the built-in tools, one file or folder each, schema beside code.
+//! The agent's tools: the [`Tool`] trait and the built-in tools, one file or folder each, schema beside code.
 //!
-//! A tool gets its input, the targets that were judged, and a [`ToolContext`]; it returns an [`Outcome`] with a
+//! A tool gets its input, the targets that were judged, and a [`ToolContext`]; it returns an [`ToolOutcome`] with a
 //! text for the model and a structured twin for clients. Deliberately absent: whether a call may run
 //! (`policy`), what a turn is (`turn`), and any knowledge of settings files.
 //!
@@ -18,6 +18,7 @@ mod todos;
 // Files, background work, commands and pages.
 mod workspace;
 
+mod checkpoints;
 mod disk;
 mod file_error;
 mod read_log;
@@ -42,12 +43,13 @@ mod builtin;
 mod testing;
 
 pub use builtin::{builtin, find, run};
-pub use context::{Denied, Limits, ToolContext};
+pub use checkpoints::{Checkpoints, rewind};
+pub use context::{Denied, ToolContext, ToolLimits};
 pub use disk::Disk;
-pub use outcome::{Content, ErrorFlag, Outcome, TurnEffects};
+pub use outcome::{Content, ErrorFlag, ToolOutcome, TurnEffects};
 pub use read_log::{Range, ReadLog, Seen};
 pub use schema::InputError;
-pub use shell::{Exits, Leaves, OnRequest, Shell, find_shell};
+pub use shell::{Exits, OnRequest, Shell, UnconfinedReason, find_shell};
 pub use stamp::Stamp;
 pub use tasks::{Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
 pub use todos::Todos;

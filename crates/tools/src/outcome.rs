@@ -1,4 +1,4 @@
-//! What a tool call came to.
+//! The outcome of a tool call.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub enum ErrorFlag {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ToolOutcome {
     pub content: Content,
     /// The twin in `tool_use_result`; for an error, its text.
     pub structured: Value,
@@ -38,7 +38,7 @@ pub struct TurnEffects {
     pub ends_turn: bool,
 }
 
-impl Outcome {
+impl ToolOutcome {
     pub fn new(content: Content, structured: Value, flag: ErrorFlag) -> Self {
         Self { content, structured, flag, effects: None }
     }

@@ -1,4 +1,4 @@
-//! What the model has seen of which file, so that edits are made on what is really there.
+//! The parts of files that the model has seen, so that edits are based on the current contents.
 //!
 //! Deliberately absent: content. Only states of files and line ranges are kept.
 

@@ -49,8 +49,19 @@ pub(crate) fn parse<T: DeserializeOwned>(tool: &'static str, input: &Value) -> R
 
 /// Keywords that [`check`] understands, and two that restrict nothing: `description` is for the model, and `default` is
 /// what [`crate::Tool::adapt`] fills in.
-const KEYWORDS: [&str; 9] =
-    ["type", "description", "default", "properties", "required", "additionalProperties", "items", "enum", "minimum"];
+const KEYWORDS: [&str; 11] = [
+    "type",
+    "description",
+    "default",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "enum",
+    "minimum",
+];
 
 /// Keywords of a schema that would not be checked, and types that do not exist.
 pub(crate) fn unknown_keywords(schema: &Value) -> Vec<String> {
@@ -89,6 +100,14 @@ fn check(at: &str, schema: &Value, value: &mut Value, problems: &mut Vec<String>
     match value {
         Value::Object(fields) => check_fields(at, schema, fields, problems),
         Value::Array(items) => {
+            let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+            let count = items.len() as u64;
+            if let Some(least) = bound("minItems").filter(|least| count < *least) {
+                problems.push(format!("- {} must have at least {least} items, not {count}", name(at)));
+            }
+            if let Some(most) = bound("maxItems").filter(|most| count > *most) {
+                problems.push(format!("- {} must have at most {most} items, not {count}", name(at)));
+            }
             let Some(schema) = schema.get("items") else { return };
             for (index, item) in items.iter_mut().enumerate() {
                 check(&format!("{at}[{index}]"), schema, item, problems);
@@ -196,7 +215,7 @@ mod tests {
     const SCHEMA: &str = r#"{"type":"object","additionalProperties":false,"required":["path"],"properties":{
         "path":{"type":"string"},"n":{"type":"integer","minimum":0},"all":{"type":"boolean"},
         "mode":{"type":"string","enum":["a","b"]},
-        "list":{"type":"array","items":{"type":"object","required":["x"],"properties":{"x":{"type":"string"}}}}}}"#;
+        "list":{"type":"array","minItems":1,"maxItems":2,"items":{"type":"object","required":["x"],"properties":{"x":{"type":"string"}}}}}}"#;
 
     #[test]
     fn good_inputs_pass_and_slips_are_repaired() {
@@ -238,6 +257,8 @@ mod tests {
             (json!({"path":null}), "`path` must be a string, not null"),
             (json!({"path":"p","nope":1}), "`nope` is not a field of it; there are: path, n, all, mode, list"),
             (json!({"path":"p","nope":null}), "`nope` is not a field"),
+            (json!({"path":"p","list":[]}), "`list` must have at least 1 items, not 0"),
+            (json!({"path":"p","list":[{"x":""},{"x":""},{"x":""}]}), "`list` must have at most 2 items, not 3"),
             (json!({"path":"p","n":-1}), "`n` must be at least 0, not -1"),
             (json!({"path":"p","n":"many"}), "`n` must be a whole number, not a string"),
             (json!({"path":"p","n":1.5}), "`n` must be a whole number, not a number"),

@@ -1,4 +1,4 @@
-//! Which file it was, and which state of it: enough to notice that somebody else wrote it since.
+//! The identity and state of a file: enough to notice that another program wrote it since.
 
 use rustix::fs::Stat;
 use std::fs::Metadata;

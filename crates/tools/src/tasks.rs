@@ -1,4 +1,4 @@
-//! What runs in the background: who they are, how they are doing, and the news about them.
+//! Background tasks: their identity, their status, and events about them.
 //!
 //! A registry, not a runner: the starter of a task keeps its [`Running`] end, listens for the wish to
 //! stop, and says how it ended. Dropping that end counts as stopped, so every task that started also
@@ -87,13 +87,13 @@ pub struct Tasks(Arc<Registry>);
 
 #[derive(Debug, Default)]
 struct Registry {
-    state: Mutex<State>,
+    state: Mutex<TaskTable>,
     /// Told of every change, so that waiting needs no polling.
     changed: watch::Sender<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TaskTable {
     tasks: Vec<Entry>,
     /// Two a task at most, and the starter of tasks reads them between turns.
     news: VecDeque<TaskEvent>,
@@ -233,11 +233,11 @@ impl Tasks {
         let _ = timeout(limit, self.wait_for(|state| (state.running() == 0).then_some(()))).await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TaskTable> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn wait_for<T>(&self, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
+    async fn wait_for<T>(&self, mut look: impl FnMut(&mut TaskTable) -> Option<T>) -> T {
         // Subscribed before the look, so that a change in between wakes us.
         let mut changed = self.0.changed.subscribe();
         loop {
@@ -255,7 +255,7 @@ impl Tasks {
     }
 }
 
-impl State {
+impl TaskTable {
     fn running(&self) -> usize {
         self.tasks.iter().filter(|entry| entry.info.status == Status::Running).count()
     }
@@ -292,7 +292,7 @@ pub(crate) struct Awaited {
 impl Awaited {
     /// Completes when somebody wants it to go on in the background.
     pub(crate) async fn left_alone(&self) {
-        let is_left = |state: &mut State| state.awaited.iter().any(|(id, left)| *id == self.tool_use_id && *left);
+        let is_left = |state: &mut TaskTable| state.awaited.iter().any(|(id, left)| *id == self.tool_use_id && *left);
         self.tasks.wait_for(|state| is_left(state).then_some(())).await;
     }
 }

@@ -1,8 +1,8 @@
 //! A folder, a conversation on it, and calls as the agent makes them.
 
-use crate::context::{Denied, Limits, ToolContext};
+use crate::context::{Denied, ToolContext, ToolLimits};
 use crate::tool::Invocation;
-use crate::{Content, Outcome, ReadLog, Shell, Tasks, Todos, Web, Workspace, find, find_shell, run};
+use crate::{Content, ReadLog, Shell, Tasks, Todos, ToolOutcome, Web, Workspace, find, find_shell, run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Bench {
             workspace: Arc::new(Workspace::new(root.clone(), Vec::new(), Some(root.join("home")))),
             reads: ReadLog::default(),
             todos: Todos::default(),
-            limits: Limits::default(),
+            limits: ToolLimits::default(),
             must_read_first: false,
             denied: Arc::new(|_| false),
             shell: shell(&root),
@@ -82,7 +82,7 @@ impl Bench {
     }
 
     /// Check, resolve, run: everything but asking for permission.
-    pub(crate) async fn call(&self, name: &str, input: Value) -> Outcome {
+    pub(crate) async fn call(&self, name: &str, input: Value) -> ToolOutcome {
         let tool = find(name).unwrap();
         let input = match tool.validate(name, &input) {
             Ok(input) => input,
@@ -102,7 +102,7 @@ fn shell(root: &Path) -> Shell {
     Shell::new(find_shell(None, path.as_ref()), env, root.join("spill"), root.to_path_buf())
 }
 
-pub(crate) fn text(outcome: &Outcome) -> &str {
+pub(crate) fn text(outcome: &ToolOutcome) -> &str {
     match &outcome.content {
         Content::Text(text) => text,
         Content::Blocks(_) => panic!("blocks, not text"),

@@ -1,4 +1,4 @@
-//! The list of what is left to do, as the TodoWrite tool keeps it.
+//! The to-do list that the TodoWrite tool keeps.
 
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};

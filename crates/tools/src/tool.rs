@@ -1,9 +1,9 @@
-//! What a tool is: a spec, the targets that rules judge, and a run.
+//! The `Tool` trait: a spec, the targets that rules judge, and a run.
 //!
 //! The tools of this crate, those of the conversation, those of MCP servers and the resources of such servers implement
 //! the same trait, so that one path leads to all of them. Deliberately absent: whether a call may run (`policy`).
 
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::context::ToolContext;
 use crate::schema::{self, InputError};
 use crate::workspace::{Target, Workspace};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// What a running tool is. Dropping it cancels the call and kills what the call has started.
-pub type ToolFuture<'a> = LocalBoxFuture<'a, Outcome>;
+pub type ToolFuture<'a> = LocalBoxFuture<'a, ToolOutcome>;
 
 /// One call: the input as [`Tool::validate`] has left it, and what rules have judged in it.
 #[derive(Debug, Clone, Copy)]
@@ -155,11 +155,11 @@ impl<T: Tool + ?Sized> Tool for &T {
 }
 
 /// A run that may end early with a refusal.
-pub(crate) fn boxed<'a>(run: impl Future<Output = Result<Outcome, Outcome>> + 'a) -> ToolFuture<'a> {
+pub(crate) fn boxed<'a>(run: impl Future<Output = Result<ToolOutcome, ToolOutcome>> + 'a) -> ToolFuture<'a> {
     Box::pin(async move { run.await.unwrap_or_else(|refusal| refusal) })
 }
 
-impl From<InputError> for Outcome {
+impl From<InputError> for ToolOutcome {
     fn from(error: InputError) -> Self {
         Self::misuse(error.to_string())
     }
@@ -168,10 +168,10 @@ impl From<InputError> for Outcome {
 impl Invocation<'_> {
     /// The one path of a call that works on a single file. A call that reaches a tool without it was never judged, so
     /// it does not run.
-    pub(crate) fn only_path(&self) -> Result<Target, Outcome> {
+    pub(crate) fn only_path(&self) -> Result<Target, ToolOutcome> {
         match self.targets.paths.as_slice() {
             [target] => Ok(target.clone()),
-            _ => Err(Outcome::error("The call has no checked path, so it was not run; this is a bug of ours.")),
+            _ => Err(ToolOutcome::error("The call has no checked path, so it was not run; this is a bug of ours.")),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Found {
     ino: u64,
 }
 
-pub(crate) struct Harvest {
+pub(crate) struct WalkResult {
     pub(crate) files: Vec<Found>,
     /// False if time or room ran out first.
     pub(crate) complete: bool,
@@ -45,7 +45,7 @@ pub(crate) fn builder(root: &Path, cwd: &Path) -> WalkBuilder {
 }
 
 /// Every regular file that `keep` wants. Folders that cannot be read are passed over.
-pub(crate) fn collect(walk: &WalkBuilder, stop: &Stop, keep: impl Fn(&Path) -> bool + Sync) -> Harvest {
+pub(crate) fn collect(walk: &WalkBuilder, stop: &Stop, keep: impl Fn(&Path) -> bool + Sync) -> WalkResult {
     let found = Mutex::new(Vec::new());
     let complete = AtomicBool::new(true);
     walk.build_parallel().run(|| {
@@ -66,7 +66,7 @@ pub(crate) fn collect(walk: &WalkBuilder, stop: &Stop, keep: impl Fn(&Path) -> b
             WalkState::Continue
         })
     });
-    Harvest { files: found.into_inner().unwrap_or_else(PoisonError::into_inner), complete: complete.into_inner() }
+    WalkResult { files: found.into_inner().unwrap_or_else(PoisonError::into_inner), complete: complete.into_inner() }
 }
 
 fn is_file(entry: &DirEntry) -> bool {

@@ -1,6 +1,6 @@
 //! File work off the async thread: bounded in time, told when nobody waits for it any more.
 
-use crate::Outcome;
+use crate::ToolOutcome;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -38,17 +38,17 @@ impl Drop for OnDrop {
 pub(crate) async fn run(
     tool: &'static str,
     limit: Duration,
-    work: impl FnOnce(&Stop) -> Outcome + Send + 'static,
-) -> Outcome {
+    work: impl FnOnce(&Stop) -> ToolOutcome + Send + 'static,
+) -> ToolOutcome {
     let stop = Stop::after(limit);
     let _guard = OnDrop(Arc::clone(&stop.dropped));
     let worker = tokio::task::spawn_blocking(move || work(&stop));
     match tokio::time::timeout(limit + GRACE, worker).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_panicked)) => {
-            Outcome::error(format!("{tool} failed inside, on this input; try another way to reach the goal."))
+            ToolOutcome::error(format!("{tool} failed inside, on this input; try another way to reach the goal."))
         }
-        Err(_elapsed) => Outcome::error(format!(
+        Err(_elapsed) => ToolOutcome::error(format!(
             "{tool} did not finish within {} s; ask for less, or check whether the file system responds.",
             limit.as_secs()
         )),
@@ -76,7 +76,7 @@ mod tests {
                 std::thread::yield_now();
             }
             let _ = told.send(());
-            Outcome::text("", Value::Null)
+            ToolOutcome::text("", Value::Null)
         });
         tokio::select! {
             _ = work => panic!("the worker ended by itself"),

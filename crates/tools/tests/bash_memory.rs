@@ -7,7 +7,7 @@
 
 use policy::Targets;
 use ralph_tools::{
-    Content, Invocation, Limits, ReadLog, Shell, Tasks, Todos, ToolContext, Web, Workspace, find, find_shell, run,
+    Content, Invocation, ReadLog, Shell, Tasks, Todos, ToolContext, ToolLimits, Web, Workspace, find, find_shell, run,
 };
 use serde_json::json;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn ctx(folder: &Path) -> ToolContext {
         workspace: Arc::new(Workspace::new(folder.to_path_buf(), Vec::new(), None)),
         reads: ReadLog::default(),
         todos: Todos::default(),
-        limits: Limits::default(),
+        limits: ToolLimits::default(),
         must_read_first: false,
         denied: Arc::new(|_| false),
         shell: Shell::new(find_shell(None, path.as_ref()), env, folder.join("spill"), folder.to_path_buf()),

@@ -4,7 +4,7 @@
 //! what is behind one.
 
 use crate::clean;
-use crate::terminal::{self, Entered, Picture};
+use crate::terminal::{self, Picture, TerminalGuard};
 use crate::theme;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
@@ -153,7 +153,7 @@ fn card_line(card: &Card, style: Style) -> Line<'_> {
 
 /// Shows the board until a card is opened (its number) or somebody leaves. Blocks.
 pub fn show_board(board: &mut Board, mut bring: impl FnMut() -> Vec<Card>) -> io::Result<Option<i64>> {
-    let _entered = Entered::enter()?;
+    let _entered = TerminalGuard::enter()?;
     let picture = Picture::default();
     let mut canvas = Terminal::new(CrosstermBackend::new(picture.clone()))?;
     let mut brought: Option<Instant> = None;

@@ -1,10 +1,10 @@
-//! What has happened, as entries to show: bounded in number and in bytes, oldest dropped first.
+//! The feed: events as entries to show, bounded in number and in bytes, oldest dropped first.
 //!
 //! Deliberately absent: how an entry looks (`lines`) and how events become entries (`state`).
 
 use crate::clean;
 use crate::tool::Tool;
-use cycle::{Question, Receipt, Verdict};
+use cycle::{Question, Receipt, RunVerdict};
 use std::collections::VecDeque;
 
 /// More than anybody scrolls back; the recording has the rest.
@@ -50,7 +50,7 @@ pub enum Body {
         answered: bool,
     },
     Receipt(Box<Receipt>),
-    Verdict(Box<Verdict>),
+    Verdict(Box<RunVerdict>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Runs for tests.
 
-use crate::state::State;
+use crate::state::ScreenState;
 use crate::view::view;
 use cycle::{
-    CheckFinished, EventKind, IterationStarted, Limits, LoopEvent, Question, QuestionAbout, Receipt, RunStarted,
-    Speech, TodoItem, TodoState, Tokens, ToolCall, ToolResult, UsageSoFar, Verdict, VerdictKind,
+    AgentText, CheckFinished, EventKind, IterationStarted, LoopEvent, Question, QuestionAbout, Receipt, RunLimits,
+    RunStarted, RunVerdict, TodoItem, TodoState, Tokens, ToolCall, ToolResult, UsageSoFar, VerdictKind,
 };
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -14,7 +14,7 @@ pub const START: u64 = 1_790_000_000_000;
 const FOLDER: &str = "/home/me/parser";
 
 pub fn run_started() -> EventKind {
-    let mut limits = Limits { iterations: 30, ..Limits::default() };
+    let mut limits = RunLimits { iterations: 30, ..RunLimits::default() };
     limits.run.usd = Some(10.0);
     EventKind::RunStarted(Box::new(RunStarted {
         schema: cycle::SCHEMA,
@@ -45,11 +45,11 @@ pub fn started(iteration: u32) -> EventKind {
 }
 
 pub fn says(iteration: u32, text: &str) -> EventKind {
-    EventKind::AgentText(Speech { iteration, text: text.into(), partial: false, parent: None })
+    EventKind::AgentText(AgentText { iteration, text: text.into(), partial: false, parent: None })
 }
 
 pub fn says_more(iteration: u32, text: &str) -> EventKind {
-    EventKind::AgentText(Speech { iteration, text: text.into(), partial: true, parent: None })
+    EventKind::AgentText(AgentText { iteration, text: text.into(), partial: true, parent: None })
 }
 
 pub fn calls(iteration: u32, id: &str, name: &str, input: Value) -> EventKind {
@@ -88,7 +88,7 @@ pub fn check_failed(iteration: u32) -> EventKind {
 }
 
 pub fn verdict(kind: VerdictKind, reason: &str) -> EventKind {
-    EventKind::Verdict(Verdict {
+    EventKind::Verdict(RunVerdict {
         verdict: kind,
         reason: reason.into(),
         exit_code: 0,
@@ -158,21 +158,21 @@ pub fn at_work() -> Vec<LoopEvent> {
     events.into_iter().map(|(after, kind)| kind.at(START + after)).collect()
 }
 
-pub fn fold(events: &[LoopEvent]) -> State {
-    let mut state = State::default();
+pub fn fold(events: &[LoopEvent]) -> ScreenState {
+    let mut state = ScreenState::default();
     for event in events {
         state.apply(event);
     }
     state
 }
 
-pub fn fold_kinds(kinds: impl IntoIterator<Item = EventKind>) -> State {
+pub fn fold_kinds(kinds: impl IntoIterator<Item = EventKind>) -> ScreenState {
     let events: Vec<_> = kinds.into_iter().enumerate().map(|(at, kind)| kind.at(START + at as u64 * 1_000)).collect();
     fold(&events)
 }
 
 /// The screen as text, rows without the blanks at their end.
-pub fn screen(state: &mut State, width: u16, height: u16) -> String {
+pub fn screen(state: &mut ScreenState, width: u16, height: u16) -> String {
     state.reader.size = (width, height);
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test terminal");
     terminal.draw(|frame| view(state, frame)).expect("drawing to memory");

@@ -1,6 +1,6 @@
-//! The first line: what runs, how far it is, what it took.
+//! The first line: the run, its progress, its cost.
 
-use crate::state::State;
+use crate::state::ScreenState;
 use crate::{amounts, theme, wrap};
 use ratatui::text::{Line, Span};
 
@@ -37,7 +37,7 @@ const LEVELS: [Without; 8] = [
 ];
 
 /// Tries the fullest set of facts first; the narrowest is shown whatever happens.
-pub fn line(state: &State, width: usize) -> Line<'static> {
+pub fn line(state: &ScreenState, width: usize) -> Line<'static> {
     let room = |level| width.checked_sub(columns(&facts(state, level)) + wrap::columns(name(level)) + TITLE_MIN);
     let level = LEVELS.into_iter().find(|level| room(*level).is_some()).unwrap_or(Without::Context);
     let facts = facts(state, level);
@@ -61,7 +61,7 @@ fn name(level: Without) -> &'static str {
     if level < Without::OurName { " ralph ▸ " } else { " " }
 }
 
-fn facts(state: &State, level: Without) -> Vec<Span<'static>> {
+fn facts(state: &ScreenState, level: Without) -> Vec<Span<'static>> {
     let mut facts = vec![Span::styled(iteration(state, level), theme::STRONG)];
     let most = state.limits.iterations;
     if most > 0 && level < Without::Bar {
@@ -88,7 +88,7 @@ fn facts(state: &State, level: Without) -> Vec<Span<'static>> {
     facts
 }
 
-fn iteration(state: &State, level: Without) -> String {
+fn iteration(state: &ScreenState, level: Without) -> String {
     match (state.iteration, state.limits.iterations) {
         (now, 0) if level < Without::LongWords => format!("iteration {now}"),
         (now, most) if level < Without::LongWords => format!("iteration {now} of {most}"),

@@ -1,6 +1,6 @@
 //! The list of keys, over everything else.
 
-use crate::state::State;
+use crate::state::ScreenState;
 use crate::theme;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -41,10 +41,10 @@ const READ: &[(&str, &str)] = &[
     ("Ctrl-L Ctrl-Z", "draw anew; back to the shell"),
 ];
 
-pub fn show(state: &State, frame: &mut Frame) {
+pub fn show(state: &ScreenState, frame: &mut Frame) {
     let mine = match state {
-        State { playing: Some(_), .. } => PLAY,
-        State { attached: true, .. } => ATTACHED,
+        ScreenState { playing: Some(_), .. } => PLAY,
+        ScreenState { attached: true, .. } => ATTACHED,
         _ => RUN,
     };
     let row = |(key, words): &(&'static str, &'static str)| {

@@ -5,7 +5,8 @@ use crate::fixture::{calls, ended, fold_kinds, returns, run_started, says, says_
 use crate::keys::{paste, press};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use cycle::{
-    CheckFinished, EventKind, Failure, Outcome, Question, QuestionAbout, Speech, TodoItem, TodoState, VerdictKind,
+    AgentText, CheckFinished, EventKind, IterationFailure, IterationOutcome, Question, QuestionAbout, TodoItem,
+    TodoState, VerdictKind,
 };
 use serde_json::json;
 
@@ -44,7 +45,7 @@ fn everything_said(text: &str) -> Vec<EventKind> {
     };
     let with_blocking = match ended(1, 0.0) {
         EventKind::IterationEnded { iteration, mut receipt } => {
-            receipt.outcome = Outcome::Failed { failure: Failure::ErrorResult };
+            receipt.outcome = IterationOutcome::Failed { failure: IterationFailure::ErrorResult };
             receipt.blocking = Some(text());
             EventKind::IterationEnded { iteration, receipt }
         }
@@ -60,7 +61,7 @@ fn everything_said(text: &str) -> Vec<EventKind> {
         with_blocking,
         says(1, &text()),
         says_more(1, &text()),
-        EventKind::AgentThinking(Speech { iteration: 1, text: text(), partial: false, parent: None }),
+        EventKind::AgentThinking(AgentText { iteration: 1, text: text(), partial: false, parent: None }),
         calls(1, "t", &text(), json!({"command": text()})),
         calls(1, "u", &format!("mcp__{}__tool", text()), json!({})),
         calls(1, "v", "Edit", json!({"file_path": text(), "old_string": text(), "new_string": format!("x{}", text())})),

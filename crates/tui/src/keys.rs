@@ -1,10 +1,10 @@
-//! What a key means. Pure: a state and a key give a state and perhaps something to do.
+//! The meaning of a key. Pure: a state and a key give a state and perhaps something to do.
 
 use crate::feed::{Body, Entry};
 use crate::reader::{Filter, Hit, Input, Mode, Purpose, Reader, Scroll};
 use crate::replay::Control;
 use crate::scroll::Window;
-use crate::state::{Phase, State};
+use crate::state::{Phase, ScreenState};
 use crate::view::Areas;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -37,7 +37,7 @@ pub enum Action {
     Leave,
 }
 
-pub fn press(state: &mut State, key: KeyEvent) -> Option<Action> {
+pub fn press(state: &mut ScreenState, key: KeyEvent) -> Option<Action> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Char('c') if control => return Some(interrupt(state)),
@@ -55,13 +55,13 @@ pub fn press(state: &mut State, key: KeyEvent) -> Option<Action> {
 }
 
 /// Text from the clipboard: only where somebody is typing.
-pub fn paste(state: &mut State, text: &str) {
+pub fn paste(state: &mut ScreenState, text: &str) {
     if let Mode::Typing(_, input) = &mut state.reader.mode {
         input.insert(text);
     }
 }
 
-fn interrupt(state: &mut State) -> Action {
+fn interrupt(state: &mut ScreenState) -> Action {
     if state.playing.is_some() || state.attached || state.ended_run() {
         return Action::Leave;
     }
@@ -69,7 +69,7 @@ fn interrupt(state: &mut State) -> Action {
     Action::Tell(if again { Command::Stop } else { Command::Finish })
 }
 
-fn reading(state: &mut State, key: KeyEvent) -> Option<Action> {
+fn reading(state: &mut ScreenState, key: KeyEvent) -> Option<Action> {
     if let Some(action) = state.playing.is_some().then(|| playing(key)).flatten() {
         return Some(action);
     }
@@ -103,7 +103,7 @@ fn reading(state: &mut State, key: KeyEvent) -> Option<Action> {
 }
 
 /// Keys that reach the loop; nobody is there to be told after its end or in a replay.
-fn running(state: &mut State, key: KeyEvent) -> Option<Action> {
+fn running(state: &mut ScreenState, key: KeyEvent) -> Option<Action> {
     if state.playing.is_some() || state.ended_run() {
         return (key.code == KeyCode::Char('q')).then_some(Action::Leave);
     }
@@ -112,14 +112,14 @@ fn running(state: &mut State, key: KeyEvent) -> Option<Action> {
         KeyCode::Char('s') => begin(state, Purpose::Steer),
         KeyCode::Char('a') if state.question.is_some() => begin(state, Purpose::Answer),
         KeyCode::Char('q') if state.attached => return Some(Action::Leave),
-        // Whoever wants to quit is asked, too.
+        // The question comes before quitting, too.
         KeyCode::Char('x' | 'q') => state.reader.mode = Mode::Stopping,
         _ => {}
     }
     None
 }
 
-fn toggle_pause(state: &mut State) -> Command {
+fn toggle_pause(state: &mut ScreenState) -> Command {
     let Reader { pause_wanted, .. } = &mut state.reader;
     let held = state.phase == Phase::Paused || *pause_wanted;
     *pause_wanted = !held;
@@ -141,11 +141,11 @@ fn playing(key: KeyEvent) -> Option<Action> {
     Some(Action::Play(control))
 }
 
-fn begin(state: &mut State, purpose: Purpose) {
+fn begin(state: &mut ScreenState, purpose: Purpose) {
     state.reader.mode = Mode::Typing(purpose, Input::default());
 }
 
-fn typing(state: &mut State, purpose: Purpose, mut input: Input, key: KeyEvent) -> Option<Action> {
+fn typing(state: &mut ScreenState, purpose: Purpose, mut input: Input, key: KeyEvent) -> Option<Action> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Esc => return None,
@@ -167,7 +167,7 @@ fn typing(state: &mut State, purpose: Purpose, mut input: Input, key: KeyEvent) 
     None
 }
 
-fn typed(state: &mut State, purpose: Purpose, text: &str) -> Option<Action> {
+fn typed(state: &mut ScreenState, purpose: Purpose, text: &str) -> Option<Action> {
     match purpose {
         Purpose::Search => {
             text.clone_into(&mut state.reader.search);
@@ -184,34 +184,34 @@ fn typed(state: &mut State, purpose: Purpose, text: &str) -> Option<Action> {
 }
 
 /// The number of an option stands for its words.
-fn chosen(state: &State, text: &str) -> String {
+fn chosen(state: &ScreenState, text: &str) -> String {
     let options = state.question.as_ref().map_or(&[][..], |question| &question.options);
     let number = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     number.and_then(|at| options.get(at)).cloned().unwrap_or_else(|| text.to_owned())
 }
 
-fn window(state: &State) -> Window<'_> {
+fn window(state: &ScreenState) -> Window<'_> {
     let areas = Areas::of(state, state.reader.size);
     Window::new(state, areas.feed.width, areas.feed.height)
 }
 
-fn scroll(state: &mut State, to: impl FnOnce(&Window<'_>) -> Scroll) {
+fn scroll(state: &mut ScreenState, to: impl FnOnce(&Window<'_>) -> Scroll) {
     state.reader.scroll = to(&window(state));
 }
 
 /// One row of the old page stays, for the eye.
-fn page(state: &mut State, direction: isize) {
+fn page(state: &mut ScreenState, direction: isize) {
     let rows = isize::try_from(Areas::of(state, state.reader.size).feed.height).unwrap_or(1);
     scroll(state, |window| window.moved(direction * (rows - 1).max(1)));
 }
 
-fn set_filter(state: &mut State) {
+fn set_filter(state: &mut ScreenState) {
     state.reader.filter = state.reader.filter.next();
     state.reader.scroll = Scroll::Follow;
 }
 
 /// To the next row with the words searched for, from the last one that was found, or from the end.
-fn find(state: &mut State, older: bool) {
+fn find(state: &mut ScreenState, older: bool) {
     let wanted = state.reader.search.to_ascii_lowercase();
     if wanted.is_empty() {
         return;
@@ -235,7 +235,7 @@ fn find(state: &mut State, older: bool) {
 }
 
 /// What is searched for may be folded away.
-fn unfold_hits(state: &mut State, wanted: &str) {
+fn unfold_hits(state: &mut ScreenState, wanted: &str) {
     let folded: Vec<u64> = {
         let window = window(state);
         let says = |entry: &&Entry| entry.plain().to_ascii_lowercase().contains(wanted);
@@ -250,7 +250,7 @@ fn unfold_hits(state: &mut State, wanted: &str) {
 }
 
 /// Every row with the words, newest first, as entry and row.
-fn all_hits(state: &State, wanted: &str) -> Vec<(u64, usize)> {
+fn all_hits(state: &ScreenState, wanted: &str) -> Vec<(u64, usize)> {
     let window = window(state);
     let mut hits = Vec::new();
     for entry in state.feed.entries().iter().rev().filter(|entry| state.reader.filter.shows(entry)) {
@@ -262,12 +262,12 @@ fn all_hits(state: &State, wanted: &str) -> Vec<(u64, usize)> {
     hits
 }
 
-fn select(state: &mut State, older: bool) {
+fn select(state: &mut ScreenState, older: bool) {
     jump(state, older, |entry| matches!(&entry.body, Body::Tool(_) | Body::Check(_)) || is_thought(&entry.body));
 }
 
 /// Chooses the receipt of an iteration before or after the chosen one, and shows where that iteration begins.
-fn go_to_iteration(state: &mut State, older: bool) {
+fn go_to_iteration(state: &mut ScreenState, older: bool) {
     if !jump(state, older, |entry| matches!(entry.body, Body::Receipt(_))) {
         return;
     }
@@ -289,7 +289,7 @@ fn is_thought(body: &Body) -> bool {
 }
 
 /// Chooses the next entry that fits; `false` where there is none.
-fn jump(state: &mut State, older: bool, fits: impl Fn(&Entry) -> bool) -> bool {
+fn jump(state: &mut ScreenState, older: bool, fits: impl Fn(&Entry) -> bool) -> bool {
     let filter = state.reader.filter;
     let from = state.reader.selected;
     let fits = |entry: &&Entry| filter.shows(entry) && fits(entry);
@@ -309,12 +309,12 @@ fn jump(state: &mut State, older: bool, fits: impl Fn(&Entry) -> bool) -> bool {
 }
 
 /// What was chosen one by one gives way.
-fn unfold_all(state: &mut State) {
+fn unfold_all(state: &mut ScreenState) {
     state.reader.open_all = !state.reader.open_all;
     state.feed.entries_mut().for_each(|entry| entry.open = None);
 }
 
-fn unfold(state: &mut State) {
+fn unfold(state: &mut ScreenState) {
     let all = state.reader.open_all;
     let Some(id) = state.reader.selected else { return };
     if let Some(entry) = state.feed.get_mut(id) {

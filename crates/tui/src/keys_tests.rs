@@ -1,21 +1,21 @@
 use super::*;
 use crate::fixture::{asks, at_work, fold, fold_kinds, run_started, screen, started, verdict};
-use crate::replay::{About, Player, Recording};
+use crate::replay::{Player, Recording, RecordingContext};
 use cycle::{EventKind, VerdictKind};
 
-fn key(state: &mut State, code: KeyCode) -> Option<Action> {
+fn key(state: &mut ScreenState, code: KeyCode) -> Option<Action> {
     press(state, KeyEvent::new(code, KeyModifiers::NONE))
 }
 
-fn control(state: &mut State, c: char) -> Option<Action> {
+fn control(state: &mut ScreenState, c: char) -> Option<Action> {
     press(state, KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL))
 }
 
-fn write(state: &mut State, text: &str) -> Option<Action> {
+fn write(state: &mut ScreenState, text: &str) -> Option<Action> {
     text.chars().map(|c| key(state, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) })).last().flatten()
 }
 
-fn at_80x24() -> State {
+fn at_80x24() -> ScreenState {
     let mut state = fold(&at_work());
     state.reader.size = (80, 24);
     state
@@ -83,8 +83,8 @@ fn after_the_end_nobody_is_told() {
 
 #[test]
 fn a_replay_has_its_own_keys() {
-    let recording = Recording::read(at_work()[0].to_line().as_bytes(), About::default()).unwrap();
-    let mut state = State::default();
+    let recording = Recording::read(at_work()[0].to_line().as_bytes(), RecordingContext::default()).unwrap();
+    let mut state = ScreenState::default();
     Player::new(recording).step(&mut state, 0);
     for (code, action) in [
         (KeyCode::Char(' '), Some(Action::Play(Control::Toggle))),
@@ -161,7 +161,7 @@ fn what_is_pasted_is_typed_only_where_typing_goes_on() {
     assert_eq!(write(&mut state, "\n"), Some(Action::Tell(Command::Steer("two lines".into()))));
 }
 
-fn long_text(lines: usize) -> State {
+fn long_text(lines: usize) -> ScreenState {
     let text: Vec<String> =
         (0..lines).map(|at| if at % 10 == 0 { format!("needle {at}") } else { format!("hay {at}") }).collect();
     let mut state = fold_kinds([run_started(), started(1), crate::fixture::says(1, &text.join("\n"))]);

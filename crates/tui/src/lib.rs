@@ -1,6 +1,6 @@
 //! The run on a screen.
 //!
-//! A [`State`] is a fold over the run's events, [`view`] shows one and is pure, [`run`] puts both on a
+//! A [`ScreenState`] is a fold over the run's events, [`view`] shows one and is pure, [`run`] puts both on a
 //! terminal and turns keys into [`Command`]s; [`replay`] feeds a recording to the same screen.
 //!
 //! Deliberately absent: starting agents, deciding anything, reading files or the environment, and output
@@ -38,6 +38,6 @@ use cycle::clean;
 pub use keys::Command;
 pub use picture::picture;
 pub use screen::{Options, play, run};
-pub use state::State;
+pub use state::ScreenState;
 pub use terminal::restore;
 pub use view::view;

@@ -1,10 +1,10 @@
-//! How an entry of the feed looks: rows of a given width.
+//! An entry of the feed as rows of a given width.
 
 use crate::feed::{Body, Check, Entry, GROWING_SHOWN, Speech};
-use crate::state::State;
+use crate::state::ScreenState;
 use crate::tool::{Side, Status, Tool};
 use crate::{amounts, clean, markdown, theme, wrap};
-use cycle::{Outcome, Question, Receipt, RefusedClaim, Verdict, VerdictKind};
+use cycle::{IterationOutcome, Question, Receipt, RefusedClaim, RunVerdict, VerdictKind};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -27,11 +27,11 @@ const STICKY: &str = "\u{a0}";
 /// What the rows of an entry depend on besides the entry.
 pub struct Look<'a> {
     pub width: usize,
-    state: &'a State,
+    state: &'a ScreenState,
 }
 
 impl<'a> Look<'a> {
-    pub fn new(state: &'a State, width: usize) -> Self {
+    pub fn new(state: &'a ScreenState, width: usize) -> Self {
         Self { width: width.saturating_sub(MARGIN).max(1), state }
     }
 
@@ -248,7 +248,10 @@ impl<'a> Look<'a> {
             span.content = span.content.replace(STICKY, " ").into();
         }
         // A failed check and a question stand above already.
-        let new = matches!(receipt.outcome, Outcome::Failed { .. } | Outcome::Deferred | Outcome::Cut);
+        let new = matches!(
+            receipt.outcome,
+            IterationOutcome::Failed { .. } | IterationOutcome::Deferred | IterationOutcome::Cut
+        );
         if let Some(blocking) = receipt.blocking.as_deref().filter(|_| new) {
             rows.extend(self.marked("  ", blocking, theme::PLAIN));
         }
@@ -274,7 +277,7 @@ impl<'a> Look<'a> {
         rows
     }
 
-    fn verdict(&self, verdict: &Verdict) -> Vec<Line<'static>> {
+    fn verdict(&self, verdict: &RunVerdict) -> Vec<Line<'static>> {
         let style = verdict_style(verdict.verdict);
         let mut rows = vec![Line::default()];
         let unchecked = if verdict.unchecked { " (unchecked)" } else { "" };
@@ -386,20 +389,20 @@ pub fn verdict_style(kind: VerdictKind) -> Style {
 
 fn receipt_words(receipt: &Receipt) -> String {
     let outcome = match &receipt.outcome {
-        Outcome::Progress => "progress",
-        Outcome::NoProgress => "no change",
-        Outcome::Done if receipt.is_checked() => "done and checked",
-        Outcome::Done => "done, with no checks",
-        Outcome::NotDone if matches!(receipt.refused, Some(RefusedClaim::OpenItems { .. })) => {
+        IterationOutcome::Progress => "progress",
+        IterationOutcome::NoProgress => "no change",
+        IterationOutcome::Done if receipt.is_checked() => "done and checked",
+        IterationOutcome::Done => "done, with no checks",
+        IterationOutcome::NotDone if matches!(receipt.refused, Some(RefusedClaim::OpenItems { .. })) => {
             "claimed done, but work is open"
         }
-        Outcome::NotDone if receipt.refused.is_some() => "claimed done, but nothing has changed",
-        Outcome::NotDone => "claimed done, a check disagreed",
-        Outcome::Blocked => "waits for a person",
-        Outcome::Failed { failure } => failure.words(),
-        Outcome::Deferred => "put off, does not count",
-        Outcome::Interrupted => "stopped by a person",
-        Outcome::Cut => "stopped by a limit",
+        IterationOutcome::NotDone if receipt.refused.is_some() => "claimed done, but nothing has changed",
+        IterationOutcome::NotDone => "claimed done, a check disagreed",
+        IterationOutcome::Blocked => "waits for a person",
+        IterationOutcome::Failed { failure } => failure.words(),
+        IterationOutcome::Deferred => "put off, does not count",
+        IterationOutcome::Interrupted => "stopped by a person",
+        IterationOutcome::Cut => "stopped by a limit",
     };
     let mut words = vec![outcome.to_owned()];
     let files = receipt.changed.files.len() as u64 + receipt.changed.more_files;

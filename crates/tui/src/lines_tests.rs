@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{calls, fold_kinds, returns, started};
-use cycle::{Changes, Failure, FileChange};
+use cycle::{Changes, FileChange, IterationFailure};
 use serde_json::json;
 
 #[test]
@@ -11,7 +11,7 @@ fn a_receipt_in_one_line() {
     for (outcome, words) in [
         (Outcome::Progress, "progress · 3 files +7 −1 · 1 commit · 1 call · $0.25 · 1m 01s"),
         (
-            Outcome::Failed { failure: Failure::Silence },
+            Outcome::Failed { failure: IterationFailure::Silence },
             "the agent fell silent and was stopped · 3 files +7 −1 · 1 commit · 1 call · $0.25 · 1m 01s",
         ),
     ] {

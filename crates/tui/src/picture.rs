@@ -1,6 +1,6 @@
 //! The screen as an SVG picture: for documents. The same view, drawn into cells that become text.
 
-use crate::state::State;
+use crate::state::ScreenState;
 use crate::view::view;
 use cycle::LoopEvent;
 use ratatui::Terminal;
@@ -20,7 +20,7 @@ const PLAIN: &str = "#dde2e6";
 
 /// The screen of these events, `columns` by `rows`.
 pub fn picture<'a>(events: impl IntoIterator<Item = &'a LoopEvent>, columns: u16, rows: u16) -> String {
-    let mut state = State::default();
+    let mut state = ScreenState::default();
     let mut last = 0;
     for event in events {
         state.apply(event);

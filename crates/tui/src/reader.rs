@@ -1,4 +1,4 @@
-//! What the person in front of the screen is doing: reading where, typing what, looking for what.
+//! The reader of the screen: position, typed text, search.
 
 use crate::clean;
 use crate::feed::{Body, Entry};

@@ -3,8 +3,8 @@
 
 use crate::fixture::screen;
 use crate::keys::press;
-use crate::replay::{About, Recording};
-use crate::state::State;
+use crate::replay::{Recording, RecordingContext};
+use crate::state::ScreenState;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use cycle::{EventKind, LoopEvent};
 
@@ -13,18 +13,18 @@ const TROUBLE: &str = include_str!("recordings/trouble.ndjson");
 const FAILING: &str = include_str!("recordings/failing.ndjson");
 
 fn events(recording: &str) -> Vec<LoopEvent> {
-    let read = Recording::read(recording.as_bytes(), About::default()).unwrap();
+    let read = Recording::read(recording.as_bytes(), RecordingContext::default()).unwrap();
     assert_eq!(read.skipped(), 0);
     read.into_events()
 }
 
-fn whole(recording: &str) -> State {
+fn whole(recording: &str) -> ScreenState {
     until(recording, |_| false)
 }
 
 /// The run up to the first event like this.
-fn until(recording: &str, last: impl Fn(&EventKind) -> bool) -> State {
-    let mut state = State::default();
+fn until(recording: &str, last: impl Fn(&EventKind) -> bool) -> ScreenState {
+    let mut state = ScreenState::default();
     for event in events(recording) {
         state.apply(&event);
         if last(&event.kind) {
@@ -34,7 +34,7 @@ fn until(recording: &str, last: impl Fn(&EventKind) -> bool) -> State {
     state
 }
 
-fn keys(state: &mut State, size: (u16, u16), typed: &str) {
+fn keys(state: &mut ScreenState, size: (u16, u16), typed: &str) {
     state.reader.size = size;
     for c in typed.chars() {
         let code = match c {
@@ -65,7 +65,7 @@ fn calls_and_a_diff() {
 #[test]
 fn markdown_as_it_streams() {
     for (name, size) in [("80x24", (80, 24)), ("200x50", (200, 50)), ("60x15", (60, 15))] {
-        let mut state = State::default();
+        let mut state = ScreenState::default();
         let mut shots = Vec::new();
         for event in events(TROUBLE) {
             state.apply(&event);

@@ -6,8 +6,8 @@
 
 use crate::keys::{self, Action, Command};
 use crate::replay::{Player, Recording};
-use crate::state::State;
-use crate::terminal::{self, Entered, Picture};
+use crate::state::ScreenState;
+use crate::terminal::{self, Picture, TerminalGuard};
 use crate::view::view;
 use crossterm::event::{Event, KeyEventKind};
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
@@ -49,7 +49,7 @@ where
     shared.lock().attached = options.attached;
     let folding = Arc::clone(&shared);
     std::thread::Builder::new().name("screen-fold".into()).spawn(move || folding.fold(events))?;
-    show(&shared, &mut Live { tell, options, seen: 0, second: 0, shared: &shared })
+    show(&shared, &mut LiveScreen { tell, options, seen: 0, second: 0, shared: &shared })
 }
 
 /// Plays a recording until somebody leaves. Blocks. For `suspend` see [`Options`].
@@ -59,14 +59,14 @@ pub fn play(recording: Recording, suspend: fn()) -> io::Result<()> {
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ScreenState>,
     changes: AtomicU64,
     ended: AtomicBool,
 }
 
 impl Shared {
     /// A state half changed by a panic elsewhere is still worth showing.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ScreenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -82,8 +82,8 @@ impl Shared {
 /// Where a screen's state comes from.
 trait Driver {
     /// Time passed; says whether there is something new to draw.
-    fn frame(&mut self, state: &mut State, passed: Duration) -> bool;
-    fn act(&mut self, state: &mut State, action: Action);
+    fn frame(&mut self, state: &mut ScreenState, passed: Duration) -> bool;
+    fn act(&mut self, state: &mut ScreenState, action: Action);
     fn finished(&self) -> bool;
     /// See [`Options::suspend`].
     fn suspend(&self);
@@ -91,7 +91,7 @@ trait Driver {
     fn leave(&mut self) {}
 }
 
-struct Live<'a, T> {
+struct LiveScreen<'a, T> {
     tell: T,
     options: Options,
     seen: u64,
@@ -99,8 +99,8 @@ struct Live<'a, T> {
     shared: &'a Shared,
 }
 
-impl<T: FnMut(Command)> Driver for Live<'_, T> {
-    fn frame(&mut self, state: &mut State, _passed: Duration) -> bool {
+impl<T: FnMut(Command)> Driver for LiveScreen<'_, T> {
+    fn frame(&mut self, state: &mut ScreenState, _passed: Duration) -> bool {
         let now = (self.options.clock)();
         state.tick(now);
         let changes = self.shared.changes.load(Ordering::Acquire);
@@ -108,7 +108,7 @@ impl<T: FnMut(Command)> Driver for Live<'_, T> {
         std::mem::replace(&mut self.seen, changes) != changes || second_before != self.second
     }
 
-    fn act(&mut self, _state: &mut State, action: Action) {
+    fn act(&mut self, _state: &mut ScreenState, action: Action) {
         if let Action::Tell(command) = action {
             (self.tell)(command);
         }
@@ -137,11 +137,11 @@ struct Playback {
 }
 
 impl Driver for Playback {
-    fn frame(&mut self, state: &mut State, passed: Duration) -> bool {
+    fn frame(&mut self, state: &mut ScreenState, passed: Duration) -> bool {
         self.player.step(state, u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 
-    fn act(&mut self, state: &mut State, action: Action) {
+    fn act(&mut self, state: &mut ScreenState, action: Action) {
         if let Action::Play(control) = action {
             self.player.control(state, control);
         }
@@ -158,7 +158,7 @@ impl Driver for Playback {
 
 /// Draws and listens until the end.
 fn show(shared: &Shared, driver: &mut dyn Driver) -> io::Result<()> {
-    let mut entered = Entered::enter()?;
+    let mut entered = TerminalGuard::enter()?;
     let mut canvas = Canvas::new()?;
     let mut drawn = Instant::now();
     let mut stale = true;
@@ -175,21 +175,21 @@ fn show(shared: &Shared, driver: &mut dyn Driver) -> io::Result<()> {
         if finished || !terminal::is_ours() {
             return Ok(());
         }
-        match listen(shared, driver, FRAME.saturating_sub(drawn.elapsed()))? {
-            Heard::Nothing => {}
-            Heard::Something => stale = true,
-            Heard::Redraw => {
+        match read_keys(shared, driver, FRAME.saturating_sub(drawn.elapsed()))? {
+            KeyOutcome::Nothing => {}
+            KeyOutcome::Something => stale = true,
+            KeyOutcome::Redraw => {
                 canvas.afresh = true;
                 stale = true;
             }
-            Heard::Suspend => {
+            KeyOutcome::Suspend => {
                 drop(entered);
                 driver.suspend();
-                entered = Entered::enter()?;
+                entered = TerminalGuard::enter()?;
                 canvas.afresh = true;
                 stale = true;
             }
-            Heard::Leave => {
+            KeyOutcome::Leave => {
                 driver.leave();
                 return Ok(());
             }
@@ -197,7 +197,7 @@ fn show(shared: &Shared, driver: &mut dyn Driver) -> io::Result<()> {
     }
 }
 
-enum Heard {
+enum KeyOutcome {
     Nothing,
     Something,
     Redraw,
@@ -206,9 +206,9 @@ enum Heard {
 }
 
 /// Waits for keys, no longer than until the next draw is due.
-fn listen(shared: &Shared, driver: &mut dyn Driver, wait: Duration) -> io::Result<Heard> {
+fn read_keys(shared: &Shared, driver: &mut dyn Driver, wait: Duration) -> io::Result<KeyOutcome> {
     if !event::poll(wait)? {
-        return Ok(Heard::Nothing);
+        return Ok(KeyOutcome::Nothing);
     }
     for _ in 0..KEYS_PER_FRAME {
         // Read first: the state must not be locked while a terminal makes up its mind.
@@ -216,9 +216,9 @@ fn listen(shared: &Shared, driver: &mut dyn Driver, wait: Duration) -> io::Resul
         let mut state = shared.lock();
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => match keys::press(&mut state, key) {
-                Some(Action::Leave) => return Ok(Heard::Leave),
-                Some(Action::Redraw) => return Ok(Heard::Redraw),
-                Some(Action::Suspend) => return Ok(Heard::Suspend),
+                Some(Action::Leave) => return Ok(KeyOutcome::Leave),
+                Some(Action::Redraw) => return Ok(KeyOutcome::Redraw),
+                Some(Action::Suspend) => return Ok(KeyOutcome::Suspend),
                 Some(action) => driver.act(&mut state, action),
                 None => {}
             },
@@ -230,7 +230,7 @@ fn listen(shared: &Shared, driver: &mut dyn Driver, wait: Duration) -> io::Resul
             break;
         }
     }
-    Ok(Heard::Something)
+    Ok(KeyOutcome::Something)
 }
 
 struct Canvas {

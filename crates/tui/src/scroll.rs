@@ -1,11 +1,11 @@
-//! Which rows of the feed are visible, and moving among them.
+//! The visible rows of the feed, and scrolling.
 //!
 //! Only what is near the window is laid out: the length of the feed costs nothing.
 
 use crate::feed::Entry;
 use crate::lines::Look;
 use crate::reader::Scroll;
-use crate::state::State;
+use crate::state::ScreenState;
 use ratatui::text::Line;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ struct Place {
 
 /// The feed seen through a window of `width` by `height`.
 pub struct Window<'a> {
-    state: &'a State,
+    state: &'a ScreenState,
     look: Look<'a>,
     height: usize,
     /// One picture asks for the same rows many times, and long texts are slow to fold.
@@ -30,7 +30,7 @@ pub struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    pub fn new(state: &'a State, width: u16, height: u16) -> Self {
+    pub fn new(state: &'a ScreenState, width: u16, height: u16) -> Self {
         let look = Look::new(state, usize::from(width));
         Self { state, look, height: usize::from(height).max(1), laid: RefCell::default() }
     }

@@ -3,12 +3,12 @@ use crate::fixture::{calls, fold_kinds, says, started};
 use proptest::prelude::*;
 use serde_json::json;
 
-fn long_run(entries: usize) -> State {
+fn long_run(entries: usize) -> ScreenState {
     let text = |at: usize| says(1, &format!("text {at}\n\nmore of {at}"));
     fold_kinds(std::iter::once(started(1)).chain((0..entries).map(text)))
 }
 
-fn shown(state: &State, height: u16) -> Vec<String> {
+fn shown(state: &ScreenState, height: u16) -> Vec<String> {
     Window::new(state, 40, height).rows().iter().map(|row| row.to_string().trim().to_owned()).collect()
 }
 
@@ -57,7 +57,7 @@ proptest! {
     #[test]
     fn up_and_down_again_is_where_it_was(entries in 1usize..30, height in 1u16..20, up in 1isize..60) {
         let mut state = long_run(entries);
-        let window = |state: &State| Window::new(state, 40, height).top();
+        let window = |state: &ScreenState| Window::new(state, 40, height).top();
         state.reader.scroll = Window::new(&state, 40, height).moved(-up);
         let top = window(&state);
         state.reader.scroll = Window::new(&state, 40, height).moved(-1);

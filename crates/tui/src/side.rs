@@ -1,8 +1,8 @@
 //! Beside the feed: the open work, how the iterations went, and what they cost.
 
-use crate::state::{Past, Phase, State};
+use crate::state::{PastIteration, Phase, ScreenState};
 use crate::{amounts, theme, wrap};
-use cycle::{Outcome, TodoItem, TodoState};
+use cycle::{IterationOutcome, TodoItem, TodoState};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -19,12 +19,12 @@ const DONE_SHOWN: usize = 2;
 const PAST_SHOWN: usize = 6;
 
 /// A side with nothing on it is the feed's.
-pub fn wanted(state: &State, width: u16) -> bool {
+pub fn wanted(state: &ScreenState, width: u16) -> bool {
     let from = if state.todo.is_empty() { FROM_WITHOUT_TODO } else { FROM };
     width >= from && (state.iteration > 0 || !state.todo.is_empty())
 }
 
-pub fn lines(state: &State, area: Rect) -> Vec<Line<'static>> {
+pub fn lines(state: &ScreenState, area: Rect) -> Vec<Line<'static>> {
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     let with_sums = height > BELOW * 2;
     let room = if with_sums { height - BELOW } else { height };
@@ -40,7 +40,7 @@ pub fn lines(state: &State, area: Rect) -> Vec<Line<'static>> {
     lines
 }
 
-fn todo(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
+fn todo(state: &ScreenState, width: usize, height: usize) -> Vec<Line<'static>> {
     if state.todo.is_empty() || height == 0 {
         return Vec::new();
     }
@@ -64,7 +64,7 @@ fn item_row(item: &TodoItem, width: usize) -> Line<'static> {
 }
 
 /// The latest iterations, the running one last, under a headline.
-fn iterations(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
+fn iterations(state: &ScreenState, width: usize, height: usize) -> Vec<Line<'static>> {
     let above = usize::from(!state.todo.is_empty());
     let running = running(state);
     let count = state.past.len() + usize::from(running.is_some());
@@ -82,7 +82,7 @@ fn iterations(state: &State, width: usize, height: usize) -> Vec<Line<'static>> 
     lines
 }
 
-fn running(state: &State) -> Option<&'static str> {
+fn running(state: &ScreenState) -> Option<&'static str> {
     match state.phase {
         Phase::Working => Some("at work"),
         Phase::Checking => Some("checks"),
@@ -90,19 +90,19 @@ fn running(state: &State) -> Option<&'static str> {
     }
 }
 
-fn past_row(past: &Past, width: usize) -> Line<'static> {
+fn past_row(past: &PastIteration, width: usize) -> Line<'static> {
     let (mark, word) = match &past.outcome {
-        Outcome::Progress => ("●", "progress"),
-        Outcome::NoProgress => ("○", "no change"),
-        Outcome::Done => ("✓", "done"),
-        Outcome::NotDone => ("✗", "not done"),
-        Outcome::Blocked => ("?", "asks"),
-        Outcome::Failed { .. } => ("✗", "failed"),
-        Outcome::Deferred => ("…", "put off"),
-        Outcome::Interrupted => ("■", "stopped"),
-        Outcome::Cut => ("■", "limit"),
+        IterationOutcome::Progress => ("●", "progress"),
+        IterationOutcome::NoProgress => ("○", "no change"),
+        IterationOutcome::Done => ("✓", "done"),
+        IterationOutcome::NotDone => ("✗", "not done"),
+        IterationOutcome::Blocked => ("?", "asks"),
+        IterationOutcome::Failed { .. } => ("✗", "failed"),
+        IterationOutcome::Deferred => ("…", "put off"),
+        IterationOutcome::Interrupted => ("■", "stopped"),
+        IterationOutcome::Cut => ("■", "limit"),
     };
-    let style = if past.outcome == Outcome::Done { theme::ACCENT } else { theme::DIM };
+    let style = if past.outcome == IterationOutcome::Done { theme::ACCENT } else { theme::DIM };
     row(past.iteration, mark, word, &amounts::usd(past.usd), width, style)
 }
 
@@ -114,13 +114,13 @@ fn row(number: u32, mark: &str, word: &str, amount: &str, width: usize, style: S
     Line::styled(wrap::cut(&text, width), style)
 }
 
-fn tokens(state: &State, width: usize) -> Line<'static> {
+fn tokens(state: &ScreenState, width: usize) -> Line<'static> {
     let (label, sum) = (" tokens", amounts::count(state.spending().tokens.total()));
     let gap = width.saturating_sub(label.len() + sum.len() + 1);
     Line::styled(format!("{label}{}{sum}", " ".repeat(gap)), theme::DIM)
 }
 
-fn cost(state: &State, width: usize) -> Line<'static> {
+fn cost(state: &ScreenState, width: usize) -> Line<'static> {
     let label = " cost ";
     let running = state.running_usd();
     let costs: Vec<f64> = state.past.iter().map(|past| past.usd).chain(running).collect();

@@ -1,4 +1,4 @@
-//! What the screen knows: a fold over the run's events, and what its reader is doing.
+//! The state of the screen: a fold over the run's events, and the reader's position.
 //!
 //! Deliberately absent: clocks (time comes with events and ticks), terminals, and the agent's raw lines,
 //! which are told again in digests.
@@ -8,8 +8,8 @@ use crate::reader::{Reader, Scroll};
 use crate::tool::{self, Status, Tool};
 use crate::{clean, replay};
 use cycle::{
-    CheckFinished, EventKind, IterationStarted, Limits, LoopEvent, Outcome, Question, Receipt, RunStarted, TodoItem,
-    Tokens, ToolResult, Verdict, VerdictKind,
+    CheckFinished, EventKind, IterationOutcome, IterationStarted, LoopEvent, Question, Receipt, RunLimits, RunStarted,
+    RunVerdict, TodoItem, Tokens, ToolResult, VerdictKind,
 };
 use std::collections::VecDeque;
 
@@ -24,11 +24,11 @@ const NOTE_MAX: usize = 4 * 1024;
 
 /// Everything that [`crate::view`] shows.
 #[derive(Debug, Clone, Default)]
-pub struct State {
+pub struct ScreenState {
     pub(crate) title: String,
     pub(crate) folder: String,
     pub(crate) model: String,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RunLimits,
     pub(crate) iteration: u32,
     pub(crate) phase: Phase,
     /// Iterations that ended, earlier runs included.
@@ -37,10 +37,10 @@ pub struct State {
     current: Spending,
     pub(crate) context_tokens: u64,
     pub(crate) context_window: u64,
-    pub(crate) past: VecDeque<Past>,
+    pub(crate) past: VecDeque<PastIteration>,
     pub(crate) todo: Vec<TodoItem>,
     pub(crate) question: Option<Question>,
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<RunVerdict>,
     pub(crate) feed: Feed,
     pub(crate) reader: Reader,
     pub(crate) playing: Option<replay::Playing>,
@@ -71,9 +71,9 @@ pub(crate) enum Phase {
 
 /// An iteration that ended, for the side.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Past {
+pub(crate) struct PastIteration {
     pub iteration: u32,
-    pub outcome: Outcome,
+    pub outcome: IterationOutcome,
     pub usd: f64,
 }
 
@@ -94,7 +94,7 @@ fn amount(usd: f64) -> f64 {
     if usd.is_finite() { usd.max(0.0) } else { 0.0 }
 }
 
-impl State {
+impl ScreenState {
     /// Knows nothing of the run any more, but still what its reader does.
     pub(crate) fn forget_run(&mut self) {
         let reader = std::mem::take(&mut self.reader);
@@ -247,7 +247,7 @@ impl State {
     }
 
     /// A piece is appended to the speech that grows; a whole text takes its place.
-    fn speech(&mut self, said: &cycle::Speech, thinking: bool) {
+    fn speech(&mut self, said: &cycle::AgentText, thinking: bool) {
         let text = clean::block(&said.text);
         let same = |speech: &Speech| speech.growing && speech.thinking == thinking && speech.parent == said.parent;
         let changed = self.feed.change_recent(
@@ -402,7 +402,7 @@ impl State {
         }
     }
 
-    fn ended(&mut self, verdict: &Verdict) {
+    fn ended(&mut self, verdict: &RunVerdict) {
         self.close_open(self.now);
         self.phase = Phase::Ended;
         let mut verdict = verdict.clone();
@@ -412,7 +412,11 @@ impl State {
     }
 
     fn remember(&mut self, iteration: u32, receipt: &Receipt) {
-        self.past.push_back(Past { iteration, outcome: receipt.outcome.clone(), usd: amount(receipt.cost_usd) });
+        self.past.push_back(PastIteration {
+            iteration,
+            outcome: receipt.outcome.clone(),
+            usd: amount(receipt.cost_usd),
+        });
         if self.past.len() > PAST_MAX {
             self.past.pop_front();
         }
@@ -436,7 +440,7 @@ impl State {
         }
     }
 
-    /// How long nothing was heard of an agent at work, where no tool explains it.
+    /// The time since the last output of a working agent, where no tool call explains the silence.
     pub(crate) fn silence_ms(&self) -> Option<u64> {
         let busy = |entry: &Entry| matches!(&entry.body, Body::Tool(tool) if tool.status == Status::Running);
         let silent = self.phase == Phase::Working && !self.feed.recent().any(busy);
@@ -451,9 +455,10 @@ impl State {
         self.phase == Phase::Ended
     }
 
-    /// Whoever looks in the morning wants to see how it ended; whoever ended it knows.
+    /// A person who looks in the morning wants to see the end; a person who stopped the run knows it.
     pub(crate) fn worth_a_look(&self) -> bool {
-        let by_hand = |verdict: &Verdict| matches!(verdict.verdict, VerdictKind::Interrupted | VerdictKind::Terminated);
+        let by_hand =
+            |verdict: &RunVerdict| matches!(verdict.verdict, VerdictKind::Interrupted | VerdictKind::Terminated);
         self.verdict.as_ref().is_some_and(|verdict| !by_hand(verdict))
     }
 }

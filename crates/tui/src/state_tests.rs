@@ -6,14 +6,14 @@ use crate::fixture::{started, verdict};
 use cycle::{Receipt, VerdictKind};
 use serde_json::json;
 
-fn speeches(state: &State) -> Vec<(&str, bool)> {
+fn speeches(state: &ScreenState) -> Vec<(&str, bool)> {
     fn speech(entry: &Entry) -> Option<(&str, bool)> {
         if let Body::Speech(speech) = &entry.body { Some((&speech.text, speech.growing)) } else { None }
     }
     state.feed.entries().iter().filter_map(speech).collect()
 }
 
-fn statuses(state: &State) -> Vec<Status> {
+fn statuses(state: &ScreenState) -> Vec<Status> {
     let status = |entry: &Entry| match &entry.body {
         Body::Tool(tool) => Some(tool.status),
         _ => None,
@@ -38,10 +38,14 @@ fn a_call_ends_the_speech_before_it() {
 #[test]
 fn agents_that_think_and_sub_agents_do_not_mix() {
     let thought = |text: &str| {
-        EventKind::AgentThinking(cycle::Speech { iteration: 1, text: text.into(), partial: true, parent: None })
+        EventKind::AgentThinking(cycle::AgentText { iteration: 1, text: text.into(), partial: true, parent: None })
     };
-    let nested =
-        EventKind::AgentText(cycle::Speech { iteration: 1, text: "n".into(), partial: true, parent: Some("t".into()) });
+    let nested = EventKind::AgentText(cycle::AgentText {
+        iteration: 1,
+        text: "n".into(),
+        partial: true,
+        parent: Some("t".into()),
+    });
     let state = fold_kinds([started(1), thought("h"), says_more(1, "a"), nested, thought("m"), says_more(1, "b")]);
     assert_eq!(speeches(&state), [("hm", true), ("ab", true), ("n", true)]);
 }
@@ -127,7 +131,7 @@ fn a_check_is_one_entry() {
 
 #[test]
 fn memory_stays_flat_over_a_thousand_iterations() {
-    let mut state = State::default();
+    let mut state = ScreenState::default();
     for number in 1..=1_000 {
         state.apply(&started(number).at(u64::from(number)));
         for call in 0..8 {

@@ -53,9 +53,9 @@ fn leave() -> bool {
 }
 
 /// The terminal, ours until this is dropped.
-pub struct Entered;
+pub struct TerminalGuard;
 
-impl Entered {
+impl TerminalGuard {
     pub fn enter() -> io::Result<Self> {
         restore_on_panic();
         enable_raw_mode()?;
@@ -66,7 +66,7 @@ impl Entered {
     }
 }
 
-impl Drop for Entered {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         restore();
     }
@@ -108,7 +108,7 @@ impl Write for Picture {
         Ok(bytes.len())
     }
 
-    /// Whoever draws flushes in the middle of pictures; [`Picture::send`] is for their end.
+    /// The drawing code flushes in the middle of pictures; [`Picture::send`] is for their end.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A tool call in one line: its name, what it works on, and what can be unfolded beneath it.
+//! A tool call in one line: its name and its target, with the details to unfold.
 //!
 //! Inputs are whatever a model wrote, so every field is looked for and none is required.
 

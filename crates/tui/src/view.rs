@@ -4,7 +4,7 @@
 
 use crate::reader::{Filter, Input, Mode, Purpose};
 use crate::scroll::Window;
-use crate::state::{Phase, State};
+use crate::state::{Phase, ScreenState};
 use crate::{amounts, header, help, lines, side, theme, wrap};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -29,7 +29,7 @@ pub struct Areas {
 }
 
 impl Areas {
-    pub fn of(state: &State, size: (u16, u16)) -> Self {
+    pub fn of(state: &ScreenState, size: (u16, u16)) -> Self {
         let (width, height) = size;
         let row = |y: u16, rows: u16| Rect::new(0, y.min(height), width, rows.min(height.saturating_sub(y)));
         let body = row(2, height.saturating_sub(4));
@@ -48,7 +48,7 @@ impl Areas {
 }
 
 /// Draws everything.
-pub fn view(state: &State, frame: &mut Frame) {
+pub fn view(state: &ScreenState, frame: &mut Frame) {
     let screen = frame.area();
     let areas = Areas::of(state, (screen.width, screen.height));
     put(frame, areas.header, &header::line(state, usize::from(screen.width)));
@@ -107,13 +107,13 @@ fn rule(frame: &mut Frame, area: Rect, areas: &Areas, join: &str, words: &Span<'
 }
 
 /// What is special right now: the words in the lower rule.
-fn status(state: &State, window: &Window<'_>) -> Span<'static> {
+fn status(state: &ScreenState, window: &Window<'_>) -> Span<'static> {
     let (special, style) = special(state);
     let words: Vec<String> = special.into_iter().chain(reading(state, window)).collect();
     Span::styled(words.join(" · "), style)
 }
 
-fn special(state: &State) -> (Option<String>, Style) {
+fn special(state: &ScreenState) -> (Option<String>, Style) {
     if let Some(playing) = &state.playing {
         return (Some(playing.words()), theme::ACCENT);
     }
@@ -138,13 +138,13 @@ fn special(state: &State) -> (Option<String>, Style) {
     (words, theme::ACCENT)
 }
 
-fn ended(state: &State) -> (Option<String>, Style) {
+fn ended(state: &ScreenState) -> (Option<String>, Style) {
     let Some(verdict) = &state.verdict else { return (None, theme::PLAIN) };
     (Some(format!("{}: q leaves", verdict.verdict.word())), lines::verdict_style(verdict.verdict))
 }
 
 /// What of the feed is shown, where that is not its end.
-fn reading(state: &State, window: &Window<'_>) -> Vec<String> {
+fn reading(state: &ScreenState, window: &Window<'_>) -> Vec<String> {
     let mut words = Vec::new();
     if state.reader.filter != Filter::All {
         words.push(format!("only {}", state.reader.filter.word()));
@@ -163,7 +163,7 @@ fn reading(state: &State, window: &Window<'_>) -> Vec<String> {
     words
 }
 
-fn footer(state: &State, frame: &mut Frame, area: Rect) {
+fn footer(state: &ScreenState, frame: &mut Frame, area: Rect) {
     match &state.reader.mode {
         Mode::Typing(purpose, input) => typing(frame, area, *purpose, input),
         Mode::Stopping => put(frame, area, &Line::styled(" stop now? x stops, any other key goes on", theme::ALARM)),
@@ -223,9 +223,9 @@ const ATTACHED_HINTS: &[Hint] = &[
 ];
 
 /// Short words where the long ones do not fit; then fewer, but always the way to help.
-fn hints(state: &State, width: usize) -> Line<'static> {
+fn hints(state: &ScreenState, width: usize) -> Line<'static> {
     let all = match state {
-        State { playing: Some(_), .. } => PLAY_HINTS,
+        ScreenState { playing: Some(_), .. } => PLAY_HINTS,
         _ if state.ended_run() => ENDED_HINTS,
         _ if state.question.is_some() => ASKED_HINTS,
         _ if state.phase == Phase::Paused || state.reader.pause_wanted => HELD_HINTS,

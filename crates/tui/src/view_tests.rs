@@ -1,6 +1,6 @@
 use crate::fixture::{asks, at_work, ended, fold, fold_kinds, run_started, says, screen, started, verdict};
 use crate::keys::press;
-use crate::state::State;
+use crate::state::ScreenState;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Modifier};
 
-fn keys(state: &mut State, codes: &[KeyCode]) {
+fn keys(state: &mut ScreenState, codes: &[KeyCode]) {
     for code in codes {
         press(state, KeyEvent::new(*code, KeyModifiers::NONE));
     }
@@ -77,7 +77,7 @@ fn a_silence_is_told_unless_a_tool_explains_it() {
 }
 
 /// The whole screen's styles that use red.
-fn reds(state: &State) -> usize {
+fn reds(state: &ScreenState) -> usize {
     let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
     terminal.draw(|frame| super::view(state, frame)).unwrap();
     let alarm = |cell: &&ratatui::buffer::Cell| cell.fg == Color::Red && cell.modifier.contains(Modifier::BOLD);

@@ -1,4 +1,4 @@
-//! The control protocol from the agent's side: what it asks the client, and what either side answers.
+//! The control protocol from the agent's side: its requests to the client, and the answers of either side.
 //!
 //! The client's own requests are in `requests`. A request that nobody knows is `Unknown` and can still be answered.
 

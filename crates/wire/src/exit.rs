@@ -1,4 +1,4 @@
-//! How a process of ours ends. The numbers are API: loops and SDKs branch on them.
+//! The exit codes of our processes. The numbers are API: loops and SDKs branch on them.
 
 /// Exit codes of both programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What arrives on stdin in `--input-format stream-json`: one JSON value a line. Clients build the same lines here.
+//! The lines on stdin in `--input-format stream-json`: one JSON value a line. Clients build the same lines here.
 
 use crate::message::{Field as _, FromMap, message};
 use crate::{ClientRequest, ControlCancel, ControlResponse, ControlResponseLine, Extra};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub enum Input {
     #[serde(rename = "user")]
     User(Box<UserInput>),
-    /// The request is kept as it came: whoever asks can be answered, whatever it says. [`ClientRequest`] reads it.
+    /// The request is kept unchanged, so that an unknown one can still be answered. [`ClientRequest`] reads it.
     #[serde(rename = "control_request")]
     ControlRequest { request_id: String, request: Value },
     #[serde(rename = "control_response")]
@@ -20,7 +20,7 @@ pub enum Input {
     ControlCancel(ControlCancel),
     #[serde(rename = "keep_alive")]
     KeepAlive,
-    /// A `type` of another version. Ignored by the agent, kept for whoever logs.
+    /// A `type` of another version. Ignored by the agent, kept for logs.
     #[serde(untagged)]
     Unknown(Value),
 }

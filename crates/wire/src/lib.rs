@@ -1,4 +1,4 @@
-//! The words on the pipe, in both directions: what a client sends, what the agent answers, and how a run ends.
+//! The messages on the pipe, in both directions: a client's lines, the agent's events, exit codes.
 //!
 //! Plain data and (de)serialisation. Whatever one side writes, the other side parses back to the same value; events,
 //! requests and fields of other versions are kept. An agent reads [`Input`] and writes [`Event`]s with [`encode`];

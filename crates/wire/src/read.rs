@@ -1,4 +1,4 @@
-//! Lines of an agent's stdout, for whoever started the agent.
+//! Lines of an agent's stdout, for the program that started the agent.
 
 use crate::message::{Field as _, FromMap as _};
 use crate::{Event, Extra, PartialLine};

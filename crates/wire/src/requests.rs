@@ -1,4 +1,4 @@
-//! What a client asks of the agent, and the payload of each answer.
+//! The control requests of a client, and the payload of each answer.
 
 use crate::message::{message, tagged};
 use crate::{Extra, McpMessage, Word};

@@ -1,16 +1,12 @@
 //! MCP servers and people: prompts called like commands, and questions that go to the client.
 
 use super::{add, init, project, requests, said, streaming};
-use crate::common::{call, claude, finish, say, tool_results};
+use crate::common::{call, claude, finish, mcp_server, say, tool_results};
 use serde_json::{Value, json};
 use testkit::World;
 
 /// A server with a prompt and with a tool that asks the user before it answers.
-const SERVER: &str = r#"#!/bin/sh
-answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-while read -r line; do
-  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case $line in
+const SERVER: &str = r#"
     *'"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"desk","version":"1"}}' ;;
     *'"tools/list"'*) answer '{"tools":[{"name":"book","description":"books a desk","inputSchema":{"type":"object","properties":{}}},{"name":"sign","inputSchema":{"type":"object"},"_meta":{"anthropic/requiresUserInteraction":true}}]}' ;;
     *'"prompts/list"'*) answer '{"prompts":[{"name":"plan","description":"plans a day","arguments":[{"name":"day","required":true}]}]}' ;;
@@ -23,13 +19,11 @@ while read -r line; do
     *'"id":99'*)
       id=$call
       answer "{\"content\":[{\"type\":\"text\",\"text\":\"heard: $(printf %s "$line" | tr -d '"{}')\"}]}" ;;
-  esac
-done
 "#;
 
 fn with_desk(turns: Value) -> World {
     let world = project(turns);
-    add(&world, "servers/desk.sh", SERVER);
+    add(&world, "servers/desk.sh", &mcp_server(SERVER));
     let servers = json!({"mcpServers": {"desk": {"command": "sh", "args": ["servers/desk.sh"]}}});
     add(&world, ".mcp.json", &servers.to_string());
     world

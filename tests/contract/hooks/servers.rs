@@ -1,15 +1,11 @@
 //! Questions that servers have for people, and what hooks say to them.
 
 use super::{answer, duplex, heard, notes, only, run};
-use crate::common::{call, finish, say, tool_results, world};
+use crate::common::{call, finish, mcp_server, say, tool_results, world};
 use serde_json::{Value, json};
 
 /// A server whose tool asks the user before it answers with what it heard.
 const SERVER: &str = r#"
-answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-while read -r line; do
-  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case $line in
     *'"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"desk","version":"1"}}' ;;
     *'"tools/list"'*) answer '{"tools":[{"name":"book","description":"books a desk","inputSchema":{"type":"object","properties":{}}}]}' ;;
     *'"prompts/list"'*) answer '{"prompts":[{"name":"plan","description":"plans a day"}]}' ;;
@@ -20,12 +16,10 @@ while read -r line; do
     *'"id":99'*)
       id=$call
       answer "{\"content\":[{\"type\":\"text\",\"text\":\"heard: $(printf %s "$line" | tr -d '"{}')\"}]}" ;;
-  esac
-done
 "#;
 
 fn servers() -> String {
-    json!({"mcpServers": {"desk": {"command": "sh", "args": ["-c", SERVER]}}}).to_string()
+    json!({"mcpServers": {"desk": {"command": "sh", "args": ["-c", mcp_server(SERVER)]}}}).to_string()
 }
 
 fn book() -> Value {
@@ -127,21 +121,16 @@ fn resources_are_asked_about_like_any_other_call() {
 
 /// A server with one resource.
 const LIBRARY: &str = r#"
-answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-while read -r line; do
-  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case $line in
     *'"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"resources":{}},"serverInfo":{"name":"library","version":"1"}}' ;;
     *'"resources/list"'*) answer '{"resources":[{"uri":"book://one","name":"one"}]}' ;;
     *'"resources/read"'*) answer '{"contents":[{"uri":"book://one","text":"once upon a time"}]}' ;;
     *'"id"'*) answer '{}' ;;
-  esac
-done
 "#;
 
 #[test]
 fn resources_of_servers_take_the_path_of_every_call() {
-    let library = json!({"mcpServers": {"library": {"command": "sh", "args": ["-c", LIBRARY]}}}).to_string();
+    let library =
+        json!({"mcpServers": {"library": {"command": "sh", "args": ["-c", mcp_server(LIBRARY)]}}}).to_string();
     let input = json!({"server": "library", "uri": "book://one"});
     let calls = || json!([call("ListMcpResourcesTool", &json!({})), call("ReadMcpResourceTool", &input), say("read")]);
 

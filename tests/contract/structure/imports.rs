@@ -20,7 +20,8 @@ pub struct Crate {
     order: Vec<String>,
 }
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
+/// The source files below a folder, in order.
+pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in folder.read_dir().expect("a folder").flatten() {
         let path = entry.path();

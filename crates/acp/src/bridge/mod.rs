@@ -68,7 +68,7 @@ pub enum BridgeOutput {
 
 /// What we asked the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum PendingRequest {
     Initialize,
     Authenticate,
     Open,
@@ -88,7 +88,7 @@ pub struct Bridge {
     options: BridgeOptions,
     ids: Box<dyn FnMut() -> String>,
     stage: Stage,
-    asked: Pending<Asked>,
+    asked: Pending<PendingRequest>,
     opening: opening::Opening,
     session: String,
     /// What the agent says that it is; the loop's wish until then.
@@ -129,7 +129,7 @@ impl Bridge {
             "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
             "clientInfo": {"name": "ralph", "title": "Ralph", "version": self.options.version},
         });
-        self.ask(Asked::Initialize, "initialize", params);
+        self.ask(PendingRequest::Initialize, "initialize", params);
         std::mem::take(&mut self.out)
     }
 
@@ -159,7 +159,7 @@ impl Bridge {
         std::mem::take(&mut self.out)
     }
 
-    fn ask(&mut self, what: Asked, method: &str, params: Value) {
+    fn ask(&mut self, what: PendingRequest, method: &str, params: Value) {
         match self.asked.add(what) {
             Some(id) => self.out.push(BridgeOutput::ToAgent(request(id, method, params))),
             None => self.fail(None, "the agent answers no requests"),
@@ -193,7 +193,7 @@ impl Bridge {
         let prompt = turn::prompt_blocks(content);
         if self.turn.is_some() && self.opening.takes_steering {
             let params = json!({"sessionId": self.session, "prompt": prompt});
-            self.ask(Asked::Steering, "_session/steering", params);
+            self.ask(PendingRequest::Steering, "_session/steering", params);
             return;
         }
         if self.queue.len() >= QUEUE_MAX {
@@ -213,7 +213,7 @@ impl Bridge {
         self.turn = Some(Turn::new(self.turns, model, self.options.is_partial));
         self.emit_init();
         let params = json!({"sessionId": self.session, "prompt": prompt});
-        self.ask(Asked::Prompt, "session/prompt", params);
+        self.ask(PendingRequest::Prompt, "session/prompt", params);
     }
 
     fn control(&mut self, id: String, request: &Value) {
@@ -248,8 +248,8 @@ impl Bridge {
             Ok(None | Some(Message::Notification { .. })) | Err(_) => {}
             Ok(Some(Message::Request { id, method, params })) => self.agent_asks(id, &method, &params),
             Ok(Some(Message::Response { id, result })) => match self.asked.take(&id) {
-                Some(Asked::Prompt) => self.prompt_answered(&result),
-                Some(Asked::Steering) => self.steering_answered(&result),
+                Some(PendingRequest::Prompt) => self.prompt_answered(&result),
+                Some(PendingRequest::Steering) => self.steering_answered(&result),
                 Some(other) => self.opening_answered(other, result),
                 None => {}
             },

@@ -1,6 +1,6 @@
 //! From the agent's start to an open session: initialize, a login where it is needed, the session, the model.
 
-use super::{Asked, Bridge, Stage};
+use super::{Bridge, PendingRequest, Stage};
 use crate::rpc::{RpcError, code};
 use serde_json::{Value, json};
 use wire::{Event, Init, System};
@@ -36,9 +36,9 @@ impl Opening {
 }
 
 impl Bridge {
-    pub(super) fn opening_answered(&mut self, asked: Asked, result: Result<Value, RpcError>) {
+    pub(super) fn opening_answered(&mut self, asked: PendingRequest, result: Result<Value, RpcError>) {
         match (asked, result) {
-            (Asked::Initialize, Ok(result)) => {
+            (PendingRequest::Initialize, Ok(result)) => {
                 if result["protocolVersion"] != 1 {
                     let text = format!(
                         "the agent speaks version {} of ACP, and only 1 is known here",
@@ -49,10 +49,10 @@ impl Bridge {
                 self.opening.read(&result);
                 self.open();
             }
-            (Asked::Authenticate, Ok(_)) => self.open(),
-            (Asked::Open, Ok(result)) => self.opened(&result),
-            (Asked::Open, Err(error)) => self.not_opened(&error),
-            (Asked::Model, result) => {
+            (PendingRequest::Authenticate, Ok(_)) => self.open(),
+            (PendingRequest::Open, Ok(result)) => self.opened(&result),
+            (PendingRequest::Open, Err(error)) => self.not_opened(&error),
+            (PendingRequest::Model, result) => {
                 if let Err(error) = result {
                     self.tell(format!("the agent did not take the model: {}", error.text()));
                 }
@@ -83,7 +83,7 @@ impl Bridge {
             }
             None => "session/new",
         };
-        self.ask(Asked::Open, method, params);
+        self.ask(PendingRequest::Open, method, params);
     }
 
     /// Authentication is asked for only by those who need it, whatever they list.
@@ -92,7 +92,7 @@ impl Bridge {
         match method.filter(|_| !self.opening.has_authenticated) {
             Some(method) => {
                 self.opening.has_authenticated = true;
-                self.ask(Asked::Authenticate, "authenticate", json!({"methodId": method}));
+                self.ask(PendingRequest::Authenticate, "authenticate", json!({"methodId": method}));
             }
             None => self.fail_with(error),
         }
@@ -110,11 +110,15 @@ impl Bridge {
             Some(Some(Choice::Option { id, value })) => {
                 self.model = Some(value.clone());
                 let params = json!({"sessionId": self.session, "configId": id, "value": value});
-                self.ask(Asked::Model, "session/set_config_option", params);
+                self.ask(PendingRequest::Model, "session/set_config_option", params);
             }
             Some(Some(Choice::Old(value))) => {
                 self.model = Some(value.clone());
-                self.ask(Asked::Model, "session/set_model", json!({"sessionId": self.session, "modelId": value}));
+                self.ask(
+                    PendingRequest::Model,
+                    "session/set_model",
+                    json!({"sessionId": self.session, "modelId": value}),
+                );
             }
             Some(None) => {
                 let wish = self.options.model.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The end of a turn as the loop's `result`, and what it cost where the agent says so.
+//! The end of a turn as the loop's `result`, with the cost where the agent reports one.
 
 use super::failure;
 use super::turn::Turn;

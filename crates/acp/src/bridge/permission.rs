@@ -1,4 +1,4 @@
-//! Permission questions of an agent that nobody watches: answered by the mode, once, and never for ever.
+//! Permission questions of an unattended agent. The mode answers them, for one call and never for ever.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How the agent process of a session is started.
+//! The command line and the servers of a session's agent process.
 
 use agent_client_protocol_schema::v1::McpServer;
 use serde_json::{Map, Value, json};

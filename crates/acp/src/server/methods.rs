@@ -1,6 +1,6 @@
 //! The client's requests.
 
-use super::session::{How, Opening, Session};
+use super::session::{OpenKind, Opening, Session};
 use super::{Capabilities, Launch, SESSIONS_MAX, Server, ServerOutput};
 use crate::rpc::{RpcError, code};
 use agent_client_protocol_schema::v1;
@@ -109,7 +109,7 @@ impl Server {
         let session = (self.ids)();
         let mut launch = self.launch(session, request.cwd, request.additional_directories, &request.mcp_servers)?;
         launch.set_meta(&meta);
-        self.open(id, How::New, launch)
+        self.open(id, OpenKind::New, launch)
     }
 
     fn load(&mut self, id: Value, params: Value) -> Answered {
@@ -119,7 +119,7 @@ impl Server {
         let mut launch = self.launch(old.clone(), request.cwd, folders, &request.mcp_servers)?;
         launch.set_meta(&meta);
         launch.resume = Some(old);
-        self.open(id, How::Load, launch)
+        self.open(id, OpenKind::Load, launch)
     }
 
     fn resume(&mut self, id: Value, params: Value) -> Answered {
@@ -129,7 +129,7 @@ impl Server {
         let mut launch = self.launch(old.clone(), request.cwd, folders, &request.mcp_servers)?;
         launch.set_meta(&meta);
         launch.resume = Some(old);
-        self.open(id, How::Resume, launch)
+        self.open(id, OpenKind::Resume, launch)
     }
 
     fn fork(&mut self, id: Value, params: Value) -> Answered {
@@ -140,7 +140,7 @@ impl Server {
         launch.set_meta(&meta);
         launch.resume = Some(request.session_id.0.to_string());
         launch.is_fork = true;
-        self.open(id, How::Fork, launch)
+        self.open(id, OpenKind::Fork, launch)
     }
 
     fn launch(
@@ -166,7 +166,7 @@ impl Server {
         Ok(launch)
     }
 
-    fn open(&mut self, id: Value, how: How, launch: Launch) -> Answered {
+    fn open(&mut self, id: Value, how: OpenKind, launch: Launch) -> Answered {
         let session = launch.session.clone();
         if let Some(old) = self.sessions.remove(&session) {
             // Two processes would write one conversation.

@@ -1,4 +1,4 @@
-//! What a user can choose in a session: mode, model and effort, in the two forms that clients know.
+//! The options of a session (mode, model, effort) in the two forms that clients know.
 
 use super::ServerOptions;
 use serde_json::{Value, json};

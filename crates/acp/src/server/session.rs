@@ -24,23 +24,23 @@ const WORDS_MAX: usize = 500;
 /// What a session may do to the outside.
 pub(crate) struct Context<'a> {
     pub out: &'a mut Vec<ServerOutput>,
-    pub asked: &'a mut Pending<Asked>,
+    pub asked: &'a mut Pending<PendingQuestion>,
     pub client: &'a Capabilities,
     pub options: &'a ServerOptions,
 }
 
 /// A request of ours to the client.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingQuestion {
     pub child: ChildKey,
     /// The agent's own request that it stands for.
     request: String,
-    what: asking::What,
+    what: asking::ClientQuestion,
 }
 
 /// How a session was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum OpenKind {
     New,
     Load,
     Resume,
@@ -51,7 +51,7 @@ pub(crate) enum How {
 #[derive(Debug)]
 pub(crate) struct Opening {
     pub request: Value,
-    pub how: How,
+    pub how: OpenKind,
 }
 
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Session {
             turn: None,
             turns: 0,
             queue: VecDeque::new(),
-            has_title: opening.how != How::New,
+            has_title: opening.how != OpenKind::New,
         };
         match launch.resume.clone() {
             Some(old) => {
@@ -145,7 +145,7 @@ impl Session {
             let answer = response(opening.request, Err(RpcError::no_session(&session)));
             return context.out.push(ServerOutput::ToClient(answer));
         };
-        if opening.how == How::Load {
+        if opening.how == OpenKind::Load {
             for update in super::history::replay(&messages, &self.cwd, context.client) {
                 self.send(update, context.out);
             }
@@ -248,7 +248,7 @@ impl Session {
             "models": self.options.model_state(),
             "configOptions": self.options.config_options(),
         });
-        if matches!(opening.how, How::New | How::Fork) {
+        if matches!(opening.how, OpenKind::New | OpenKind::Fork) {
             result["sessionId"] = json!(self.id);
         }
         Self::reply(opening.request, Ok(result), context.out);

@@ -1,4 +1,4 @@
-//! How a turn ends: the agent's result as a stop reason, or as an error.
+//! The end of a turn: the agent's result as a stop reason, or as an error.
 
 use crate::rpc::{RpcError, code};
 use serde_json::{Value, json};

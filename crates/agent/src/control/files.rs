@@ -1,10 +1,10 @@
 //! `read_file`, `seed_read_state`, `get_task_output`: a client looks at files through us, under the rules of the Read
 //! tool where they are not our own.
 
-use crate::conversation::Conversation;
-use crate::rules::Rules;
-use crate::secrets::Secrets;
 use base64::Engine as _;
+use conversation::Conversation;
+use conversation::rules::Rules;
+use output::Secrets;
 use policy::{Targets, Verdict};
 use serde_json::{Value, json};
 use std::fs::File;

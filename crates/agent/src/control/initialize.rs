@@ -1,19 +1,31 @@
 //! `initialize`: what a client sets up before its first prompt, and what it learns about us.
 
-use super::Requests;
 use crate::builtin_commands;
-use crate::choices::{Choices, session_agent};
 use crate::model_switcher::ModelSwitcher;
-use crate::servers::Servers;
-use crate::{Options, Schema, SessionPlan, Setup, style};
+use crate::{Options, Schema, SessionPlan, Setup};
+use context::style;
+use conversation::HookRunner;
+use mcp::SessionServers;
+use options::{Choices, session_agent};
+use output::Transcripts;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
 /// Between the part of a system prompt that never changes and the part that does; we need no mark.
 const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 
+/// What it may change.
+pub struct Handles<'a> {
+    pub options: &'a Options,
+    pub choices: &'a Choices,
+    pub hooks: &'a HookRunner,
+    pub servers: &'a SessionServers,
+    pub transcripts: &'a Transcripts,
+    pub models: &'a ModelSwitcher,
+}
+
 /// Applies it. May come again; then everything it names is set anew.
-pub fn apply(requests: &Requests, request: &Value) -> Result<Value, String> {
+pub fn apply(handles: &Handles<'_>, request: &Value) -> Result<Value, String> {
     let schema = match &request["jsonSchema"] {
         Value::Null => None,
         schema => Some(
@@ -25,7 +37,7 @@ pub fn apply(requests: &Requests, request: &Value) -> Result<Value, String> {
         Value::Null => Vec::new(),
         agents => project::agents_from_json(agents).map_err(|error| error.to_string())?,
     };
-    let (options, choices) = (&*requests.options, &*requests.choices);
+    let Handles { options, choices, hooks, servers, .. } = *handles;
     choices.change_setup(|setup| {
         if let Some(schema) = schema {
             setup.schema = Some(Rc::new(schema));
@@ -57,8 +69,7 @@ pub fn apply(requests: &Requests, request: &Value) -> Result<Value, String> {
             setup.subagent_text = true;
         }
     });
-    let plugins_applied =
-        super::plugins::apply(options, choices, &requests.hooks, &requests.servers, &request["plugins"]);
+    let plugins_applied = super::plugins::apply(options, choices, hooks, servers, &request["plugins"]);
     if let Some(names) = request["skills"].as_array() {
         let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         choices.change_setup(|setup| {
@@ -67,15 +78,15 @@ pub fn apply(requests: &Requests, request: &Value) -> Result<Value, String> {
         });
     }
     if let Some(title) = request["title"].as_str().filter(|_| options.session.plan == SessionPlan::New) {
-        requests.transcripts.name_session(title);
+        handles.transcripts.name_session(title);
     }
-    follow_agent(options, choices, &requests.models);
+    follow_agent(options, choices, handles.models);
     let hooks_applied = request["hooks"].is_object();
     if hooks_applied {
-        requests.hooks.change(|list| list.set_callbacks(&request["hooks"]));
+        hooks.change(|list| list.set_callbacks(&request["hooks"]));
     }
-    requests.servers.add_sdk_servers(&request["sdkMcpServers"]);
-    let mut payload = describe(options, choices, &requests.servers, hooks_applied);
+    servers.add_sdk_servers(&request["sdkMcpServers"]);
+    let mut payload = describe(options, choices, servers, hooks_applied);
     if plugins_applied {
         payload["plugins_applied"] = json!(true);
     }
@@ -117,7 +128,7 @@ pub fn skills(setup: &Setup) -> Vec<Value> {
 }
 
 /// Every command and every agent.
-pub fn lists(setup: &Setup, servers: &Servers) -> Value {
+pub fn lists(setup: &Setup, servers: &SessionServers) -> Value {
     let own = builtin_commands::COMMANDS.iter().map(
         |(name, description)| json!({"name": name, "description": description, "argumentHint": "", "builtin": true}),
     );
@@ -139,7 +150,7 @@ pub fn lists(setup: &Setup, servers: &Servers) -> Value {
     json!({"commands": commands, "agents": agents})
 }
 
-fn describe(options: &Options, choices: &Choices, servers: &Servers, hooks_applied: bool) -> Value {
+fn describe(options: &Options, choices: &Choices, servers: &SessionServers, hooks_applied: bool) -> Value {
     let mut lists = lists(&choices.setup(), servers);
     let source = options.access.credentials.chosen.as_ref().map(|chosen| chosen.source.clone());
     let mut payload = json!({

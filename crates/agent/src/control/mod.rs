@@ -1,36 +1,32 @@
 //! What a client asks of a session beside its prompts, at any moment.
 //!
-//! Deliberately absent: the lines that carry requests and answers (`front`), and our own questions to the client (`link`).
+//! Deliberately absent: the lines that carry requests and answers (`stdio`), and our own questions to the client (`output::ClientAsker`).
 
+mod error;
 mod files;
 mod initialize;
 mod plugins;
 mod reload;
 mod roots;
+mod servers;
 mod usage;
 
 use crate::Options;
-use crate::books::Books;
-use crate::checkpoints::{Checkpoints, rewind};
-use crate::choices::Choices;
-use crate::conversation::Conversation;
 use crate::flag_settings::FlagSettings;
-use crate::hook_runner::HookRunner;
-use crate::kit::Kit;
-use crate::main_machine::MainMachine;
-use crate::memory::Memories;
 use crate::model_switcher::ModelSwitcher;
-use crate::output::Output;
-use crate::permission_updates::Updates;
-use crate::rules::Rules;
-use crate::secrets::Secrets;
-use crate::servers::Servers;
-use crate::transcripts::Transcripts;
+use context::ToolResources;
+use conversation::rules::Rules;
+use conversation::{Conversation, HookRunner, MainMachine, Memories, Updates};
+use error::RequestError;
+use mcp::SessionServers;
+use model::Ledger;
+use options::Choices;
+use output::{Output, Secrets, Transcripts};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-use tools::Tasks;
+use tools::{Checkpoints, Tasks, rewind};
 use turn::{InterruptCause, Recall};
 use wire::{ControlResponse, Event, PermissionMode};
 
@@ -41,15 +37,15 @@ pub struct Requests {
     pub options: Rc<Options>,
     pub output: Rc<Output>,
     pub secrets: Secrets,
-    pub books: Rc<Books>,
+    pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
     pub updates: Rc<Updates>,
-    pub servers: Rc<Servers>,
+    pub servers: Rc<SessionServers>,
     pub hooks: Rc<HookRunner>,
     pub machine: Rc<MainMachine>,
     pub main: Rc<Conversation>,
-    pub kit: Rc<Kit>,
+    pub resources: Rc<ToolResources>,
     pub memories: Rc<Memories>,
     pub transcripts: Rc<Transcripts>,
     pub checkpoints: Rc<Checkpoints>,
@@ -76,7 +72,7 @@ impl Requests {
         if subtype.starts_with("mcp_") && subtype != "mcp_status" {
             let requests = Rc::clone(self);
             tokio::task::spawn_local(async move {
-                let answer = requests.servers.control(&request).await;
+                let answer = servers::answer(&requests.servers, &request).await;
                 requests.respond(&request_id, answer).await;
             });
             return;
@@ -85,19 +81,19 @@ impl Requests {
         self.respond(&request_id, answer).await;
     }
 
-    async fn respond(&self, request_id: &str, answer: Result<Value, String>) {
+    async fn respond(&self, request_id: &str, answer: Result<Value, RequestError>) {
         let response = match answer {
             Ok(payload) => ControlResponse::success(request_id, payload),
-            Err(error) if error.starts_with("Unsupported") => ControlResponse::unsupported(request_id, error),
-            Err(error) => ControlResponse::error(request_id, error),
+            Err(error @ RequestError::Unsupported(_)) => ControlResponse::unsupported(request_id, error.to_string()),
+            Err(error) => ControlResponse::error(request_id, error.to_string()),
         };
         self.output.send(Event::control_response(response)).await;
     }
 
-    async fn answer(&self, request: &Value) -> Result<Value, String> {
+    async fn answer(&self, request: &Value) -> Result<Value, RequestError> {
         let (options, choices) = (&*self.options, &*self.choices);
-        match request["subtype"].as_str().unwrap_or_default() {
-            "initialize" => initialize::apply(self, request),
+        let answer: Result<Value, String> = match request["subtype"].as_str().unwrap_or_default() {
+            "initialize" => self.initialize(request),
             "interrupt" => Ok(interrupt(&self.machine, request)),
             "cancel_async_message" => Ok(take_back(&self.machine, request)),
             "set_permission_mode" => set_mode(&self.rules, &self.updates, request).await,
@@ -107,22 +103,35 @@ impl Requests {
             "apply_flag_settings" => self.flags.apply(&request["settings"]).await,
             "get_settings" => Ok(settings(options, choices)),
             "get_context_usage" => Ok(usage::context(options, choices, &self.servers, &self.memories, &self.main)),
-            "mcp_status" => Ok(self.servers.status()),
-            "stop_task" => stop_task(&self.kit.tasks, request).await,
-            "background_tasks" => background(options, &self.kit.tasks, request),
+            "mcp_status" => Ok(servers::status(&self.servers)),
+            "stop_task" => stop_task(&self.resources.tasks, request).await,
+            "background_tasks" => background(options, &self.resources.tasks, request),
             "rewind_files" => rewind_files(&self.checkpoints, &self.main.tools(), request),
             "reload_skills" => Ok(reload::skills(options, choices)),
             "reload_plugins" => reload::plugins(options, choices, &self.hooks, &self.servers, request),
             "reload_output_styles" => Ok(reload::output_styles(options, choices)),
             "read_file" => files::read(&self.rules, &self.main, &self.secrets, request),
             "seed_read_state" => files::seed(&self.main, request),
-            "get_task_output" => files::task_output(&self.kit.tasks, &self.secrets, request),
+            "get_task_output" => files::task_output(&self.resources.tasks, &self.secrets, request),
             "rename_session" => rename(&self.output, &self.transcripts, request),
             "get_binary_version" => Ok(json!({"version": options.version})),
             "list_models" => Ok(json!({"models": model::listing(&options.asking.model_env)})),
-            "get_session_cost" => Ok(json!({"total_cost_usd": self.books.total_usd()})),
-            other => Err(format!("Unsupported control request subtype: {other}")),
-        }
+            "get_session_cost" => Ok(json!({"total_cost_usd": self.ledger.total_usd()})),
+            other => return Err(RequestError::Unsupported(other.to_owned())),
+        };
+        Ok(answer?)
+    }
+
+    fn initialize(&self, request: &Value) -> Result<Value, String> {
+        let handles = initialize::Handles {
+            options: &self.options,
+            choices: &self.choices,
+            hooks: &self.hooks,
+            servers: &self.servers,
+            transcripts: &self.transcripts,
+            models: &self.models,
+        };
+        initialize::apply(&handles, request)
     }
 }
 

@@ -3,16 +3,21 @@
 //! Deliberately absent: their `bin` folders. The search path of commands is fixed when the process starts.
 
 use crate::Options;
-use crate::choices::Choices;
-use crate::frontmatter_hooks;
-use crate::hook_runner::HookRunner;
-use crate::servers::Servers;
+use conversation::{HookRunner, frontmatter_hooks};
+use mcp::SessionServers;
+use options::Choices;
 use project::{PluginDir, Plugins};
 use serde_json::Value;
 use std::rc::Rc;
 
 /// Loads those that are not there yet. True where the client named any.
-pub fn apply(options: &Options, choices: &Choices, hooks: &HookRunner, servers: &Servers, listed: &Value) -> bool {
+pub fn apply(
+    options: &Options,
+    choices: &Choices,
+    hooks: &HookRunner,
+    servers: &SessionServers,
+    listed: &Value,
+) -> bool {
     let Some(listed) = listed.as_array() else { return false };
     let here = |dir: PluginDir| PluginDir { path: options.cwd.join(&dir.path), ..dir };
     let dirs: Vec<PluginDir> = listed.iter().filter_map(dir).map(here).collect();
@@ -22,7 +27,7 @@ pub fn apply(options: &Options, choices: &Choices, hooks: &HookRunner, servers: 
     let new: Vec<project::Plugin> = loaded.into_iter().filter(|plugin| is_new(&plugin.name)).collect();
     for plugin in &new {
         hooks.change(|list| list.add(frontmatter_hooks::of_plugin(options, plugin)));
-        servers.add_plugin_servers(plugin);
+        servers.add_plugin_servers(&plugin.mcp_servers);
     }
     choices.change_setup(|setup| {
         for plugin in &new {

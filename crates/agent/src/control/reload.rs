@@ -3,11 +3,12 @@
 //! Deliberately absent: settings, which are looked at before every question to the model, and holding a reload back
 //! for the sake of the prompt cache; a client that asks for that is told nothing was held.
 
-use super::{initialize, plugins};
-use crate::choices::Choices;
-use crate::hook_runner::HookRunner;
-use crate::servers::Servers;
-use crate::{Options, frontmatter_hooks, init, style};
+use super::{initialize, plugins, servers};
+use crate::{Options, init};
+use context::style;
+use conversation::{HookRunner, frontmatter_hooks};
+use mcp::SessionServers;
+use options::Choices;
 use project::{Plugin, PluginDir, Skill};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -53,7 +54,7 @@ pub fn plugins(
     options: &Options,
     choices: &Choices,
     hooks: &HookRunner,
-    servers: &Servers,
+    servers: &SessionServers,
     request: &Value,
 ) -> Result<Value, String> {
     let added = added(request)?;
@@ -78,13 +79,13 @@ pub fn plugins(
     for plugin in &after.loaded {
         let known = before.loaded.iter().find(|known| known.name == plugin.name);
         if known.is_none_or(|known| known.mcp_servers != plugin.mcp_servers) {
-            servers.add_plugin_servers(plugin);
+            servers.add_plugin_servers(&plugin.mcp_servers);
         }
     }
     choices.change_setup(|setup| setup.plugins = Rc::new(after));
     let mut answer = initialize::lists(&choices.setup(), servers);
     answer["plugins"] = json!(init::plugins(&choices.setup().plugins));
-    answer["mcpServers"] = servers.status()["mcpServers"].take();
+    answer["mcpServers"] = servers::status(servers)["mcpServers"].take();
     answer["error_count"] = json!(errors);
     if request["hold_on_cache_impact"] == true {
         answer["held"] = json!(false);

@@ -1,8 +1,8 @@
 //! `register_repo_root`: one more folder to work in, below those there are.
 
 use crate::Options;
-use crate::hook_runner::HookRunner;
-use crate::rules::Rules;
+use conversation::HookRunner;
+use conversation::rules::Rules;
 use hooks::DirectoryAdded;
 use serde_json::{Value, json};
 use std::path::PathBuf;

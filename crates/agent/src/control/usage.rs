@@ -1,11 +1,10 @@
 //! `get_context_usage`: how full the window is.
 
-use crate::choices::Choices;
-use crate::conversation::Conversation;
-use crate::limits::{system_chars, tools_chars};
-use crate::memory::Memories;
-use crate::servers::Servers;
 use crate::{AutoCompact, Options};
+use context::{Tool, system_chars, tools_chars};
+use conversation::{Conversation, Memories};
+use mcp::SessionServers;
+use options::Choices;
 use serde_json::{Value, json};
 
 /// Characters of a token, roughly: for the parts whose size nobody has counted for us.
@@ -14,7 +13,7 @@ const CHARS_PER_TOKEN: usize = 4;
 pub fn context(
     options: &Options,
     choices: &Choices,
-    servers: &Servers,
+    servers: &SessionServers,
     memories: &Memories,
     main: &Conversation,
 ) -> Value {
@@ -23,7 +22,7 @@ pub fn context(
     let total = main.machine.borrow().context_tokens();
     let system = system_chars(&main.system.borrow()) / CHARS_PER_TOKEN;
     let tools = tools_chars(&main.toolset.borrow()) / CHARS_PER_TOKEN;
-    let from_servers: usize = servers.tools().iter().map(|tool| tokens(tool.size())).sum();
+    let from_servers: usize = server_tools(servers).iter().map(|tool| tokens(tool.size())).sum();
     let memory: usize = memories.sizes.borrow().iter().map(|(_, _, chars)| tokens(*chars)).sum();
     let own_tools = tools.saturating_sub(from_servers);
     let messages = total.saturating_sub((system + tools + memory) as u64);
@@ -62,9 +61,13 @@ fn memory_files(memories: &Memories) -> Vec<Value> {
     files.iter().map(one).collect()
 }
 
-fn mcp_tools(servers: &Servers) -> Vec<Value> {
-    let tools = servers.tools();
-    let one = |tool: &crate::toolset::Tool| {
+fn server_tools(servers: &SessionServers) -> Vec<Tool> {
+    servers.tools().iter().map(Tool::of_server).collect()
+}
+
+fn mcp_tools(servers: &SessionServers) -> Vec<Value> {
+    let tools = server_tools(servers);
+    let one = |tool: &Tool| {
         let server = tool.name.split("__").nth(1).unwrap_or_default();
         json!({"name": tool.name, "serverName": server, "tokens": tokens(tool.size()), "isLoaded": true})
     };

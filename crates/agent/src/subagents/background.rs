@@ -6,8 +6,7 @@
 
 use super::{Assignment, Counted, Ready, Subagents, status_word};
 use crate::InputFormat;
-use crate::conversation::{Conversation, Inside};
-use crate::hook_payload::AGENT_TASK;
+use conversation::{AGENT_TASK, Conversation, Inside};
 use serde_json::json;
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -38,7 +37,7 @@ impl Subagents {
         counted: Counted,
         inside: Inside<'_>,
     ) -> Result<CallResult, String> {
-        self.kit.tasks.room().map_err(|problem| problem.to_string())?;
+        self.resources.tasks.room().map_err(|problem| problem.to_string())?;
         let ready = self.prepare(parent, assignment, counted, Some(inside)).await?;
         let agent_id = ready.agent_id.clone();
         let output_file = open_output(&self.options.tools.shell.spill_dir, &agent_id)
@@ -51,7 +50,7 @@ impl Subagents {
             tool_use_id: assignment.tool_use_id.clone(),
             output_file: output_file.clone(),
         };
-        let running = self.kit.tasks.begin(new).map_err(|problem| problem.to_string())?;
+        let running = self.resources.tasks.begin(new).map_err(|problem| problem.to_string())?;
         self.announce(assignment, &agent_id, Some(true)).await;
         let description = assignment.description.clone();
         tokio::task::spawn_local(work(Rc::clone(self), ready, running, output_file.clone(), description));

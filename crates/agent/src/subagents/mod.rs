@@ -3,30 +3,25 @@
 //! Whether it is waited for is the caller's business: [`Subagents::in_foreground`] does, `background` does not.
 
 mod background;
-mod outfit;
+mod setup;
 mod worktree;
 
 pub use background::any_running;
 
-use crate::choices::Choices;
-use crate::conversation::{Beginning, Conversation, HOOK_AGENT, Inside};
-use crate::hook_runner::HookRunner;
-use crate::kit::Kit;
-use crate::limits::{compact_at, limits};
-use crate::memory::{Memories, Reader};
-use crate::output::Output;
-use crate::rules::{self, Rules};
-use crate::secrets::Secrets;
-use crate::servers::{Hired, Servers};
 use crate::skill_texts::SkillTexts;
-use crate::transcripts::Transcripts;
-use crate::{Options, Prompter, frontmatter_hooks, prompt};
+use crate::{Options, Prompter};
+use context::{Tool, ToolResources, prompt};
+use conversation::rules::{self, Rules};
+use conversation::{Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, Memories, Reader, frontmatter_hooks};
 use futures_util::future::LocalBoxFuture;
 use hooks::Hooks;
-use outfit::Outfit;
+use mcp::{AgentServers, SessionServers};
+use options::{Choices, compact_at, limits};
+use output::{Output, Secrets, Transcripts};
 use policy::RuleSet;
 use project::AgentDef;
 use serde_json::Value;
+use setup::SubagentSetup;
 use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
@@ -72,7 +67,7 @@ pub struct Ready {
     conversation: Rc<Conversation>,
     task: SubagentTask,
     worktree: Option<Worktree>,
-    _servers: Option<Hired>,
+    _servers: Option<AgentServers>,
     _counted: Counted,
 }
 
@@ -90,8 +85,8 @@ pub struct Subagents {
     pub choices: Rc<Choices>,
     pub rules: Rc<Rules>,
     pub hooks: Rc<HookRunner>,
-    pub servers: Rc<Servers>,
-    pub kit: Rc<Kit>,
+    pub servers: Rc<SessionServers>,
+    pub resources: Rc<ToolResources>,
     pub memories: Rc<Memories>,
     pub transcripts: Rc<Transcripts>,
     pub skill_texts: Rc<SkillTexts>,
@@ -184,7 +179,7 @@ impl Subagents {
         let options = &self.options;
         let agent = &assignment.agent;
         let agent_id = self.output.ids().short('a');
-        let Outfit { worktree, servers, rules, notes } = self.outfit(assignment, &agent_id).await?;
+        let SubagentSetup { worktree, servers, rules, notes } = self.set_up(assignment, &agent_id).await?;
         let cwd = worktree.as_ref().map_or(&options.cwd, |worktree| &worktree.cwd).clone();
         let sub = Subagent {
             agent_id: agent_id.clone(),
@@ -197,7 +192,7 @@ impl Subagents {
         let may_nest = sub.depth < options.limits.agent_depth;
         let mut toolset = parent.toolset.borrow().narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
         if let Some(servers) = &servers {
-            toolset = toolset.with(servers.tools(), &agent.disallowed_tools);
+            toolset = toolset.with(servers.tools().iter().map(Tool::of_server).collect(), &agent.disallowed_tools);
         }
         let (transcript, transcript_file) = self.transcripts.of_agent(&sub);
         let reads_memory = !agent.omit_memory && !matches!(agent.name.as_str(), "Explore" | "Plan");
@@ -245,7 +240,7 @@ impl Subagents {
                 tools: beginning.toolset.table(&setup.tool_aliases),
                 prompter: if is_somebody_there { turn::Prompter::Somebody } else { turn::Prompter::Nobody },
                 compact_at: compact_at(&self.options, &model),
-                overhead_chars: crate::limits::overhead(&beginning.system, &beginning.toolset),
+                overhead_chars: context::overhead(&beginning.system, &beginning.toolset),
                 shows_subagent_text: setup.subagent_text,
                 model,
                 ..Settings::default()
@@ -260,10 +255,10 @@ impl Subagents {
 
     fn tools_in(&self, cwd: PathBuf, rules: &RuleSet) -> tools::ToolContext {
         if cwd == self.options.cwd {
-            return self.kit.context(&self.options);
+            return self.resources.context(&self.options);
         }
         let denied = rules::denied(&self.options, &cwd, &rules.deny);
-        self.kit.context_in(&self.options, cwd, denied)
+        self.resources.context_in(&self.options, cwd, denied)
     }
 
     /// Lets the agent work to its end.

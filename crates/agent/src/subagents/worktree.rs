@@ -5,7 +5,7 @@
 
 use crate::Options;
 use crate::checkouts::{Checkout, DEADLINE, Existing, check_out, run};
-use crate::hook_runner::HookRunner;
+use conversation::HookRunner;
 use hooks::{HookEvent, WorktreeCreate, WorktreeRemove};
 use process::Git;
 use std::ffi::OsStr;
@@ -98,7 +98,7 @@ async fn clear(maker: &Maker, root: &Path) -> Option<String> {
         }
     };
     // The agent may have added filters.
-    let git = &git.clone().disarmed(repository, DEADLINE).await;
+    let git = &git.clone().without_filters(repository, DEADLINE).await;
     let status = run(git, root, &["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=all"]).await;
     let head = run(git, root, &["rev-parse", "--verify", "HEAD"]).await;
     // What cannot be told is not thrown away.

@@ -8,7 +8,7 @@ pub(crate) use remote::form_body;
 use crate::error::CredentialError;
 use crate::profile_file::{FileKind, ProfileFile, parse};
 use crate::sigv4::Keys;
-use crate::world::{COMMAND_WAIT, Command, World};
+use crate::world::{COMMAND_WAIT, CloudEnvironment, Command};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,11 @@ pub struct AwsSettings {
 }
 
 /// The first credential of the chain. `region` is for the token service.
-pub async fn find(world: &dyn World, settings: &AwsSettings, region: &str) -> Result<AwsCredential, CredentialError> {
+pub async fn find(
+    world: &dyn CloudEnvironment,
+    settings: &AwsSettings,
+    region: &str,
+) -> Result<AwsCredential, CredentialError> {
     if let Some(command) = &settings.export
         && let Ok(credential) = exported(world, command).await
     {
@@ -47,7 +51,7 @@ pub async fn find(world: &dyn World, settings: &AwsSettings, region: &str) -> Re
     chain(world, region).await
 }
 
-async fn chain(world: &dyn World, region: &str) -> Result<AwsCredential, CredentialError> {
+async fn chain(world: &dyn CloudEnvironment, region: &str) -> Result<AwsCredential, CredentialError> {
     let named = world.set("AWS_PROFILE");
     if named.is_none()
         && let Some(keys) = from_variables(world)?
@@ -76,7 +80,7 @@ async fn chain(world: &dyn World, region: &str) -> Result<AwsCredential, Credent
     Err(CredentialError::NoAws(looked.into()))
 }
 
-fn from_variables(world: &dyn World) -> Result<Option<Keys>, CredentialError> {
+fn from_variables(world: &dyn CloudEnvironment) -> Result<Option<Keys>, CredentialError> {
     match (world.set("AWS_ACCESS_KEY_ID"), world.set("AWS_SECRET_ACCESS_KEY")) {
         (Some(access_key_id), Some(secret_access_key)) => {
             Ok(Some(Keys { access_key_id, secret_access_key, session_token: world.set("AWS_SESSION_TOKEN") }))
@@ -92,7 +96,7 @@ fn unset(variable: &'static str, other: &str) -> CredentialError {
 }
 
 /// Both files, with the credentials file's values over those of the config file.
-pub(crate) fn read_files(world: &dyn World) -> Result<ProfileFile, CredentialError> {
+pub(crate) fn read_files(world: &dyn CloudEnvironment) -> Result<ProfileFile, CredentialError> {
     let folder = world.home().join(".aws");
     let place = |variable: &str, name: &str| world.set(variable).map_or_else(|| folder.join(name), PathBuf::from);
     let mut all = read_file(world, &place("AWS_CONFIG_FILE", "config"), FileKind::Config)?;
@@ -103,7 +107,7 @@ pub(crate) fn read_files(world: &dyn World) -> Result<ProfileFile, CredentialErr
     Ok(all)
 }
 
-fn read_file(world: &dyn World, path: &Path, kind: FileKind) -> Result<ProfileFile, CredentialError> {
+fn read_file(world: &dyn CloudEnvironment, path: &Path, kind: FileKind) -> Result<ProfileFile, CredentialError> {
     let broken = |why: String| CredentialError::File { file: path.display().to_string(), why };
     match world.read(path).map_err(|trouble| broken(trouble.to_string()))? {
         Some(text) => parse(&text, kind).map_err(|error| broken(error.to_string())),
@@ -111,7 +115,7 @@ fn read_file(world: &dyn World, path: &Path, kind: FileKind) -> Result<ProfileFi
     }
 }
 
-async fn exported(world: &dyn World, command: &str) -> Result<AwsCredential, CredentialError> {
+async fn exported(world: &dyn CloudEnvironment, command: &str) -> Result<AwsCredential, CredentialError> {
     let said = world.run(Command::Shell(command.to_owned()), COMMAND_WAIT).await;
     let failed = |why: String| CredentialError::Command { command: "awsCredentialExport".into(), why };
     from_json(&said.map_err(|trouble| failed(trouble.to_string()))?)

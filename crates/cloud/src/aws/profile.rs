@@ -4,7 +4,7 @@ use super::{AwsCredential, from_json, remote};
 use crate::error::CredentialError;
 use crate::profile_file::{ProfileFile, Section};
 use crate::sigv4::Keys;
-use crate::world::{COMMAND_WAIT, Command, REQUEST_WAIT, World};
+use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, REQUEST_WAIT};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use ring::digest;
@@ -14,7 +14,7 @@ use serde_json::Value;
 const ROLES_MAX: usize = 5;
 
 /// The region that the active profile names, for requests that name none.
-pub fn active_region(world: &dyn World) -> Option<String> {
+pub fn active_region(world: &dyn CloudEnvironment) -> Option<String> {
     let files = super::read_files(world).ok()?;
     let name = world.set("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
     files.profiles.get(&name)?.get("region").cloned()
@@ -22,7 +22,7 @@ pub fn active_region(world: &dyn World) -> Option<String> {
 
 /// What the profile gives; `None` where it holds nothing to get credentials by, or does not exist as default.
 pub(super) async fn credential(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     files: &ProfileFile,
     name: &str,
     region: &str,
@@ -31,7 +31,7 @@ pub(super) async fn credential(
 }
 
 fn resolve<'a>(
-    world: &'a dyn World,
+    world: &'a dyn CloudEnvironment,
     files: &'a ProfileFile,
     name: &'a str,
     region: &'a str,
@@ -70,7 +70,7 @@ fn resolve<'a>(
 
 /// The credential that takes a role: another profile's, or one of the machine's.
 async fn source(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     files: &ProfileFile,
     section: &Section,
     name: &str,
@@ -106,7 +106,11 @@ fn fixed_keys(section: &Section) -> Option<Keys> {
     })
 }
 
-async fn from_process(world: &dyn World, profile: &str, command: &str) -> Result<AwsCredential, CredentialError> {
+async fn from_process(
+    world: &dyn CloudEnvironment,
+    profile: &str,
+    command: &str,
+) -> Result<AwsCredential, CredentialError> {
     let failed = |why: String| CredentialError::Command {
         command: format!("credential_process of the profile {profile:?}"),
         why,
@@ -118,7 +122,7 @@ async fn from_process(world: &dyn World, profile: &str, command: &str) -> Result
 
 /// Keys for the token of a login that the AWS CLI keeps. Renewing the login is the CLI's work.
 async fn single_sign_on(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     files: &ProfileFile,
     profile: &str,
     section: &Section,
@@ -155,7 +159,7 @@ async fn single_sign_on(
 }
 
 /// The cached login: a file named after the hash of the session's name, or of the start address.
-fn login_token(world: &dyn World, name: &str, profile: &str) -> Result<String, CredentialError> {
+fn login_token(world: &dyn CloudEnvironment, name: &str, profile: &str) -> Result<String, CredentialError> {
     let hash = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, name.as_bytes());
     let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     let path = world.home().join(".aws/sso/cache").join(format!("{hash}.json"));

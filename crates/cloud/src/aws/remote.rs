@@ -4,7 +4,7 @@ use super::{AwsCredential, from_json};
 use crate::error::CredentialError;
 use crate::profile_file::Section;
 use crate::sigv4::{self, Keys, Scope, Unsigned, escaped};
-use crate::world::{HttpRequest, METADATA_WAIT, REQUEST_WAIT, World};
+use crate::world::{CloudEnvironment, HttpRequest, METADATA_WAIT, REQUEST_WAIT};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(super) fn no_answer(url: &str, why: String) -> CredentialError {
 }
 
 pub(super) async fn get(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     url: &str,
     headers: Vec<(String, String)>,
     wait: Duration,
@@ -31,7 +31,7 @@ pub(super) async fn get(
     ask(world, HttpRequest { method: "GET", url: url.to_owned(), headers, body: Vec::new(), wait, without_proxy }).await
 }
 
-async fn ask(world: &dyn World, request: HttpRequest) -> Result<String, CredentialError> {
+async fn ask(world: &dyn CloudEnvironment, request: HttpRequest) -> Result<String, CredentialError> {
     let url = request.url.clone();
     let answer = world.send(request).await.map_err(|trouble| no_answer(&url, trouble.to_string()))?;
     if answer.is_success() {
@@ -43,7 +43,7 @@ async fn ask(world: &dyn World, request: HttpRequest) -> Result<String, Credenti
 
 /// A role, taken with other keys.
 pub(super) async fn assume_role(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     keys: &Keys,
     section: &Section,
     role: &str,
@@ -73,7 +73,7 @@ pub(super) async fn assume_role(
 
 /// A role, taken with a token that a file holds.
 pub(super) async fn assume_with_web_identity(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     token_file: &str,
     role: &str,
     session: Option<&str>,
@@ -94,7 +94,7 @@ pub(super) async fn assume_with_web_identity(
 }
 
 pub(super) async fn web_identity_of_variables(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     region: &str,
 ) -> Result<Option<AwsCredential>, CredentialError> {
     let (Some(file), Some(role)) = (world.set("AWS_WEB_IDENTITY_TOKEN_FILE"), world.set("AWS_ROLE_ARN")) else {
@@ -105,7 +105,7 @@ pub(super) async fn web_identity_of_variables(
 }
 
 async fn token_answer(
-    world: &dyn World,
+    world: &dyn CloudEnvironment,
     url: &str,
     headers: Vec<(String, String)>,
     body: String,
@@ -133,7 +133,7 @@ async fn token_answer(
 }
 
 /// The credentials that a container's agent gives out.
-pub(super) async fn container(world: &dyn World) -> Result<Option<AwsCredential>, CredentialError> {
+pub(super) async fn container(world: &dyn CloudEnvironment) -> Result<Option<AwsCredential>, CredentialError> {
     let url =
         match (world.set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), world.set("AWS_CONTAINER_CREDENTIALS_FULL_URI")) {
             (Some(path), _) => format!("{CONTAINER_HOST}{path}"),
@@ -170,7 +170,7 @@ fn is_private(url: &str) -> bool {
 }
 
 /// The instance's role, through version 2 of its metadata service. No service is no credential, not an error.
-pub(super) async fn instance(world: &dyn World) -> Result<Option<AwsCredential>, CredentialError> {
+pub(super) async fn instance(world: &dyn CloudEnvironment) -> Result<Option<AwsCredential>, CredentialError> {
     if world.is_on("AWS_EC2_METADATA_DISABLED") {
         return Ok(None);
     }
@@ -194,7 +194,7 @@ pub(super) async fn instance(world: &dyn World) -> Result<Option<AwsCredential>,
     from_json(&answer).map(Some).ok_or_else(|| no_answer(&url, "the answer holds no credentials".into()))
 }
 
-fn sts_url(world: &dyn World, region: &str) -> String {
+fn sts_url(world: &dyn CloudEnvironment, region: &str) -> String {
     let base = world.set("AWS_ENDPOINT_URL_STS").unwrap_or_else(|| format!("https://sts.{region}.amazonaws.com"));
     format!("{}/", base.trim_end_matches('/'))
 }

@@ -3,17 +3,17 @@
 use super::effect::Effect;
 use super::receipt::{Verdicts, block_on, go_on};
 use crate::memory::is_change;
-use crate::state::State;
-use crate::{Question, QuestionAbout, Receipt, RefusedClaim, Report};
+use crate::state::LoopState;
+use crate::{IterationReport, Question, QuestionAbout, Receipt, RefusedClaim};
 
 /// Open items that a message names; more are counted.
 const ITEMS_SHOWN: usize = 10;
 
 /// A claim without a check. Open work speaks against it, and so does a run that has changed nothing.
-pub(super) fn made(state: &mut State, report: &Report, effects: &mut Vec<Effect>) {
+pub(super) fn on_claim(state: &mut LoopState, report: &IterationReport, effects: &mut Vec<Effect>) {
     let before = state.memory.refused.clone();
     match objection(state, report) {
-        None => believed(state, report, effects),
+        None => accept_claim(state, report, effects),
         // Asked for a second time, the agent stays with it: only a person can say more.
         Some(RefusedClaim::OpenItems { items }) if before == Some(RefusedClaim::OpenItems { items: items.clone() }) => {
             block_on(state, report, question(state.iteration(), &items), effects);
@@ -25,17 +25,17 @@ pub(super) fn made(state: &mut State, report: &Report, effects: &mut Vec<Effect>
     }
 }
 
-fn objection(state: &State, report: &Report) -> Option<RefusedClaim> {
+fn objection(state: &LoopState, report: &IterationReport) -> Option<RefusedClaim> {
     if !report.open_work.is_empty() {
         return Some(RefusedClaim::OpenItems { items: report.open_work.clone() });
     }
-    let this = Receipt { changed: report.changed.clone(), tool_calls: report.heard.tool_calls, ..Receipt::default() };
+    let this = Receipt { changed: report.changed.clone(), tool_calls: report.output.tool_calls, ..Receipt::default() };
     let changed = state.memory.changed || is_change(&this);
     let asked = state.memory.refused == Some(RefusedClaim::NothingChanged);
     (!changed && !asked && state.has_another() && !state.stopping).then_some(RefusedClaim::NothingChanged)
 }
 
-fn believed(state: &mut State, report: &Report, effects: &mut Vec<Effect>) {
+fn accept_claim(state: &mut LoopState, report: &IterationReport, effects: &mut Vec<Effect>) {
     let evidence = vec!["claimed by the agent; no checks".to_owned()];
     let reason = "the agent says that all is done, and no check was run".to_owned();
     super::review::settle(state, report.clone(), evidence, reason, effects);

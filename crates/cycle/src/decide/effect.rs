@@ -1,13 +1,13 @@
-//! What is to be done, and the events among it.
+//! The effects of a decision, and the events among them.
 
-use crate::state::State;
-use crate::{EventKind, Progress, Start, VerdictKind};
+use crate::state::LoopState;
+use crate::{EventKind, IterationStart, Progress, VerdictKind};
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Emit(EventKind),
-    StartAgent(Box<Start>),
+    StartAgent(Box<IterationStart>),
     /// A message to the running agent.
     Say(String),
     /// No more messages: the agent may leave.
@@ -38,12 +38,12 @@ pub enum Effect {
 }
 
 /// Emits, and remembers what it emits.
-pub(super) fn emit(state: &mut State, kind: EventKind, effects: &mut Vec<Effect>) {
+pub(super) fn emit(state: &mut LoopState, kind: EventKind, effects: &mut Vec<Effect>) {
     state.memory.fold(&kind.clone().at(state.now));
     effects.push(Effect::Emit(kind));
 }
 
 /// Time passes as well where no agent works.
-pub(super) fn wake_at_the_end(state: &State, effects: &mut Vec<Effect>) {
+pub(super) fn wake_at_the_end(state: &LoopState, effects: &mut Vec<Effect>) {
     effects.extend(state.time_ends().map(Effect::Wake));
 }

@@ -1,15 +1,15 @@
 //! The end of a run, and a wait before its next iteration.
 
 use super::effect::{Effect, emit};
-use crate::state::{Phase, State};
-use crate::{EventKind, Question, Verdict, VerdictKind};
+use crate::state::{LoopState, Phase};
+use crate::{EventKind, Question, RunVerdict, VerdictKind};
 
-pub(super) fn end(state: &mut State, verdict: VerdictKind, reason: &str, effects: &mut Vec<Effect>) {
+pub(super) fn end(state: &mut LoopState, verdict: VerdictKind, reason: &str, effects: &mut Vec<Effect>) {
     end_with(state, verdict, reason, None, effects);
 }
 
 pub(super) fn end_with(
-    state: &mut State,
+    state: &mut LoopState,
     verdict: VerdictKind,
     reason: &str,
     question: Option<Question>,
@@ -18,7 +18,7 @@ pub(super) fn end_with(
     state.phase = Phase::Over;
     let spent = state.memory.spent;
     let unchecked = verdict == VerdictKind::Done && !state.plan.has_checks;
-    let verdict = Verdict {
+    let verdict = RunVerdict {
         verdict,
         reason: reason.to_owned(),
         exit_code: verdict.exit().code(),
@@ -34,7 +34,7 @@ pub(super) fn end_with(
     effects.push(Effect::End(kind));
 }
 
-pub(super) fn wait_until(state: &mut State, until: u64, reason: &str, effects: &mut Vec<Effect>) {
+pub(super) fn wait_until(state: &mut LoopState, until: u64, reason: &str, effects: &mut Vec<Effect>) {
     let iteration = state.iteration();
     emit(state, EventKind::Waiting { iteration, until, reason: reason.to_owned() }, effects);
     state.phase = Phase::Waiting(until);

@@ -1,4 +1,4 @@
-//! An iteration is over: what was it, and what follows?
+//! The end of an iteration: its outcome and the next step.
 
 use super::effect::{Effect, wake_at_the_end};
 use super::ending::{end, end_with};
@@ -7,26 +7,31 @@ use super::receipt::{Verdicts, block_on, finish, go_on};
 use super::{claim, review, waits};
 use crate::judge::summary_of;
 use crate::receipt::PASSED;
-use crate::state::{Cut, Phase, State, Working};
+use crate::state::{Cut, LoopState, Phase, Working};
 use crate::text::{ending, fingerprint};
-use crate::{Answer, CheckFinished, Claim, Failure, OnFailure, Outcome, Question, Report, VerdictKind, questions};
+use crate::{
+    AgentResult, CheckFinished, Claim, IterationFailure, IterationOutcome, IterationReport, OnFailure, Question,
+    VerdictKind, questions,
+};
 
 const FAILURE_PAUSE_MAX_MS: u64 = 5 * 60 * 1000;
 /// Of a failed check, in the next prompt.
 const CHECK_OUTPUT_MAX: usize = 4_000;
 
-pub(super) fn ended(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
+pub(super) fn on_agent_ended(state: &mut LoopState, report: IterationReport, effects: &mut Vec<Effect>) {
     let Phase::Working(working) = std::mem::replace(&mut state.phase, Phase::New) else { return };
     match working.cut {
         Some(Cut::Person(verdict)) => {
-            finish(state, &report, Outcome::Interrupted, None, Vec::new(), None, effects);
+            finish(state, &report, IterationOutcome::Interrupted, None, Vec::new(), None, effects);
             return end(state, verdict, "stopped during an iteration, as asked", effects);
         }
         Some(Cut::Run(reason)) => {
-            finish(state, &report, Outcome::Cut, Some(reason.clone()), Vec::new(), None, effects);
+            finish(state, &report, IterationOutcome::Cut, Some(reason.clone()), Vec::new(), None, effects);
             return end(state, VerdictKind::Limit, &reason, effects);
         }
-        Some(Cut::Iteration(reason)) => return failed(state, &report, Failure::Overrun, Some(reason), effects),
+        Some(Cut::Iteration(reason)) => {
+            return failed(state, &report, IterationFailure::Overrun, Some(reason), effects);
+        }
         None => {}
     }
     match report.failure(&state.plan) {
@@ -45,30 +50,36 @@ pub(super) fn ended(state: &mut State, report: Report, effects: &mut Vec<Effect>
 
 /// Where the agent had given a good result before we were killed, only our own part is missing and the
 /// iteration is not done again. Otherwise it counts for what it cost, and starts anew.
-pub(super) fn recovered(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
-    if report.heard.answer.as_ref().is_some_and(|answer| !answer.is_error && !is_formless(state, answer)) {
+pub(super) fn recovered(state: &mut LoopState, report: IterationReport, effects: &mut Vec<Effect>) {
+    if report.output.answer.as_ref().is_some_and(|answer| !answer.is_error && !is_formless(state, answer)) {
         state.phase = Phase::Working(Working { since: state.now, ..Working::default() });
-        return ended(state, report, effects);
+        return on_agent_ended(state, report, effects);
     }
     let why = "ralph itself was stopped during this iteration".to_owned();
-    finish(state, &report, Outcome::Interrupted, Some(why), Vec::new(), None, effects);
+    finish(state, &report, IterationOutcome::Interrupted, Some(why), Vec::new(), None, effects);
     next(state, effects);
 }
 
 /// Whether waiting can repair it: a limit or an outage of the API may be the reason.
-fn may_pass(failure: Failure) -> bool {
-    use Failure::{ErrorResult, ExitCode, NoResult, Signal, Silence};
+fn may_pass(failure: IterationFailure) -> bool {
+    use IterationFailure::{ErrorResult, ExitCode, NoResult, Signal, Silence};
     matches!(failure, ErrorResult | NoResult | ExitCode | Signal | Silence)
 }
 
-fn failed(state: &mut State, report: &Report, failure: Failure, why: Option<String>, effects: &mut Vec<Effect>) {
+fn failed(
+    state: &mut LoopState,
+    report: &IterationReport,
+    failure: IterationFailure,
+    why: Option<String>,
+    effects: &mut Vec<Effect>,
+) {
     let blocking = why.unwrap_or_else(|| report.blocking(failure));
-    finish(state, report, Outcome::Failed { failure }, Some(blocking.clone()), Vec::new(), None, effects);
+    finish(state, report, IterationOutcome::Failed { failure }, Some(blocking.clone()), Vec::new(), None, effects);
     state.attempt = 1;
     state.outage = None;
     // An agent that was cut while it got somewhere is not a broken one.
-    state.failures = if failure == Failure::Overrun && report.changed.any() { 0 } else { state.failures + 1 };
-    let hopeless = matches!(failure, Failure::Start | Failure::Credentials);
+    state.failures = if failure == IterationFailure::Overrun && report.changed.any() { 0 } else { state.failures + 1 };
+    let hopeless = matches!(failure, IterationFailure::Start | IterationFailure::Credentials);
     if hopeless || state.plan.on_failure == OnFailure::Stop {
         return end(state, VerdictKind::Failed, &blocking, effects);
     }
@@ -83,7 +94,7 @@ fn failed(state: &mut State, report: &Report, failure: Failure, why: Option<Stri
     wait(state, pause.min(FAILURE_PAUSE_MAX_MS), "a pause after a failed iteration", effects);
 }
 
-fn worked(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
+fn worked(state: &mut LoopState, report: IterationReport, effects: &mut Vec<Effect>) {
     state.failures = 0;
     state.waits = 0;
     state.outage = None;
@@ -98,7 +109,7 @@ fn worked(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
             effects.push(Effect::RunChecks { iteration });
             wake_at_the_end(state, effects);
         }
-        Claim::Made => claim::made(state, &report, effects),
+        Claim::Made => claim::on_claim(state, &report, effects),
         Claim::Mentioned => {
             let hint = format!(
                 "Your last message had {:?} in it, but not as a promise. It counts only as the very last line, on its \
@@ -112,19 +123,27 @@ fn worked(state: &mut State, report: Report, effects: &mut Vec<Effect>) {
 }
 
 /// A question that nobody answered, unless the agent went on to finish.
-fn asked(iteration: u32, report: &Report) -> Option<Question> {
-    report.heard.question.clone().or_else(|| questions::in_words(iteration, report.heard.final_words()))
+fn asked(iteration: u32, report: &IterationReport) -> Option<Question> {
+    report.output.question.clone().or_else(|| questions::in_words(iteration, report.output.final_text()))
 }
 
 /// A limit of the run or the day is reached while no agent works.
-pub(super) fn out_of_time(state: &mut State, reason: &str, effects: &mut Vec<Effect>) {
+pub(super) fn out_of_time(state: &mut LoopState, reason: &str, effects: &mut Vec<Effect>) {
     match std::mem::replace(&mut state.phase, Phase::New) {
         Phase::Checking(report) => {
-            finish(state, &report, Outcome::Cut, Some(reason.to_owned()), Vec::new(), None, effects);
+            finish(state, &report, IterationOutcome::Cut, Some(reason.to_owned()), Vec::new(), None, effects);
             end(state, VerdictKind::Limit, reason, effects);
         }
         Phase::Reviewing(reviewing) => {
-            finish(state, &reviewing.report, Outcome::Cut, Some(reason.to_owned()), reviewing.evidence, None, effects);
+            finish(
+                state,
+                &reviewing.report,
+                IterationOutcome::Cut,
+                Some(reason.to_owned()),
+                reviewing.evidence,
+                None,
+                effects,
+            );
             end(state, VerdictKind::Limit, reason, effects);
         }
         // What is missing is the answer, not the time.
@@ -137,7 +156,7 @@ pub(super) fn out_of_time(state: &mut State, reason: &str, effects: &mut Vec<Eff
     }
 }
 
-pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut Vec<Effect>) {
+pub(super) fn checked(state: &mut LoopState, checks: &[CheckFinished], effects: &mut Vec<Effect>) {
     let Phase::Checking(report) = std::mem::replace(&mut state.phase, Phase::New) else { return };
     let evidence: Vec<String> = checks
         .iter()
@@ -163,6 +182,6 @@ pub(super) fn checked(state: &mut State, checks: &[CheckFinished], effects: &mut
 }
 
 /// The answer is not in the form that was asked for.
-pub(super) fn is_formless(state: &State, answer: &Answer) -> bool {
+pub(super) fn is_formless(state: &LoopState, answer: &AgentResult) -> bool {
     state.plan.structured && !answer.is_error && summary_of(answer.structured.as_ref()).is_none()
 }

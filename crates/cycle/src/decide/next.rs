@@ -2,11 +2,11 @@
 
 use super::effect::{Effect, emit, wake_at_the_end};
 use super::ending::{end, wait_until};
-use crate::state::{Phase, State, Working};
-use crate::{EventKind, SessionMode, Spent, Start, VerdictKind};
+use crate::state::{LoopState, Phase, Working};
+use crate::{EventKind, IterationStart, SessionMode, Spent, VerdictKind};
 
 /// Before the next iteration; at once where there is nothing to wait for, or no iteration follows.
-pub(super) fn wait(state: &mut State, ms: u64, reason: &str, effects: &mut Vec<Effect>) {
+pub(super) fn wait(state: &mut LoopState, ms: u64, reason: &str, effects: &mut Vec<Effect>) {
     if ms == 0 || state.stopping || state.is_used_up() {
         return next(state, effects);
     }
@@ -14,7 +14,7 @@ pub(super) fn wait(state: &mut State, ms: u64, reason: &str, effects: &mut Vec<E
 }
 
 /// Between two iterations: end, pause, summarise, or start the next.
-pub(super) fn next(state: &mut State, effects: &mut Vec<Effect>) {
+pub(super) fn next(state: &mut LoopState, effects: &mut Vec<Effect>) {
     if state.stopping {
         return end(state, VerdictKind::Interrupted, "stopped after this iteration, as asked", effects);
     }
@@ -43,7 +43,7 @@ pub(super) fn next(state: &mut State, effects: &mut Vec<Effect>) {
     start(state, effects);
 }
 
-fn start(state: &mut State, effects: &mut Vec<Effect>) {
+fn start(state: &mut LoopState, effects: &mut Vec<Effect>) {
     let iteration = state.iteration();
     let struggling = state.strategy.is_some();
     let other = state.plan.other_model.clone().filter(|_| struggling);
@@ -55,7 +55,7 @@ fn start(state: &mut State, effects: &mut Vec<Effect>) {
         SessionMode::Continue => state.memory.session.clone(),
     };
     let allowance = state.allowance();
-    let begin = Start {
+    let begin = IterationStart {
         iteration,
         attempt: state.attempt,
         model,
@@ -77,7 +77,7 @@ fn start(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// The way that the next iteration takes. A change is told.
-fn take_way(state: &mut State, own: &str, effects: &mut Vec<Effect>) -> usize {
+fn take_way(state: &mut LoopState, own: &str, effects: &mut Vec<Effect>) -> usize {
     // Where all are limited the wait is over early, at a person's wish: the way in use is tried.
     let way = state.ways.first_free(state.now).unwrap_or(state.ways.current);
     if way != state.ways.current {

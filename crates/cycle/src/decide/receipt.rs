@@ -3,10 +3,10 @@
 use super::effect::{Effect, emit, wake_at_the_end};
 use super::ending::{end, end_with};
 use super::next::wait;
-use crate::state::{Phase, State};
-use crate::stuck::{Sign, Standing};
+use crate::state::{LoopState, Phase};
+use crate::stuck::{IterationSigns, StuckLevel};
 use crate::text::bounded;
-use crate::{EventKind, Outcome, Question, Receipt, RefusedClaim, Report, VerdictKind};
+use crate::{EventKind, IterationOutcome, IterationReport, Question, Receipt, RefusedClaim, VerdictKind};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 const SUMMARY_MAX: usize = 4_000;
@@ -29,19 +29,19 @@ pub(super) struct Verdicts {
 
 /// No end yet: is there progress, and what comes next?
 pub(super) fn go_on(
-    state: &mut State,
-    report: &Report,
+    state: &mut LoopState,
+    report: &IterationReport,
     blocking: Option<String>,
     verdicts: Verdicts,
     effects: &mut Vec<Effect>,
 ) {
     let Verdicts { failed_check, evidence, refused } = verdicts;
-    let sign = Sign { tree: report.tree, words: exact(&report.summary()), failed_check };
-    let standing = if state.plan.watch_for_stuck { state.stuck.observe(sign) } else { Standing::Progress };
+    let sign = IterationSigns { tree: report.tree, words: exact(&report.summary()), failed_check };
+    let standing = if state.plan.watch_for_stuck { state.stuck.observe(sign) } else { StuckLevel::Progress };
     let outcome = match (failed_check.is_some() || refused.is_some(), standing) {
-        (true, _) => Outcome::NotDone,
-        (false, Standing::Progress) => Outcome::Progress,
-        (false, _) => Outcome::NoProgress,
+        (true, _) => IterationOutcome::NotDone,
+        (false, StuckLevel::Progress) => IterationOutcome::Progress,
+        (false, _) => IterationOutcome::NoProgress,
     };
     let iteration = state.iteration();
     finish(state, report, outcome, blocking, evidence, refused, effects);
@@ -49,10 +49,10 @@ pub(super) fn go_on(
         return end(state, VerdictKind::Limit, UNMEASURED, effects);
     }
     match standing {
-        Standing::Progress => state.strategy = None,
-        Standing::NoProgress => {}
-        Standing::ChangeStrategy => change_strategy(state, iteration, effects),
-        Standing::Stop => {
+        StuckLevel::Progress => state.strategy = None,
+        StuckLevel::NoProgress => {}
+        StuckLevel::ChangeStrategy => change_strategy(state, iteration, effects),
+        StuckLevel::Stop => {
             let reason = "nothing changes any more, and a change of strategy did not help";
             return end(state, VerdictKind::Stuck, reason, effects);
         }
@@ -60,7 +60,7 @@ pub(super) fn go_on(
     wait(state, state.plan.cooldown_ms, "a pause between iterations", effects);
 }
 
-fn change_strategy(state: &mut State, iteration: u32, effects: &mut Vec<Effect>) {
+fn change_strategy(state: &mut LoopState, iteration: u32, effects: &mut Vec<Effect>) {
     state.strategy = Some(RETHINK.to_owned());
     let strategy = match &state.plan.other_model {
         Some(model) => format!("another prompt section, and {model} instead of {}", state.plan.model),
@@ -77,9 +77,9 @@ fn exact(words: &str) -> u64 {
     hasher.finish()
 }
 
-pub(super) fn block_on(state: &mut State, report: &Report, question: Question, effects: &mut Vec<Effect>) {
+pub(super) fn block_on(state: &mut LoopState, report: &IterationReport, question: Question, effects: &mut Vec<Effect>) {
     emit(state, EventKind::Question(question.clone()), effects);
-    finish(state, report, Outcome::Blocked, Some(question.text.clone()), Vec::new(), None, effects);
+    finish(state, report, IterationOutcome::Blocked, Some(question.text.clone()), Vec::new(), None, effects);
     if state.plan.attended && !state.stopping {
         state.phase = Phase::Asking;
         return wake_at_the_end(state, effects);
@@ -89,9 +89,9 @@ pub(super) fn block_on(state: &mut State, report: &Report, question: Question, e
 
 /// Writes the receipt.
 pub(super) fn finish(
-    state: &mut State,
-    report: &Report,
-    outcome: Outcome,
+    state: &mut LoopState,
+    report: &IterationReport,
+    outcome: IterationOutcome,
     blocking: Option<String>,
     mut evidence: Vec<String>,
     refused: Option<RefusedClaim>,
@@ -99,12 +99,12 @@ pub(super) fn finish(
 ) {
     let iteration = state.iteration();
     evidence.extend(report.changed.commits.iter().map(|commit| format!("commit {commit}")));
-    if report.heard.is_estimate() {
+    if report.output.is_estimate() {
         evidence.push("the agent did not say what it cost; the cost is an estimate".into());
-    } else if report.heard.cost_doubtful && report.heard.answer.is_some() {
+    } else if report.output.cost_doubtful && report.output.answer.is_some() {
         evidence.push("the agent did not say what it cost; the cost is a lower bound".into());
     }
-    let deferred = matches!(outcome, Outcome::Deferred);
+    let deferred = matches!(outcome, IterationOutcome::Deferred);
     let receipt = Receipt {
         outcome,
         summary: if deferred { String::new() } else { bounded(&report.summary(), SUMMARY_MAX) },
@@ -112,11 +112,11 @@ pub(super) fn finish(
         blocking,
         refused,
         evidence,
-        cost_usd: report.heard.cost_usd,
-        tokens: report.heard.tokens,
+        cost_usd: report.output.cost_usd,
+        tokens: report.output.tokens,
         duration_ms: report.duration_ms,
-        tool_calls: report.heard.tool_calls,
-        session: report.heard.session.clone(),
+        tool_calls: report.output.tool_calls,
+        session: report.output.session.clone(),
     };
     let summary = receipt.summary.clone();
     emit(state, EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }, effects);

@@ -4,17 +4,17 @@ use super::effect::{Effect, emit, wake_at_the_end};
 use super::ending::end;
 use super::receipt::{Verdicts, block_on, finish, go_on};
 use crate::review::{APPROVE, Opinion, QUESTION};
-use crate::state::{Phase, Reviewing, State};
+use crate::state::{LoopState, Phase, Reviewing};
 use crate::text::fingerprint;
-use crate::{EventKind, Outcome, Question, QuestionAbout, Report, Tokens, VerdictKind};
+use crate::{EventKind, IterationOutcome, IterationReport, Question, QuestionAbout, Tokens, VerdictKind};
 
 /// A reviewer without a clear answer is asked again; then a person is.
 const TRIES_MAX: u32 = 3;
 
 /// The iteration is done, unless a reviewer has to say so first. `reason` is that of the verdict.
 pub(super) fn settle(
-    state: &mut State,
-    report: Report,
+    state: &mut LoopState,
+    report: IterationReport,
     evidence: Vec<String>,
     reason: String,
     effects: &mut Vec<Effect>,
@@ -22,14 +22,14 @@ pub(super) fn settle(
     let waived = state.memory.review_waived;
     if state.plan.review_rounds == 0 || waived {
         let reason = if waived { format!("{reason}, and a person let it pass without review") } else { reason };
-        finish(state, &report, Outcome::Done, None, evidence, None, effects);
+        finish(state, &report, IterationOutcome::Done, None, evidence, None, effects);
         return end(state, VerdictKind::Done, &reason, effects);
     }
     state.phase = Phase::Reviewing(Box::new(Reviewing { report, evidence, reason, tries: 0 }));
     ask(state, effects);
 }
 
-fn ask(state: &mut State, effects: &mut Vec<Effect>) {
+fn ask(state: &mut LoopState, effects: &mut Vec<Effect>) {
     let iteration = state.iteration();
     emit(state, EventKind::ReviewStarted { iteration }, effects);
     effects.push(Effect::Review { iteration, usd: state.allowance().usd });
@@ -37,7 +37,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 pub(super) fn reviewed(
-    state: &mut State,
+    state: &mut LoopState,
     opinion: Result<Opinion, String>,
     usd: f64,
     tokens: Tokens,
@@ -58,7 +58,7 @@ pub(super) fn reviewed(
         Ok(Opinion::Approved) => {
             let Reviewing { report, mut evidence, reason, .. } = *reviewing;
             evidence.push("approved by a reviewer".into());
-            finish(state, &report, Outcome::Done, None, evidence, None, effects);
+            finish(state, &report, IterationOutcome::Done, None, evidence, None, effects);
             end(state, VerdictKind::Done, &format!("{reason}, and a reviewer approves"), effects);
         }
         Ok(Opinion::Findings(findings)) if state.memory.review_rounds >= state.plan.review_rounds => {

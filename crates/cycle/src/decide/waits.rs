@@ -6,8 +6,8 @@ use super::next::next;
 use super::receipt::finish;
 use crate::amounts::clock;
 use crate::outage::wait_ms;
-use crate::state::{OutageSoFar, State};
-use crate::{LimitHit, Outage, Outcome, Report, VerdictKind};
+use crate::state::{LoopState, OutageSoFar};
+use crate::{IterationOutcome, IterationReport, LimitHit, Outage, VerdictKind};
 
 /// Waits for a limit that names no end: a minute, then twice as long each time, at most this.
 const BLIND_WAIT_MS: u64 = 60_000;
@@ -20,7 +20,7 @@ const RESET_MARGIN_MS: u64 = 1_000;
 const NEVER_REACHED_MS: u64 = 10 * 60 * 1000;
 
 /// A usage limit: its end is often known.
-pub(super) fn for_limit(state: &mut State, report: &Report, limit: &LimitHit, effects: &mut Vec<Effect>) {
+pub(super) fn for_limit(state: &mut LoopState, report: &IterationReport, limit: &LimitHit, effects: &mut Vec<Effect>) {
     state.outage = None;
     state.answered = true;
     if put_off(state, report, &limit.words, effects) {
@@ -45,7 +45,7 @@ pub(super) fn for_limit(state: &mut State, report: &Report, limit: &LimitHit, ef
 }
 
 /// An outage: nobody knows its end, so the loop tries again and again.
-pub(super) fn for_outage(state: &mut State, report: &Report, outage: &Outage, effects: &mut Vec<Effect>) {
+pub(super) fn for_outage(state: &mut LoopState, report: &IterationReport, outage: &Outage, effects: &mut Vec<Effect>) {
     state.answered |= outage.answered;
     let words = format!("the API is unavailable: {}", outage.words);
     if put_off(state, report, &words, effects) {
@@ -76,14 +76,14 @@ fn given_up(reached: bool, lasted: u64, outage: &Outage) -> String {
     )
 }
 
-fn capped(state: &State, ms: u64) -> u64 {
+fn capped(state: &LoopState, ms: u64) -> u64 {
     state.plan.wait_max_ms.map_or(ms, |most| ms.min(most))
 }
 
 /// Writes the receipt of an iteration that does not count. Whether the run is over or stopping, so that nothing
 /// is waited for.
-fn put_off(state: &mut State, report: &Report, words: &str, effects: &mut Vec<Effect>) -> bool {
-    finish(state, report, Outcome::Deferred, Some(words.to_owned()), Vec::new(), None, effects);
+fn put_off(state: &mut LoopState, report: &IterationReport, words: &str, effects: &mut Vec<Effect>) -> bool {
+    finish(state, report, IterationOutcome::Deferred, Some(words.to_owned()), Vec::new(), None, effects);
     state.attempt += 1;
     if state.stopping {
         next(state, effects);
@@ -91,7 +91,7 @@ fn put_off(state: &mut State, report: &Report, words: &str, effects: &mut Vec<Ef
     state.stopping
 }
 
-fn wait_within_the_run(state: &mut State, until: u64, words: &str, effects: &mut Vec<Effect>) {
+fn wait_within_the_run(state: &mut LoopState, until: u64, words: &str, effects: &mut Vec<Effect>) {
     let ends = state.plan.limits.run.time_ms.map(|limit| {
         let left = limit.saturating_sub(state.memory.time_at(state.now));
         state.now.saturating_add(left)

@@ -1,7 +1,8 @@
-//! What an address says of TLS, beside what the driver reads of it: which certificate to trust.
+//! The TLS options of a database address that the driver does not read: the certificate to trust.
 //!
 //! Every certificate is verified, with the host's name, in every mode; so `verify-ca` and `verify-full` are `require` here.
 
+use percent_encoding::percent_decode_str;
 use std::path::PathBuf;
 
 /// An address as the driver reads it, and what it does not read.
@@ -23,7 +24,9 @@ impl Address {
             match pair.split_once('=') {
                 // As for other programs: the machine's own.
                 Some(("sslrootcert", "system")) => {}
-                Some(("sslrootcert", file)) => root_file = Some(PathBuf::from(decoded(file))),
+                Some(("sslrootcert", file)) => {
+                    root_file = Some(PathBuf::from(percent_decode_str(file).decode_utf8_lossy().into_owned()))
+                }
                 Some(("sslmode", "verify-ca" | "verify-full")) => kept.push("sslmode=require"),
                 _ => kept.push(pair),
             }
@@ -31,23 +34,6 @@ impl Address {
         let query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
         Self { text: format!("{place}{query}"), root_file }
     }
-}
-
-/// `%2F` is a slash. What is no such sequence stays as it is.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        if let Some(byte) = code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            bytes.push(byte);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

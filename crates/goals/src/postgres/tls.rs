@@ -25,31 +25,31 @@ impl Connector {
     }
 }
 
-pub struct ToHost {
+pub struct HostTls {
     host: String,
     root_file: Option<PathBuf>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Connector {
-    type Stream = Secured<S>;
-    type TlsConnect = ToHost;
+    type Stream = SecuredStream<S>;
+    type TlsConnect = HostTls;
     type Error = io::Error;
 
-    fn make_tls_connect(&mut self, host: &str) -> io::Result<ToHost> {
-        Ok(ToHost { host: host.to_owned(), root_file: self.root_file.clone() })
+    fn make_tls_connect(&mut self, host: &str) -> io::Result<HostTls> {
+        Ok(HostTls { host: host.to_owned(), root_file: self.root_file.clone() })
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToHost {
-    type Stream = Secured<S>;
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for HostTls {
+    type Stream = SecuredStream<S>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Secured<S>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<SecuredStream<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
         Box::pin(async move {
             let host = ServerName::try_from(self.host).map_err(io::Error::other)?;
             let connector = TlsConnector::from(Arc::new(client(self.root_file.as_deref())?));
-            Ok(Secured(connector.connect(host, stream).await?))
+            Ok(SecuredStream(connector.connect(host, stream).await?))
         })
     }
 }
@@ -76,21 +76,21 @@ fn client(root_file: Option<&Path>) -> io::Result<ClientConfig> {
     Ok(config.map_err(io::Error::other)?.with_root_certificates(roots).with_no_client_auth())
 }
 
-pub struct Secured<S>(tokio_rustls::client::TlsStream<S>);
+pub struct SecuredStream<S>(tokio_rustls::client::TlsStream<S>);
 
-impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Secured<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for SecuredStream<S> {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Secured<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for SecuredStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_read(cx, buf)
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Secured<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for SecuredStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(cx, buf)
     }

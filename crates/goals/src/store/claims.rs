@@ -1,9 +1,9 @@
-//! Who works on what: claims, leases, and what becomes of the goals of workers that are gone.
+//! Claims and leases, and the release of goals whose workers are gone.
 
 use super::{COLUMNS, Store, goal, locked, reports};
 use crate::error::GoalError;
 use crate::goal::{Fence, Goal, GoalId};
-use crate::machine::Happening;
+use crate::machine::GoalEvent;
 use crate::sql::{Tx, Value};
 
 /// Claims of dead workers that are looked at together; the next claim takes the rest.
@@ -16,9 +16,9 @@ pub struct WorkerName {
     pub host: String,
 }
 
-/// A claim that still holds, as of this beat.
+/// A claim that still holds after a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beat {
+pub struct LeaseRenewal {
     pub goal: GoalId,
     pub fence: Fence,
     /// A person wants it to stop.
@@ -63,7 +63,7 @@ impl Store {
         lease_ms: i64,
         slots: i64,
         claims: &[(GoalId, Fence)],
-    ) -> Result<Vec<Beat>, GoalError> {
+    ) -> Result<Vec<LeaseRenewal>, GoalError> {
         let tx = self.connection.write().await?;
         let mut rows = Vec::new();
         for (id, fence) in claims {
@@ -76,7 +76,9 @@ impl Store {
                    on conflict (id) do update set seen = excluded.seen, slots = excluded.slots";
         tx.execute(sql, &[worker.id.as_str().into(), worker.host.as_str().into(), slots.into()]).await?;
         tx.commit().await?;
-        let beat = |row: &crate::sql::Row| Ok(Beat { goal: row.int(0)?, fence: row.int(1)?, cancel: row.int(2)? != 0 });
+        let beat = |row: &crate::sql::Row| {
+            Ok(LeaseRenewal { goal: row.int(0)?, fence: row.int(1)?, cancel: row.int(2)? != 0 })
+        };
         rows.iter().map(beat).collect()
     }
 
@@ -134,9 +136,9 @@ async fn expire(tx: &Tx<'_>) -> Result<(), GoalError> {
         tx.execute("update goal set lost = $2 where id = $1", &[goal.id.into(), lost.into()]).await?;
         if cancelled {
             let held = Goal { owner: None, ..goal };
-            reports::apply(tx, &held, Happening::Cancel).await?;
+            reports::apply(tx, &held, GoalEvent::Cancel).await?;
         } else {
-            reports::apply(tx, &goal, Happening::WorkerLost { lost }).await?;
+            reports::apply(tx, &goal, GoalEvent::WorkerLost { lost }).await?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What must never be, as queries. Each finds what is wrong; an empty answer is right.
+//! The invariants of the store, as queries. Each query finds violations; an empty answer is right.
 
 use super::Store;
 use crate::error::GoalError;

@@ -1,9 +1,9 @@
-//! What workers and people report, and what is written of it.
+//! Reports of workers and people, and their writes to the store.
 
 use super::{COLUMNS, Store, claimed, goal, locked};
 use crate::error::GoalError;
 use crate::goal::{Amount, Fence, Goal, GoalId, GoalState};
-use crate::machine::{Change, Happening, Standing, step};
+use crate::machine::{Change, GoalEvent, GoalFacts, step};
 use crate::sql::{Tx, Value};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub struct Intent {
 
 impl Store {
     /// What happened to a claimed goal. The claim is over afterwards.
-    pub async fn report(&self, id: GoalId, fence: Fence, happening: Happening) -> Result<Goal, GoalError> {
+    pub async fn report(&self, id: GoalId, fence: Fence, happening: GoalEvent) -> Result<Goal, GoalError> {
         let tx = self.connection.write().await?;
         let before = claimed(&tx, id, fence).await?;
         let after = apply(&tx, &before, happening).await?;
@@ -37,7 +37,7 @@ impl Store {
     }
 
     /// A person's wish.
-    pub async fn act(&self, id: GoalId, happening: Happening) -> Result<Goal, GoalError> {
+    pub async fn act(&self, id: GoalId, happening: GoalEvent) -> Result<Goal, GoalError> {
         let tx = self.connection.write().await?;
         let before = locked(&tx, id).await?;
         let after = apply(&tx, &before, happening).await?;
@@ -49,7 +49,7 @@ impl Store {
     pub async fn cancelled(&self, id: GoalId, fence: Fence) -> Result<Goal, GoalError> {
         let tx = self.connection.write().await?;
         let held = claimed(&tx, id, fence).await?;
-        let after = apply(&tx, &Goal { owner: None, ..held }, Happening::Cancel).await?;
+        let after = apply(&tx, &Goal { owner: None, ..held }, GoalEvent::Cancel).await?;
         tx.commit().await?;
         Ok(after)
     }
@@ -112,10 +112,10 @@ impl Store {
 }
 
 /// Asks the machine and writes its answer, with everything that follows from it.
-pub(super) async fn apply(tx: &Tx<'_>, before: &Goal, happening: Happening) -> Result<Goal, GoalError> {
+pub(super) async fn apply(tx: &Tx<'_>, before: &Goal, happening: GoalEvent) -> Result<Goal, GoalError> {
     let id = before.id;
     let change =
-        step(Standing::from(before), happening).map_err(|source| GoalError::NotPossible { goal: id, source })?;
+        step(GoalFacts::from(before), happening).map_err(|source| GoalError::NotPossible { goal: id, source })?;
     let after = write(tx, before, &change).await?;
     if change.releases {
         give_back(tx, before).await?;

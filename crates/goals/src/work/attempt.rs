@@ -2,11 +2,12 @@
 
 use super::Job;
 use super::child::{Following, LoopEnd};
+use crate::checkout::Checkout;
 use crate::error::GoalError;
 use crate::goal::{Amount, Goal, GoalState, Moment};
-use crate::machine::Happening;
+use crate::machine::GoalEvent;
 use crate::prompt;
-use crate::repository::{Checkout, Repository};
+use crate::repository::Repository;
 use serde_json::Value;
 use std::path::Path;
 
@@ -42,7 +43,7 @@ impl Job {
             Some(happening) => self.report(happening).await,
             None => self.insist(|| self.worker.store.cancelled(self.goal.id, self.goal.fence)).await,
         };
-        let _ = std::fs::remove_dir_all(&folder);
+        self.worker.remove_clone(&folder);
         if done.as_ref().is_ok_and(|goal| goal.state == GoalState::Done) {
             repo.forget(self.goal.id).await;
         }
@@ -103,17 +104,17 @@ impl Job {
         let metered = self.insist(|| self.worker.store.is_metered(goal.id)).await?;
         let mut resume = self.restore_run(&following.clone.folder).await?;
         if !resume {
-            following.heard.run = None;
-            following.heard.iteration = 0;
+            following.progress.run = None;
+            following.progress.iteration = 0;
         }
         loop {
             let mut words = Vec::new();
-            match following.heard.run.as_ref().filter(|_| resume) {
+            match following.progress.run.as_ref().filter(|_| resume) {
                 Some(run) => words.extend(["resume".to_owned(), run.clone(), "--json".into()]),
                 None => words.push("--json".into()),
             }
             words.extend(flags(goal, goal_file));
-            let next = following.heard.iteration + 1;
+            let next = following.progress.iteration + 1;
             if metered {
                 let wish = match self.reserve().await? {
                     Ok(wish) => wish,
@@ -128,9 +129,9 @@ impl Job {
             let end = following.run(words).await?;
             let is_limit = matches!(&end, LoopEnd::Verdict { kind, .. } if kind == "limit");
             let max = goal.spec.max_iterations.unwrap_or(ITERATIONS_MAX);
-            let more = following.heard.iteration < i64::from(max) && following.heard.failures < FAILURES_MAX;
+            let more = following.progress.iteration < i64::from(max) && following.progress.failures < FAILURES_MAX;
             // It did the one iteration that it was given, and nothing else ended it.
-            if !(metered && is_limit && more && following.heard.iteration >= next) {
+            if !(metered && is_limit && more && following.progress.iteration >= next) {
                 return Ok(end);
             }
             following.checkpoint().await?;
@@ -243,26 +244,26 @@ fn flags(goal: &Goal, goal_file: &Path) -> Vec<String> {
 }
 
 /// `None`: a person cancelled it. `now` is by the store's clock.
-fn happening(end: LoopEnd, changed: bool, now: Moment) -> Option<Happening> {
+fn happening(end: LoopEnd, changed: bool, now: Moment) -> Option<GoalEvent> {
     let happening = match end {
         LoopEnd::Cancelled => return None,
-        LoopEnd::Stopped => Happening::Released,
-        LoopEnd::Waits { for_ms, reason } => Happening::Limited { until: now + for_ms, why: reason },
+        LoopEnd::Stopped => GoalEvent::Released,
+        LoopEnd::Waits { for_ms, reason } => GoalEvent::Limited { until: now + for_ms, why: reason },
         LoopEnd::Died { started: false, words, code } => {
             let why = words.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            Happening::Hopeless { why: format!("the loop did not start (exit code {code}): {why}") }
+            GoalEvent::Hopeless { why: format!("the loop did not start (exit code {code}): {why}") }
         }
         LoopEnd::Died { words, code, .. } => {
             let why = words.lines().last().unwrap_or_default();
-            Happening::AttemptFailed { why: format!("the loop ended without a verdict (exit code {code}) {why}") }
+            GoalEvent::AttemptFailed { why: format!("the loop ended without a verdict (exit code {code}) {why}") }
         }
         LoopEnd::Verdict { kind, reason, question } => match kind.as_str() {
-            "done" => Happening::Worked { changed },
-            "blocked" => Happening::Asked { question: question.unwrap_or(reason) },
-            "exhausted" => Happening::Hopeless { why: reason },
+            "done" => GoalEvent::Worked { changed },
+            "blocked" => GoalEvent::Asked { question: question.unwrap_or(reason) },
+            "exhausted" => GoalEvent::Hopeless { why: reason },
             // Somebody ended the loop beside us.
-            "interrupted" | "terminated" => Happening::Released,
-            other => Happening::AttemptFailed { why: format!("The loop ended as '{other}': {reason}") },
+            "interrupted" | "terminated" => GoalEvent::Released,
+            other => GoalEvent::AttemptFailed { why: format!("The loop ended as '{other}': {reason}") },
         },
     };
     Some(happening)
@@ -294,17 +295,17 @@ mod tests {
     #[test]
     fn verdicts_become_happenings() {
         let verdict = |kind: &str| LoopEnd::Verdict { kind: kind.into(), reason: "why".into(), question: None };
-        assert_eq!(happening(verdict("done"), true, 0), Some(Happening::Worked { changed: true }));
-        assert_eq!(happening(verdict("blocked"), true, 0), Some(Happening::Asked { question: "why".into() }));
-        assert!(matches!(happening(verdict("stuck"), true, 0), Some(Happening::AttemptFailed { .. })));
-        assert!(matches!(happening(verdict("limit"), true, 0), Some(Happening::AttemptFailed { .. })));
-        assert_eq!(happening(verdict("terminated"), true, 0), Some(Happening::Released));
+        assert_eq!(happening(verdict("done"), true, 0), Some(GoalEvent::Worked { changed: true }));
+        assert_eq!(happening(verdict("blocked"), true, 0), Some(GoalEvent::Asked { question: "why".into() }));
+        assert!(matches!(happening(verdict("stuck"), true, 0), Some(GoalEvent::AttemptFailed { .. })));
+        assert!(matches!(happening(verdict("limit"), true, 0), Some(GoalEvent::AttemptFailed { .. })));
+        assert_eq!(happening(verdict("terminated"), true, 0), Some(GoalEvent::Released));
         assert_eq!(happening(LoopEnd::Cancelled, true, 0), None);
         let waits = LoopEnd::Waits { for_ms: 5, reason: "limit".into() };
-        assert_eq!(happening(waits, true, 100), Some(Happening::Limited { until: 105, why: "limit".into() }));
+        assert_eq!(happening(waits, true, 100), Some(GoalEvent::Limited { until: 105, why: "limit".into() }));
         let refused = LoopEnd::Died { code: 1, started: false, words: "error: not trusted".into() };
         assert!(
-            matches!(happening(refused, false, 0), Some(Happening::Hopeless { why }) if why.contains("not trusted"))
+            matches!(happening(refused, false, 0), Some(GoalEvent::Hopeless { why }) if why.contains("not trusted"))
         );
     }
 }

@@ -1,9 +1,9 @@
 //! The checks of a landing: on the rebased work, in the sandbox, before the branch moves.
 
 use super::Job;
-use super::beat::Lease;
+use super::heartbeat::Lease;
 use crate::error::GoalError;
-use process::{Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Output, Spec, Stdin};
 use sandbox::Sandbox;
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_secs(2);
 const NO_SUCH_COMMAND: i32 = 127;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Checked {
+pub enum CheckOutcome {
     Passed,
     /// For the agent.
     Failed(String),
@@ -31,7 +31,7 @@ const OWN: &str = "if [ -x .ralph/check ]; then exec .ralph/check; else exec sh 
 
 impl Job {
     /// Runs all of them, so that the agent hears of every failure at once.
-    pub async fn run_checks(&self, folder: &Path, has_own: bool) -> Result<Checked, GoalError> {
+    pub async fn run_checks(&self, folder: &Path, has_own: bool) -> Result<CheckOutcome, GoalError> {
         let given = self.goal.spec.checks.iter().map(|check| (check.as_str(), check.as_str()));
         let own = has_own.then_some((".ralph/check", OWN));
         let mut failures = Vec::new();
@@ -41,12 +41,12 @@ impl Job {
                 0 => {}
                 NO_SUCH_COMMAND if output.lines().last().is_some_and(|line| line.ends_with("not found")) => {
                     let said = output.lines().last().unwrap_or_default();
-                    return Ok(Checked::Missing(format!("the check '{name}' cannot be run: {said}")));
+                    return Ok(CheckOutcome::Missing(format!("the check '{name}' cannot be run: {said}")));
                 }
                 code => failures.push(format!("The check '{name}' failed (exit code {code}):\n{output}")),
             }
         }
-        Ok(if failures.is_empty() { Checked::Passed } else { Checked::Failed(failures.join("\n\n")) })
+        Ok(if failures.is_empty() { CheckOutcome::Passed } else { CheckOutcome::Failed(failures.join("\n\n")) })
     }
 
     async fn run_check(&self, folder: &Path, script: &str) -> Result<(i32, String), GoalError> {
@@ -68,7 +68,7 @@ impl Job {
             output: Output::Pipes,
             arg0: None,
         };
-        let limits = Limits { deadline: CHECK_TIME, max_output: OUTPUT_MAX, grace: GRACE };
+        let limits = CaptureLimits { deadline: CHECK_TIME, max_output: OUTPUT_MAX, grace: GRACE };
         let running = async {
             match &sandbox {
                 Some(sandbox) => process::capture_inside(spec, limits, sandbox).await,

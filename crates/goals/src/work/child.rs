@@ -1,11 +1,12 @@
 //! The loop as a child: `ralph --json`, its events followed line by line.
 
 use super::Job;
-use super::beat::Lease;
+use super::heartbeat::Lease;
 use super::line_reader::LineReader;
+use crate::checkout::Checkout;
 use crate::error::GoalError;
 use crate::goal::Amount;
-use crate::repository::{Checkout, Repository};
+use crate::repository::Repository;
 use crate::store::Checkpoint;
 use process::{Output, Piped, Spec, Stdin};
 use serde_json::Value;
@@ -52,9 +53,9 @@ pub enum LoopEnd {
     Stopped,
 }
 
-/// What was heard of a run so far.
+/// The progress of a run, from its events so far.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct RunProgress {
     pub run: Option<String>,
     pub iteration: i64,
     /// Iterations that failed, one after the other.
@@ -70,21 +71,24 @@ pub struct Following<'a> {
     pub job: &'a Job,
     pub repo: &'a Repository,
     pub clone: &'a Checkout,
-    pub heard: Heard,
+    pub progress: RunProgress,
     pending: Vec<String>,
     /// The number of the first pending line.
     first: i64,
+    /// The last commit that was saved.
+    saved: Option<String>,
 }
 
 impl<'a> Following<'a> {
     pub fn new(job: &'a Job, repo: &'a Repository, clone: &'a Checkout) -> Self {
-        let heard = Heard { run: job.goal.run.clone(), iteration: job.goal.iteration, ..Heard::default() };
-        Self { job, repo, clone, heard, pending: Vec::new(), first: 1 }
+        let progress =
+            RunProgress { run: job.goal.run.clone(), iteration: job.goal.iteration, ..RunProgress::default() };
+        Self { job, repo, clone, progress, pending: Vec::new(), first: 1, saved: None }
     }
 
     /// Runs the loop with these words to its end, or until it has to end.
     pub async fn run(&mut self, words: Vec<String>) -> Result<LoopEnd, GoalError> {
-        self.heard.verdict = None;
+        self.progress.verdict = None;
         let options = &self.job.worker.options;
         let spec = Spec {
             program: options.exe.clone().into_os_string(),
@@ -116,7 +120,7 @@ impl<'a> Following<'a> {
             tokio::select! {
                 line = lines.next() => {
                     let Some(line) = line else { break };
-                    if let Some(end) = self.hear(line).await? {
+                    if let Some(end) = self.read_event(line).await? {
                         child.stop(GRACE).await;
                         return Ok(end);
                     }
@@ -130,17 +134,18 @@ impl<'a> Following<'a> {
             }
         }
         let exit = child.wait().await;
-        let died = LoopEnd::Died { code: exit.shell_code(), started: self.heard.started, words: child.last_words() };
-        Ok(self.heard.verdict.take().unwrap_or(died))
+        let died =
+            LoopEnd::Died { code: exit.shell_code(), started: self.progress.started, words: child.stderr_tail() };
+        Ok(self.progress.verdict.take().unwrap_or(died))
     }
 
     /// One event. `Some`: the loop is to be stopped.
-    async fn hear(&mut self, line: String) -> Result<Option<LoopEnd>, GoalError> {
+    async fn read_event(&mut self, line: String) -> Result<Option<LoopEnd>, GoalError> {
         let Ok(event) = serde_json::from_str::<Value>(&line) else { return Ok(None) };
         let kind = event["type"].as_str().unwrap_or_default();
         // The loop shows its todo list before it commits.
-        if self.heard.checkpoint_due && !BEFORE_COMMIT.contains(&kind) {
-            self.heard.checkpoint_due = false;
+        if self.progress.checkpoint_due && !BEFORE_COMMIT.contains(&kind) {
+            self.progress.checkpoint_due = false;
             self.checkpoint().await?;
         }
         let partial = event["partial"] == Value::Bool(true);
@@ -149,15 +154,15 @@ impl<'a> Following<'a> {
         }
         match kind {
             "run_started" => {
-                self.heard.started = true;
-                self.heard.run = event["run"].as_str().map(str::to_owned);
+                self.progress.started = true;
+                self.progress.run = event["run"].as_str().map(str::to_owned);
             }
-            "iteration_started" => self.heard.iteration = event["iteration"].as_i64().unwrap_or(0),
+            "iteration_started" => self.progress.iteration = event["iteration"].as_i64().unwrap_or(0),
             "iteration_ended" => {
                 let failed = event["receipt"]["outcome"]["failure"].is_string();
-                self.heard.failures = if failed { self.heard.failures + 1 } else { 0 };
+                self.progress.failures = if failed { self.progress.failures + 1 } else { 0 };
                 self.settle(&event["receipt"]).await?;
-                self.heard.checkpoint_due = true;
+                self.progress.checkpoint_due = true;
             }
             "summarised" => self.settle(&event).await?,
             "waiting" => {
@@ -170,7 +175,8 @@ impl<'a> Following<'a> {
             "verdict" => {
                 let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
                 let question = event["question"]["text"].as_str().or(event["question"].as_str()).map(str::to_owned);
-                self.heard.verdict = Some(LoopEnd::Verdict { kind: text("verdict"), reason: text("reason"), question });
+                self.progress.verdict =
+                    Some(LoopEnd::Verdict { kind: text("verdict"), reason: text("reason"), question });
             }
             _ => {}
         }
@@ -182,8 +188,8 @@ impl<'a> Following<'a> {
         let counts = ["input", "output", "cache_read", "cache_write"].map(|name| tokens[name].as_u64().unwrap_or(0));
         let cost =
             Amount::new(costs["cost_usd"].as_f64().unwrap_or(0.0), counts.into_iter().fold(0, u64::saturating_add));
-        self.heard.settled += 1;
-        let (goal, number) = (&self.job.goal, self.heard.settled);
+        self.progress.settled += 1;
+        let (goal, number) = (&self.job.goal, self.progress.settled);
         self.job.insist(|| self.job.worker.store.settle(goal.id, goal.fence, number, cost)).await
     }
 
@@ -191,15 +197,19 @@ impl<'a> Following<'a> {
     pub async fn checkpoint(&mut self) -> Result<String, GoalError> {
         self.ship().await;
         let (goal, store) = (&self.job.goal, &self.job.worker.store);
-        let saved = self.repo.save(self.clone, goal.id, goal.fence).await?;
-        if let Some(bundle) = saved.bundle {
-            self.job.insist(|| store.keep_bundle(goal.id, goal.fence, &saved.head, bundle.clone())).await?;
+        let head = self.clone.head().await?;
+        if self.saved.as_ref() != Some(&head) {
+            let bundle = self.repo.save(self.clone, &head, goal.id, goal.fence).await?;
+            if let Some(bundle) = bundle {
+                self.job.insist(|| store.keep_bundle(goal.id, goal.fence, &head, bundle.clone())).await?;
+            }
+            self.saved = Some(head.clone());
         }
         let at =
-            Checkpoint { iteration: self.heard.iteration, head: Some(saved.head.clone()), run: self.heard.run.clone() };
+            Checkpoint { iteration: self.progress.iteration, head: Some(head.clone()), run: self.progress.run.clone() };
         self.job.insist(|| store.checkpoint(goal.id, goal.fence, &at)).await?;
         self.job.die_at("checkpointed");
-        Ok(saved.head)
+        Ok(head)
     }
 
     /// Brings events to the store. Where it cannot be reached they wait.

@@ -1,13 +1,13 @@
 //! A landing, step by step. It may be cut off between any two; the next lander goes on from what is there.
 
 use super::Job;
-use super::beat::Lease;
-use super::checks::Checked;
+use super::checks::CheckOutcome;
+use super::heartbeat::Lease;
 use crate::error::GoalError;
-use crate::goal::{Goal, Land};
-use crate::landing::{self, Moved, Prepared, Ready};
-use crate::machine::Happening;
-use crate::repository::Repository;
+use crate::goal::{Goal, LandingMode};
+use crate::landing::{self, MoveOutcome, Prepared, Ready};
+use crate::machine::GoalEvent;
+use crate::repository::{Repository, words};
 use crate::store::Intent;
 
 /// Others push to the branch, too. A branch that moves this often while our checks run is left for later.
@@ -15,10 +15,12 @@ const RACES_MAX: u32 = 5;
 /// A person is at work in the checked-out tree.
 const UNCLEAN_PAUSE_MS: i64 = 60_000;
 const RACED_PAUSE_MS: i64 = 5_000;
+/// Digits of a commit's name that people recognise.
+const SHORT_ID: usize = 12;
 
-enum Tried {
+enum LandingAttempt {
     Landed(Intent),
-    Ended(Happening),
+    Ended(GoalEvent),
     Raced,
 }
 
@@ -39,22 +41,22 @@ impl Job {
             let tried = self.try_to_land(&repo).await;
             let _ = std::fs::remove_dir_all(self.folder("land"));
             match tried? {
-                Tried::Landed(intent) => return self.landed(&repo, intent).await,
-                Tried::Ended(happening) => {
-                    if happening == Happening::NothingToLand {
+                LandingAttempt::Landed(intent) => return self.landed(&repo, intent).await,
+                LandingAttempt::Ended(happening) => {
+                    if happening == GoalEvent::NothingToLand {
                         repo.forget(self.goal.id).await;
                     }
                     return self.report(happening).await;
                 }
-                Tried::Raced => {}
+                LandingAttempt::Raced => {}
             }
         }
         let at = self.worker.now().await + RACED_PAUSE_MS;
         let why = format!("'{}' moved {RACES_MAX} times while the checks ran", self.goal.base);
-        self.report(Happening::Trouble { at, why }).await
+        self.report(GoalEvent::Trouble { at, why }).await
     }
 
-    async fn try_to_land(&self, repo: &Repository) -> Result<Tried, GoalError> {
+    async fn try_to_land(&self, repo: &Repository) -> Result<LandingAttempt, GoalError> {
         let goal = &self.goal;
         let bundle = self.worker.store.bundle(goal.id).await?.filter(|(head, _)| Some(head) == goal.head.as_ref());
         let bytes = bundle.as_ref().map(|(_, bytes)| bytes.as_slice());
@@ -64,56 +66,82 @@ impl Job {
         };
         let folder = self.folder("land").join("repo");
         let ready = match landing::prepare(&lender, goal, onto, &folder).await? {
-            Prepared::Nothing => return Ok(Tried::Ended(Happening::NothingToLand)),
-            Prepared::Conflict(why) => return Ok(Tried::Ended(Happening::LandingRefused { why })),
+            Prepared::Nothing => return Ok(LandingAttempt::Ended(GoalEvent::NothingToLand)),
+            Prepared::Conflict(why) => return Ok(LandingAttempt::Ended(GoalEvent::LandingRefused { why })),
             Prepared::Ready(ready) => ready,
         };
         self.die_at("rebased");
         let has_own = landing::bring_check(&ready).await?;
         match self.run_checks(&ready.checkout.folder, has_own).await? {
-            Checked::Passed => {}
-            Checked::Failed(why) => {
+            CheckOutcome::Passed => {}
+            CheckOutcome::Failed(why) => {
                 let why = format!("Rebased onto '{}', your work does not pass:\n\n{why}", goal.base);
-                return Ok(Tried::Ended(Happening::LandingRefused { why }));
+                return Ok(LandingAttempt::Ended(GoalEvent::LandingRefused { why }));
             }
-            Checked::Missing(why) => return Ok(Tried::Ended(Happening::Hopeless { why })),
+            CheckOutcome::Missing(why) => return Ok(LandingAttempt::Ended(GoalEvent::Hopeless { why })),
         }
         self.die_at("checked");
         if self.is_stopped() {
-            return Ok(Tried::Ended(Happening::Released));
+            return Ok(LandingAttempt::Ended(GoalEvent::Released));
         }
         self.move_target(repo, &ready).await
     }
 
-    async fn move_target(&self, repo: &Repository, ready: &Ready) -> Result<Tried, GoalError> {
+    async fn move_target(&self, repo: &Repository, ready: &Ready) -> Result<LandingAttempt, GoalError> {
         let goal = &self.goal;
         let old = landing::target_value(repo, &landing::target(goal)).await?;
-        if goal.spec.land == Land::Push && old.as_deref() != Some(ready.onto.as_str()) {
-            return Ok(Tried::Raced);
+        if goal.spec.land == LandingMode::Push && old.as_deref() != Some(ready.onto.as_str()) {
+            return Ok(LandingAttempt::Raced);
+        }
+        if let Some(old) = old.as_deref().filter(|_| goal.spec.land != LandingMode::Push)
+            && !self.is_own(repo, old, ready).await?
+        {
+            let why = format!(
+                "the branch '{}' exists and has work that is not this goal's ({}); rename or delete it, then 'ralph goal retry {}'",
+                goal.branch(),
+                &old[..old.len().min(SHORT_ID)],
+                goal.id
+            );
+            return Ok(LandingAttempt::Ended(GoalEvent::Hopeless { why }));
         }
         let intent = Intent { new_value: ready.commit.clone(), old_value: old.clone() };
         if !self.insist(|| self.worker.store.intend(goal.id, goal.fence, &intent)).await? {
             // Cancelled in the meantime; the next round sees it.
-            return Ok(Tried::Raced);
+            return Ok(LandingAttempt::Raced);
         }
         self.die_at("intended");
         // The last moment at which nothing has happened.
         self.check_lease()?;
         match landing::move_target(repo, goal, ready, old.as_deref(), |step| self.die_at(step)).await? {
-            Moved::Yes => {
+            MoveOutcome::Yes => {
                 self.die_at("moved");
-                Ok(Tried::Landed(intent))
+                Ok(LandingAttempt::Landed(intent))
             }
-            Moved::Raced => Ok(Tried::Raced),
-            Moved::Unclean(why) => {
+            MoveOutcome::Raced => Ok(LandingAttempt::Raced),
+            MoveOutcome::Unclean(why) => {
                 let at = self.worker.now().await + UNCLEAN_PAUSE_MS;
-                Ok(Tried::Ended(Happening::Trouble { at, why }))
+                Ok(LandingAttempt::Ended(GoalEvent::Trouble { at, why }))
             }
         }
     }
 
+    /// Whether the goal's branch may be replaced: an earlier landing of this goal made it, or the new commit contains it.
+    /// Another store counts its goals from 1 as well, and a person may have chosen the same name.
+    async fn is_own(&self, repo: &Repository, old: &str, ready: &Ready) -> Result<bool, GoalError> {
+        let intents = self.worker.store.intents(self.goal.id).await?;
+        if intents.iter().any(|intent| intent.new_value == old) {
+            return Ok(true);
+        }
+        let name = landing::target(&self.goal);
+        if !repo.is_local() {
+            repo.refresh(&self.goal.base, &[name]).await?;
+        }
+        let contained = words!["merge-base", "--is-ancestor", old, &ready.commit];
+        Ok(ready.checkout.git(contained, "merge-base").await.is_ok())
+    }
+
     async fn landed(&self, repo: &Repository, intent: Intent) -> Result<Goal, GoalError> {
-        if self.goal.spec.land == Land::Pr
+        if self.goal.spec.land == LandingMode::Pr
             && let Err(why) = self.open_pull_request(repo).await
         {
             let note = format!("The branch is there, but the pull request is not: {why}");
@@ -122,6 +150,6 @@ impl Job {
         }
         repo.forget(self.goal.id).await;
         self.die_at("forgotten");
-        self.report(Happening::Landed { commit: intent.new_value, from: intent.old_value }).await
+        self.report(GoalEvent::Landed { commit: intent.new_value, from: intent.old_value }).await
     }
 }

@@ -2,12 +2,13 @@
 
 use super::Job;
 use crate::repository::{Repository, words};
-use process::{Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Output, Spec, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const GH: Limits = Limits { deadline: Duration::from_mins(1), max_output: 64 * 1024, grace: Duration::from_secs(1) };
+const GH: CaptureLimits =
+    CaptureLimits { deadline: Duration::from_mins(1), max_output: 64 * 1024, grace: Duration::from_secs(1) };
 
 impl Job {
     /// One for the branch, however often it is asked for.

@@ -3,24 +3,24 @@
 //! It sees neither the worker's transcript nor how many iterations that took, and it cannot write.
 
 use super::Job;
-use super::beat::Lease;
+use super::heartbeat::Lease;
 use crate::error::GoalError;
 use crate::goal::{Amount, Goal};
-use crate::machine::{APPROVE, Happening};
+use crate::machine::{APPROVE, GoalEvent};
 use crate::repository::words;
 use cycle::review::{self, Opinion};
-use process::{Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Output, Spec, Stdin};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-const LIMITS: Limits =
-    Limits { deadline: Duration::from_mins(30), max_output: 8 * 1024 * 1024, grace: Duration::from_secs(2) };
+const LIMITS: CaptureLimits =
+    CaptureLimits { deadline: Duration::from_mins(30), max_output: 8 * 1024 * 1024, grace: Duration::from_secs(2) };
 impl Job {
     pub async fn review(&self) -> Result<Goal, GoalError> {
         let (repo, goal) = (self.worker.repository(&self.goal.repo), &self.goal);
-        let Some(head) = &goal.head else { return self.report(Happening::Approved).await };
+        let Some(head) = &goal.head else { return self.report(GoalEvent::Approved).await };
         let bundle = self.worker.store.bundle(goal.id).await?.filter(|(known, _)| known == head);
         let bytes = bundle.as_ref().map(|(_, bytes)| bytes.as_slice());
         let tip = repo.fetch_saved(goal.id, goal.head_fence, &goal.base, bytes).await?;
@@ -32,13 +32,13 @@ impl Job {
         let range = format!("{tip}...{head}");
         let diff = clone.git(words!["diff", "--no-ext-diff", "--no-textconv", &range], "diff").await?;
         let asked = self.ask_reviewer(&clone.folder, &prompt(goal, &diff)).await;
-        let _ = std::fs::remove_dir_all(&folder);
+        self.worker.remove_clone(&folder);
         let happening = match asked? {
-            Ok(Opinion::Approved) => Happening::Approved,
+            Ok(Opinion::Approved) => GoalEvent::Approved,
             Ok(Opinion::Findings(text)) => {
-                Happening::Findings { text: format!("A review of your work found:\n{text}") }
+                GoalEvent::Findings { text: format!("A review of your work found:\n{text}") }
             }
-            Err(why) => Happening::Asked {
+            Err(why) => GoalEvent::Asked {
                 question: format!(
                     "The reviewer gave no answer ({why}). Answer '{APPROVE}' to land the work as it is, or say what to do."
                 ),

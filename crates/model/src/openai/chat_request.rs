@@ -1,6 +1,6 @@
 //! A request of `POST /v1/chat/completions`.
 
-use super::{effort, image_url, result_images, result_text, tool_schema};
+use super::convert::{effort, image_url, result_images, result_text, tool_choice, tool_schema};
 use crate::profile::{Feature, Profile, joined_text};
 use crate::request::Request;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ pub(super) fn body(request: &Request, profile: &Profile) -> Map<String, Value> {
     put("stream", Some(json!(true)));
     put("stream_options", Some(json!({"include_usage": true})));
     let tools: Vec<Value> = request.tools.iter().filter_map(|one| tool(one, profile)).collect();
-    put("tool_choice", (!tools.is_empty()).then(|| choice(request.tool_choice.as_ref())).flatten());
+    put("tool_choice", (!tools.is_empty()).then(|| tool_choice(request.tool_choice.as_ref(), named_tool)).flatten());
     let alone = request.tool_choice.as_ref().is_some_and(|choice| choice["disable_parallel_tool_use"] == true);
     put("parallel_tool_calls", (alone && !tools.is_empty()).then(|| json!(false)));
     put("tools", (!tools.is_empty()).then_some(Value::Array(tools)));
@@ -30,15 +30,8 @@ fn tool(tool: &Value, profile: &Profile) -> Option<Value> {
     Some(json!({"type": "function", "function": function}))
 }
 
-fn choice(choice: Option<&Value>) -> Option<Value> {
-    let choice = choice?;
-    match choice["type"].as_str()? {
-        "auto" => Some(json!("auto")),
-        "any" => Some(json!("required")),
-        "none" => Some(json!("none")),
-        "tool" => Some(json!({"type": "function", "function": {"name": choice["name"]}})),
-        _ => None,
-    }
+fn named_tool(name: &Value) -> Value {
+    json!({"type": "function", "function": {"name": name}})
 }
 
 fn messages(request: &Request, profile: &Profile) -> Vec<Value> {

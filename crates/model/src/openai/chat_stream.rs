@@ -1,6 +1,6 @@
 //! The stream of `POST /v1/chat/completions`, in the variants that servers in use send.
 
-use super::usage;
+use super::convert::usage;
 use super::writer::Writer;
 use serde_json::{Value, json};
 

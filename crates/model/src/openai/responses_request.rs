@@ -1,6 +1,6 @@
 //! A request of `POST /v1/responses`. Nothing is kept on the server: the whole conversation travels each time.
 
-use super::{REASONING_MARK, effort, image_url, result_images, result_text, tool_schema};
+use super::convert::{REASONING_MARK, effort, image_url, result_images, result_text, tool_choice, tool_schema};
 use crate::profile::{Feature, Profile, joined_text};
 use crate::request::Request;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ pub(super) fn body(request: &Request, profile: &Profile) -> Map<String, Value> {
     put("store", Some(json!(false)));
     put("include", profile.has(Feature::ReplayThinking).then(|| json!(["reasoning.encrypted_content"])));
     let tools: Vec<Value> = request.tools.iter().filter_map(|one| tool(one, profile)).collect();
-    put("tool_choice", (!tools.is_empty()).then(|| choice(request.tool_choice.as_ref())).flatten());
+    put("tool_choice", (!tools.is_empty()).then(|| tool_choice(request.tool_choice.as_ref(), named_tool)).flatten());
     let alone = request.tool_choice.as_ref().is_some_and(|choice| choice["disable_parallel_tool_use"] == true);
     put("parallel_tool_calls", (alone && !tools.is_empty()).then(|| json!(false)));
     put("tools", (!tools.is_empty()).then_some(Value::Array(tools)));
@@ -36,15 +36,8 @@ fn tool(tool: &Value, profile: &Profile) -> Option<Value> {
     }))
 }
 
-fn choice(choice: Option<&Value>) -> Option<Value> {
-    let choice = choice?;
-    match choice["type"].as_str()? {
-        "auto" => Some(json!("auto")),
-        "any" => Some(json!("required")),
-        "none" => Some(json!("none")),
-        "tool" => Some(json!({"type": "function", "name": choice["name"]})),
-        _ => None,
-    }
+fn named_tool(name: &Value) -> Value {
+    json!({"type": "function", "name": name})
 }
 
 fn input(request: &Request, profile: &Profile) -> Vec<Value> {

@@ -1,7 +1,7 @@
 //! The stream of `POST /v1/responses`.
 
+use super::convert::{REASONING_MARK, usage};
 use super::writer::Writer;
-use super::{REASONING_MARK, usage};
 use serde_json::Value;
 
 #[derive(Debug, Default)]

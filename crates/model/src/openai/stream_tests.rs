@@ -1,5 +1,5 @@
 use super::Translator;
-use crate::assemble::{Assembler, Taken};
+use crate::assemble::{Assembler, FrameOutcome};
 use crate::frame;
 use crate::profile::Format;
 use bytes::Bytes;
@@ -29,8 +29,8 @@ fn message(format: Format, data: &[Value]) -> Message {
     for event in queue {
         let text = String::from_utf8(event.to_vec()).unwrap();
         match assembler.take(&frame::parse(&text).unwrap()).unwrap() {
-            Taken::Error { kind, message } => errors.push((kind, message)),
-            Taken::Stopped => stopped = true,
+            FrameOutcome::Error { kind, message } => errors.push((kind, message)),
+            FrameOutcome::Stopped => stopped = true,
             _ => {}
         }
     }

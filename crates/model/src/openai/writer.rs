@@ -1,5 +1,6 @@
 //! Writes the events of a Messages stream.
 
+use super::convert::error_event;
 use serde_json::{Value, json};
 
 /// The block that grows with text or thinking. Tool calls may grow beside each other and are kept by their index.
@@ -110,7 +111,7 @@ impl Writer {
     }
 
     pub(super) fn error(&mut self, error: &Value) {
-        self.events.push(super::error_event(error));
+        self.events.push(error_event(error));
     }
 
     /// Ends the message; later calls do nothing.

@@ -1,4 +1,4 @@
-//! What an endpoint understands: a named set of switches that says what a request leaves out.
+//! Profiles of endpoints: named sets of features that a request uses or leaves out.
 //!
 //! A profile is chosen by configuration (`RALPH_ENDPOINT_PROFILE`, setting `endpointProfile`), never by looking at an
 //! address or by probing. Everything here is pure. Deliberately absent: the translation to OpenAI's formats (`openai`)

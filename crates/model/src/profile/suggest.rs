@@ -1,4 +1,4 @@
-//! Which profile a server looks like, from its list of models. For `ralph doctor` only: no request depends on it.
+//! The likely profile of a server, from its list of models. For `ralph doctor` only: no request depends on it.
 
 use super::ProfileName;
 use serde_json::Value;

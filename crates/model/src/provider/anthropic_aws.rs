@@ -1,8 +1,9 @@
 //! Claude Platform on AWS: Anthropic's API with AWS's accounts.
 
-use super::endpoint::{AuthPlan, Endpoint, SetupError, Variables, messages_path};
-use super::{Operation, Provider, bedrock, ids};
-use crate::config::Secret;
+use super::endpoint::{AuthPlan, Endpoint, Operation, Provider, messages_path};
+use super::ids;
+use super::variables::{SetupError, Variables};
+use crate::secret::Secret;
 
 const SERVICE: &str = "aws-external-anthropic";
 
@@ -48,7 +49,7 @@ impl Provider for AnthropicAws {
 fn auth(variables: &Variables, region: String) -> AuthPlan {
     if variables.is_on("CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH") {
         let token = variables.gateway_token();
-        let both = token.map(|token| vec![("authorization", bedrock::bearer(&token)), ("x-api-key", token)]);
+        let both = token.map(|token| vec![("authorization", token.bearer()), ("x-api-key", token)]);
         return AuthPlan::Headers(both.unwrap_or_default());
     }
     match variables.get("ANTHROPIC_AWS_API_KEY") {

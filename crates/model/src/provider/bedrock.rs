@@ -1,8 +1,9 @@
 //! Amazon Bedrock's Invoke API: the model in the path, binary frames in the answer.
 
-use super::endpoint::{AuthPlan, Endpoint, SetupError, StreamFormat, Variables};
-use super::{BetaPlace, Operation, Provider, ids};
-use crate::config::Secret;
+use super::aws_auth::aws_auth;
+use super::endpoint::{BetaPlace, Endpoint, Operation, Provider, StreamFormat};
+use super::ids;
+use super::variables::{SetupError, Variables};
 use serde_json::{Map, Value, json};
 
 const API_VERSION: &str = "bedrock-2023-05-31";
@@ -81,22 +82,6 @@ fn beside(variables: &Variables) -> Result<Option<Box<Endpoint>>, SetupError> {
         return Ok(None);
     }
     super::mantle::Mantle.endpoint(variables).map(|endpoint| Some(Box::new(endpoint)))
-}
-
-/// A bearer key, nothing (with the gateway's token), or signatures.
-pub(super) fn aws_auth(variables: &Variables, skip: &str, service: &'static str, region: &str) -> AuthPlan {
-    if variables.is_on(skip) {
-        let token = variables.gateway_token();
-        return AuthPlan::Headers(token.map(|token| ("authorization", bearer(&token))).into_iter().collect());
-    }
-    match variables.get("AWS_BEARER_TOKEN_BEDROCK") {
-        Some(token) => AuthPlan::Headers(vec![("authorization", bearer(&Secret::new(token)))]),
-        None => AuthPlan::SigV4 { service, region: region.to_owned() },
-    }
-}
-
-pub(super) fn bearer(token: &Secret) -> Secret {
-    Secret::new(format!("Bearer {}", token.expose()))
 }
 
 /// The group of regions that a model's inference profile is named after.

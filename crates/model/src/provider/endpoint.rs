@@ -1,72 +1,58 @@
-//! Where requests go and what they carry: the address, the format of answers, how each request is authorised.
+//! An endpoint and the provider behind it: the address, the format of answers, the authorisation of requests.
 
-use super::Provider;
-use crate::config::Secret;
+use super::ids::{self, is_mantle_id};
+use super::variables::{SetupError, Variables};
+use crate::catalog::{ModelEnv, ModelNames, canonical};
+use crate::request::Request;
+use crate::secret::Secret;
+use serde_json::{Map, Value};
 use url::Url;
 
-/// Variables by name. An empty value counts as unset.
-pub struct Variables<'a> {
-    lookup: &'a dyn Fn(&str) -> Option<String>,
-    /// The region of the active AWS profile, where its file names one.
-    pub profile_region: Option<String>,
-    /// The project of the Google credential file: its own, else the one that is billed.
-    pub file_project: Option<String>,
+/// What is asked of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Stream,
+    CountTokens,
 }
 
-impl<'a> Variables<'a> {
-    pub fn new(lookup: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Self { lookup, profile_region: None, file_project: None }
-    }
-
-    pub fn get(&self, name: &str) -> Option<String> {
-        (self.lookup)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
-    }
-
-    /// The reference's idea of "on": `1`, `true`, `yes`, `on` in any case.
-    pub fn is_on(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
-    }
-
-    /// The AWS region; a value that is no name of a region counts as unset.
-    pub(super) fn aws_region(&self) -> String {
-        let named = ["AWS_REGION", "AWS_DEFAULT_REGION"].iter().filter_map(|name| self.get(name));
-        named.chain(self.profile_region.clone()).find(|name| is_region(name)).unwrap_or_else(|| "us-east-1".to_owned())
-    }
-
-    /// With authorisation skipped, a token for the gateway in front may still be sent.
-    pub(super) fn gateway_token(&self) -> Option<Secret> {
-        self.get("ANTHROPIC_AUTH_TOKEN").map(Secret::new)
-    }
-
-    pub(super) fn url(&self, name: &'static str, or: &str) -> Result<Url, SetupError> {
-        let text = self.get(name).unwrap_or_else(|| or.to_owned());
-        let url = Url::parse(&text).map_err(|_| SetupError::BadAddress(name))?;
-        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(SetupError::BadAddress(name));
-        }
-        Ok(url)
-    }
+/// Where a beta goes: most providers take a header, one takes some of them in the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BetaPlace {
+    Header,
+    Body,
 }
 
-pub(super) fn is_region(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-}
+/// One way to a model.
+pub(crate) trait Provider: Send + Sync + std::fmt::Debug {
+    /// As `modelUsage` and `ralph auth status` call it.
+    fn name(&self) -> &'static str;
 
-/// What is missing or wrong, by the name of the variable that says it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SetupError {
-    #[error("{0} is not an http or https address")]
-    BadAddress(&'static str),
-    #[error("ANTHROPIC_VERTEX_PROJECT_ID is not set, and no Google credential file names a project")]
-    NoProject,
-    #[error("ANTHROPIC_AWS_WORKSPACE_ID is not set")]
-    NoWorkspace,
-    #[error("neither ANTHROPIC_FOUNDRY_RESOURCE nor ANTHROPIC_FOUNDRY_BASE_URL is set")]
-    NoResource,
-    #[error("ANTHROPIC_FOUNDRY_RESOURCE and ANTHROPIC_FOUNDRY_BASE_URL are both set; unset one of them")]
-    TwoResources,
-    #[error("ANTHROPIC_FOUNDRY_RESOURCE is not a resource's name (2 to 64 letters, digits and hyphens)")]
-    BadResource,
+    /// As `--fallback-model NAME:MODEL` calls it.
+    fn short_name(&self) -> &'static str;
+
+    /// The variable that turns it on; the first-party API needs none.
+    fn switch(&self) -> Option<&'static str>;
+
+    /// The endpoint that the variables describe.
+    fn endpoint(&'static self, variables: &Variables) -> Result<Endpoint, SetupError>;
+
+    /// The provider's id for an id or alias of ours.
+    fn model_id(&self, asked: &ids::Asked, endpoint: &Endpoint) -> String;
+
+    /// The path behind the base address, with the escapes of the wire, and the query.
+    fn path(&self, endpoint: &Endpoint, operation: Operation, model: &str) -> String;
+
+    /// The base address for this model, where it differs from the endpoint's own.
+    fn base(&self, _endpoint: &Endpoint, _model: &str) -> Option<String> {
+        None
+    }
+
+    /// Changes the fields of the body, which are those of the Messages API.
+    fn shape_body(&self, _operation: Operation, _head: &mut Map<String, Value>) {}
+
+    fn beta_place(&self, _beta: &str) -> BetaPlace {
+        BetaPlace::Header
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +85,14 @@ pub struct GooglePlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntraPlan {
     pub resource: &'static str,
+}
+
+impl AuthPlan {
+    /// Authorisation is left to a gateway; the user's token for it is sent where there is one.
+    pub(super) fn gateway(variables: &Variables) -> Self {
+        let token = variables.gateway_token();
+        Self::Headers(token.map(|token| ("authorization", token.bearer())).into_iter().collect())
+    }
 }
 
 /// One resolved way to a model.
@@ -141,16 +135,76 @@ impl Endpoint {
 
     /// The region that this model is asked in.
     pub fn region_of(&self, model: &str) -> Option<&str> {
-        let canonical = crate::canonical_model(model);
+        let canonical = canonical(model);
         let own = self.model_regions.iter().find(|(name, _)| *name == canonical).map(|(_, region)| region.as_str());
         own.or(self.region.as_deref())
+    }
+
+    /// Who answers for this id: of two endpoints that are used together, the one that has it.
+    pub fn provider_of(&self, model: &str) -> &'static str {
+        self.serving(model).provider.name()
+    }
+
+    /// The endpoint that this id goes to.
+    pub(crate) fn serving(&self, model: &str) -> &Self {
+        self.other(model).unwrap_or(self)
+    }
+
+    /// The whole address of a request for this model.
+    pub(crate) fn url(&self, operation: Operation, model: &str) -> Url {
+        if let Some(other) = self.other(model) {
+            return other.url(operation, model);
+        }
+        let other = self.provider.base(self, model).and_then(|base| Url::parse(&base).ok());
+        let mut url = other.unwrap_or_else(|| self.base.clone());
+        let path = self.provider.path(self, operation, model);
+        let (path, query) = path.split_once('?').map_or((path.as_str(), None), |(path, query)| (path, Some(query)));
+        let base = url.path().trim_end_matches('/').to_owned();
+        url.set_path(&format!("{base}/{path}"));
+        if query.is_some() {
+            url.set_query(query);
+        }
+        url
+    }
+
+    /// The body in the provider's form.
+    pub(crate) fn body(&self, operation: Operation, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+        if let Some(other) = self.other(&request.model) {
+            return other.body(operation, request);
+        }
+        request.body_with(operation == Operation::CountTokens, |head| {
+            let in_body: Vec<&str> =
+                request.all_betas().filter(|beta| self.provider.beta_place(beta) == BetaPlace::Body).collect();
+            if !in_body.is_empty() {
+                head.insert("anthropic_beta".into(), in_body.into());
+            }
+            self.provider.shape_body(operation, head);
+        })
+    }
+
+    fn other(&self, model: &str) -> Option<&Self> {
+        self.beside.as_deref().filter(|_| is_mantle_id(model))
+    }
+
+    pub(crate) fn takes_in_header(&self, beta: &str) -> bool {
+        self.provider.beta_place(beta) == BetaPlace::Header
+    }
+}
+
+impl ModelNames for Endpoint {
+    fn provider_name(&self) -> &'static str {
+        self.provider.name()
+    }
+
+    fn model_id(&self, asked: &str, env: &ModelEnv) -> String {
+        self.provider.model_id(&ids::Asked::new(asked, env), self)
     }
 }
 
 /// The Messages paths, which four providers share.
-pub(super) fn messages_path(operation: super::Operation) -> String {
+pub(super) fn messages_path(operation: Operation) -> String {
     match operation {
-        super::Operation::Stream => "v1/messages?beta=true".to_owned(),
-        super::Operation::CountTokens => "v1/messages/count_tokens?beta=true".to_owned(),
+        Operation::Stream => "v1/messages?beta=true".to_owned(),
+        Operation::CountTokens => "v1/messages/count_tokens?beta=true".to_owned(),
     }
 }

@@ -1,8 +1,11 @@
 //! Anthropic's own API, and every gateway that speaks it behind `ANTHROPIC_BASE_URL`.
 
-use super::endpoint::{AuthPlan, Endpoint, SetupError, Variables};
-use super::{Operation, Provider, ids};
-use crate::ClientConfig;
+use super::endpoint::{AuthPlan, Endpoint, Operation, Provider};
+use super::ids;
+use super::variables::{SetupError, Variables};
+
+/// The address of the API where no other is configured.
+pub(crate) const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 
 #[derive(Debug)]
 pub struct FirstParty;
@@ -21,7 +24,7 @@ impl Provider for FirstParty {
     }
 
     fn endpoint(&'static self, variables: &Variables) -> Result<Endpoint, SetupError> {
-        let base = variables.url("ANTHROPIC_BASE_URL", ClientConfig::DEFAULT_BASE_URL)?;
+        let base = variables.url("ANTHROPIC_BASE_URL", DEFAULT_BASE_URL)?;
         let is_custom_base = variables.get("ANTHROPIC_BASE_URL").is_some();
         Ok(Endpoint { is_custom_base, ..Endpoint::new(self, base, AuthPlan::FirstParty) })
     }

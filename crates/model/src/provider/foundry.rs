@@ -1,8 +1,9 @@
 //! Microsoft Foundry: the Messages API behind Azure's resources, keys and tokens.
 
-use super::endpoint::{AuthPlan, Endpoint, EntraPlan, SetupError, Variables, messages_path};
-use super::{Operation, Provider, bedrock, ids};
-use crate::config::Secret;
+use super::endpoint::{AuthPlan, Endpoint, EntraPlan, Operation, Provider, messages_path};
+use super::ids;
+use super::variables::{SetupError, Variables};
+use crate::secret::Secret;
 
 const TOKEN_RESOURCE: &str = "https://cognitiveservices.azure.com";
 
@@ -48,11 +49,10 @@ impl Provider for Foundry {
 /// Token, key, then Entra.
 fn auth(variables: &Variables) -> AuthPlan {
     if variables.is_on("CLAUDE_CODE_SKIP_FOUNDRY_AUTH") {
-        let token = variables.gateway_token();
-        return AuthPlan::Headers(token.map(|token| ("authorization", bedrock::bearer(&token))).into_iter().collect());
+        return AuthPlan::gateway(variables);
     }
     if let Some(token) = variables.get("ANTHROPIC_FOUNDRY_AUTH_TOKEN") {
-        return AuthPlan::Headers(vec![("authorization", bedrock::bearer(&Secret::new(token)))]);
+        return AuthPlan::Headers(vec![("authorization", Secret::new(token).bearer())]);
     }
     match variables.get("ANTHROPIC_FOUNDRY_API_KEY") {
         Some(key) => AuthPlan::Headers(vec![("x-api-key", Secret::new(key))]),

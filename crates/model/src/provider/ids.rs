@@ -1,9 +1,8 @@
-//! How each provider spells a model: aliases to ids, and Anthropic's ids to the provider's own.
+//! Model ids of each provider: aliases to ids, and Anthropic's ids to the provider's own.
 //!
-//! What is not recognised is passed on as it came: an id of the provider's, a profile, an ARN.
+//! An unknown name is sent unchanged: it may be an id of the provider's, a profile, an ARN.
 
-use crate::ModelEnv;
-use crate::catalog::{alias_family, anthropic_id, split_long_context};
+use crate::catalog::{ModelEnv, alias_family, anthropic_id, split_long_context};
 
 /// A model as the user named it, with what the environment says about names.
 pub struct Asked<'a> {
@@ -152,4 +151,11 @@ fn dated(id: &str) -> Option<(&str, &str)> {
     let (name, date) = id.rsplit_once('-')?;
     let is_date = date.len() == 8 && date.bytes().all(|digit| digit.is_ascii_digit());
     (is_date && name.starts_with("claude-")).then_some((name, date))
+}
+
+/// `anthropic.claude-…` without a version behind it: the form of Mantle's own ids. Bedrock's have a prefix or a version.
+pub(super) fn is_mantle_id(model: &str) -> bool {
+    let Some(name) = model.strip_prefix("anthropic.claude-") else { return false };
+    let is_versioned = name.contains(':') || name.ends_with("-v1") || name.ends_with("-v2");
+    !is_versioned
 }

@@ -1,5 +1,7 @@
 use super::*;
-use crate::ModelEnv;
+use crate::request::Request;
+use crate::{ModelEnv, ModelNames as _};
+use serde_json::Value;
 use std::collections::HashMap;
 
 fn endpoint(pairs: &[(&str, &str)]) -> Result<Endpoint, SetupError> {

@@ -1,7 +1,8 @@
 //! Google Vertex AI: project, region and model in the path, tokens of Google.
 
-use super::endpoint::{AuthPlan, Endpoint, GooglePlan, SetupError, Variables, is_region};
-use super::{Operation, Provider, bedrock, ids};
+use super::endpoint::{AuthPlan, Endpoint, GooglePlan, Operation, Provider};
+use super::ids;
+use super::variables::{SetupError, Variables, is_region};
 use serde_json::{Map, Value, json};
 
 const API_VERSION: &str = "vertex-2023-10-16";
@@ -32,8 +33,7 @@ impl Provider for Vertex {
         let name = "ANTHROPIC_VERTEX_BASE_URL";
         let base = variables.url(name, &format!("https://{}/v1", host(&region)))?;
         let auth = if variables.is_on("CLAUDE_CODE_SKIP_VERTEX_AUTH") {
-            let token = variables.gateway_token();
-            AuthPlan::Headers(token.map(|token| ("authorization", bedrock::bearer(&token))).into_iter().collect())
+            AuthPlan::gateway(variables)
         } else {
             AuthPlan::Google(GooglePlan { scope: SCOPE })
         };

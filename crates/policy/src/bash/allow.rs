@@ -1,4 +1,4 @@
-//! What allows a command of the grammar: each part of it by a rule, by being a program that only reads, or by the mode.
+//! The reasons to allow a command of the grammar: each part by a rule, as a program that only reads, or by the mode.
 
 use crate::call::{Decision, PathTarget, Verdict};
 use crate::grammar::{self, Disarm, List as Tree};

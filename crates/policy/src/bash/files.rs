@@ -1,4 +1,4 @@
-//! What well-known programs do to files, from their arguments alone.
+//! The effects of well-known programs on files, from their arguments alone.
 //!
 //! A program not listed here has no footprint: nothing is known about it, so nothing is allowed by it.
 //! Deliberately absent: pagers, interpreters, `awk`, `tee` and whatever else can run or write at will.

@@ -1,4 +1,4 @@
-//! What forbids a command: deny and ask rules about its text and its files, and what cannot be undone.
+//! The reasons to forbid a command: deny and ask rules about its text and its files, and irreversible effects.
 
 use std::path::PathBuf;
 

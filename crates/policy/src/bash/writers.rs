@@ -1,4 +1,4 @@
-//! What the programs that change files touch, from their arguments alone.
+//! The files that writing programs change, from their arguments alone.
 
 use crate::shell::{Certainty, Word};
 

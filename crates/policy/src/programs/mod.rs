@@ -1,4 +1,4 @@
-//! What a program does to files, from its arguments alone, for the programs that are known here.
+//! The effects of known programs on files, from their arguments alone.
 //!
 //! Every program has a table of the options that it may be given, each with its arity and its meaning. An option
 //! that is not in the table, an abbreviation of one, a program that is not listed: [`effects`] answers `None`, and

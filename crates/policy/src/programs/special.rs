@@ -1,4 +1,4 @@
-//! What a table cannot say: builtins with a syntax of their own, and checks of values.
+//! Rules that do not fit a table: builtins with a syntax of their own, and checks of values.
 
 use super::effects::{Arg, Effects};
 use super::options::Parsed;

@@ -1,4 +1,4 @@
-//! `cp` and `mv`: what they read, and every name that they may write.
+//! `cp` and `mv`: the files that they read, and every name that they may write.
 
 use super::effects::{Arg, Effects};
 use super::options::{Parsed, Style, parse};

@@ -1,4 +1,4 @@
-//! What a shell command would run: every simple command in it, however deeply it is wrapped.
+//! The simple commands inside a shell command, however deeply they are wrapped.
 //!
 //! The parser is `brush-parser`; around it stand a guard against inputs that make it slow or make it
 //! disagree with a real shell, and a walk that opens every substitution. What is not understood is

@@ -1,4 +1,4 @@
-//! Where a command runs, as the `cd`s before it say.
+//! The folder of a command, after the `cd`s before it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a script consists of, once it is parsed.
+//! The parts of a parsed script.
 
 use super::place::Place;
 use super::word::Word;

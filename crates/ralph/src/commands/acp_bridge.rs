@@ -176,7 +176,7 @@ async fn drive(mut bridge: Bridge, mut agent: Piped, prompt: Option<String>, mut
                 BridgeInput::Agent(line)
             } else {
                 agent.stop(GRACE).await;
-                BridgeInput::AgentEnded(agent.last_words())
+                BridgeInput::AgentEnded(agent.stderr_tail())
             },
             () = sleep_until(deadline) => rim.overdue(),
         };

@@ -5,7 +5,7 @@ use super::loop_run::{self, Show};
 use crate::environment::{Environment, temp_dir};
 use crate::runtime::runtime;
 use crate::say;
-use runner::{Auth, Folder, Job, SandboxWish, Settings};
+use runner::{Auth, Folder, Job, SandboxMode, Settings};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::ExitCode;
@@ -62,7 +62,7 @@ async fn demo(environment: &Environment) -> Result<ExitCode, String> {
     Ok(exit)
 }
 
-fn take_time(turn: &mut mock::Turn) {
+fn take_time(turn: &mut mock::ScriptedAnswer) {
     turn.delay_ms = THINKS_MS;
     turn.chunk_bytes = Some(PIECE_BYTES);
     turn.chunk_delay_ms = PIECE_MS;
@@ -73,14 +73,14 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
     env.push(("ANTHROPIC_BASE_URL".into(), url.into()));
     env.push(("ANTHROPIC_API_KEY".into(), "sk-ant-demo".into()));
     // The demo is to show the loop on any machine; with a sandbox where there can be one.
-    let sandbox = if sandbox::is_available() { SandboxWish::Workspace } else { SandboxWish::Off };
+    let sandbox = if sandbox::is_available() { SandboxMode::Workspace } else { SandboxMode::Off };
     Ok(Job {
         folder: Folder::new(folder),
         settings: Settings { max: ITERATIONS, check: vec![CHECK.into()], sandbox, stay: true, ..Settings::default() },
         backend: runner::choose("builtin", &environment.exe, folder, "".as_ref())?,
         auth: Auth::Ambient,
         rules: None,
-        held: None,
+        confined: None,
         reviewer: None,
         warnings: Vec::new(),
         env,
@@ -124,7 +124,7 @@ async fn repository(folder: &Path, environment: &Environment) {
         output: process::Output::Pipes,
         arg0: None,
     };
-    let limits = process::Limits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
+    let limits = process::CaptureLimits { deadline: DEADLINE, max_output: OUTPUT_MAX, grace: GRACE };
     let _ = process::capture(spec, limits).await;
 }
 

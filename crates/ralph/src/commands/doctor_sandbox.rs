@@ -2,7 +2,7 @@
 //! sandbox, where it should fail, and outside of it, where it should work. Nothing is taken on trust.
 
 use crate::environment::{Environment, temp_dir};
-use process::{Limits, Output, Spec, Stdin};
+use process::{CaptureLimits, Output, Spec, Stdin};
 use sandbox::{Hosts, Level, Network, Request, Sandbox, SharedMemory, Weakness};
 use serde_json::{Value, json};
 use std::net::TcpListener;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// An attempt is one system call in a fresh process.
-const LIMITS: Limits =
-    Limits { deadline: Duration::from_secs(20), max_output: 4096, grace: Duration::from_millis(100) };
+const LIMITS: CaptureLimits =
+    CaptureLimits { deadline: Duration::from_secs(20), max_output: 4096, grace: Duration::from_millis(100) };
 
 const OUTLIVE: &str = "outliving the sandbox";
 /// Until a process that was left behind has done what it wants.

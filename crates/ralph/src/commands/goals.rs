@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::runtime::runtime;
 use crate::say;
 use common::{Refusal, as_json, place, refuse, said};
-use goals::machine::Happening;
+use goals::machine::GoalEvent;
 use goals::{GoalId, Place, Store};
 use wire::ExitCode;
 
@@ -68,10 +68,10 @@ async fn run(command: GoalCommand, json: bool, store: &Store, environment: &Envi
             said(json, id, &format!("goal {id}: noted\n"));
             Ok(())
         }
-        GoalCommand::Answer { id, text } => act(store, id, Happening::Answer { text }, json).await,
-        GoalCommand::Retry(id) => act(store, id, Happening::Retry, json).await,
-        GoalCommand::Cancel(id) => act(store, id, Happening::Cancel, json).await,
-        GoalCommand::Queue(id) => act(store, id, Happening::Publish, json).await,
+        GoalCommand::Answer { id, text } => act(store, id, GoalEvent::Answer { text }, json).await,
+        GoalCommand::Retry(id) => act(store, id, GoalEvent::Retry, json).await,
+        GoalCommand::Cancel(id) => act(store, id, GoalEvent::Cancel, json).await,
+        GoalCommand::Queue(id) => act(store, id, GoalEvent::Publish, json).await,
         GoalCommand::Budget { scope, usd, tokens, remove } => {
             if let Some(scope) = scope {
                 let cap = if remove { goals::Cap::default() } else { goals::Cap::new(usd, tokens) };
@@ -82,8 +82,8 @@ async fn run(command: GoalCommand, json: bool, store: &Store, environment: &Envi
     }
 }
 
-async fn act(store: &Store, id: GoalId, happening: Happening, json: bool) -> Result<(), Refusal> {
-    let cancel = happening == Happening::Cancel;
+async fn act(store: &Store, id: GoalId, happening: GoalEvent, json: bool) -> Result<(), Refusal> {
+    let cancel = happening == GoalEvent::Cancel;
     let goal = store.act(id, happening).await?;
     if json {
         say::out(&format!("{}\n", as_json(&goal)));

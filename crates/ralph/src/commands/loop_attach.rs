@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::runtime::runtime;
 use crate::say;
 use cycle::{EventKind, LoopEvent, VerdictKind};
-use runner::reach::{Client, Events, Follower, ReachError, Request};
+use runner::run_socket::{Client, Events, Follower, Request, SocketError};
 use runner::{Command, Folder, Sink};
 use tokio::sync::mpsc;
 use wire::ExitCode;
@@ -86,22 +86,22 @@ struct Attached {
 }
 
 impl Attached {
-    async fn open(&self, lines: bool) -> Result<Source, ReachError> {
+    async fn open(&self, lines: bool) -> Result<Source, SocketError> {
         match Client::connect(&self.folder, &self.id).await?.events(self.from, lines).await {
             Ok(events) => Ok(Source::Live(events)),
             // It ended while we asked.
-            Err(ReachError::Cut(_)) => self.recorded(),
+            Err(SocketError::Cut(_)) => self.recorded(),
             Err(error) => Err(error),
         }
     }
 
     /// The next event. A client that was cut because it was slow comes back and goes on; where the run has ended by then,
     /// the rest is in the recording.
-    async fn next(&mut self, source: &mut Source, lines: bool) -> Result<Option<LoopEvent>, ReachError> {
+    async fn next(&mut self, source: &mut Source, lines: bool) -> Result<Option<LoopEvent>, SocketError> {
         let numbered = loop {
             match source {
                 Source::Live(events) => match events.next().await {
-                    Err(ReachError::Cut(_)) => {
+                    Err(SocketError::Cut(_)) => {
                         *source = match self.open(lines).await {
                             Ok(again) => again,
                             Err(_) => self.recorded()?,
@@ -110,9 +110,9 @@ impl Attached {
                     other => break other?,
                 },
                 Source::Recorded(follower) => match follower.next_event() {
-                    Ok(None) if self.exit.is_none() => return Err(ReachError::Cut(self.id.clone())),
+                    Ok(None) if self.exit.is_none() => return Err(SocketError::Cut(self.id.clone())),
                     Ok(numbered) => break numbered,
-                    Err(source) => return Err(ReachError::Io { path: self.folder.events(&self.id), source }),
+                    Err(source) => return Err(SocketError::Io { path: self.folder.events(&self.id), source }),
                 },
             }
         };
@@ -125,10 +125,10 @@ impl Attached {
         }))
     }
 
-    fn recorded(&self) -> Result<Source, ReachError> {
+    fn recorded(&self) -> Result<Source, SocketError> {
         let path = self.folder.events(&self.id);
         let follower = Follower::open(&path, loop_prices::usd, self.from);
-        follower.map(|follower| Source::Recorded(Box::new(follower))).map_err(|source| ReachError::Io { path, source })
+        follower.map(|follower| Source::Recorded(Box::new(follower))).map_err(|source| SocketError::Io { path, source })
     }
 
     fn exit(&self) -> ExitCode {
@@ -136,7 +136,7 @@ impl Attached {
     }
 
     /// To the end of the run, whose exit code is ours.
-    async fn follow_in_lines(mut self, mut sink: Box<dyn Sink>) -> Result<ExitCode, ReachError> {
+    async fn follow_in_lines(mut self, mut sink: Box<dyn Sink>) -> Result<ExitCode, SocketError> {
         let mut events = self.open(true).await?;
         while let Some(event) = self.next(&mut events, true).await? {
             sink.event(&event);
@@ -145,7 +145,7 @@ impl Attached {
     }
 
     /// Until somebody leaves, or to the end of the run.
-    async fn on_screen(mut self, stay: bool) -> Result<ExitCode, ReachError> {
+    async fn on_screen(mut self, stay: bool) -> Result<ExitCode, SocketError> {
         let mut events = self.open(false).await?;
         let (sender, mut commands) = mpsc::channel(COMMANDS_MAX);
         let loop_screen::Screen { mut sink, mut left } = loop_screen::open_attached(sender, stay);
@@ -188,7 +188,7 @@ impl Attached {
         ended.map(|()| self.exit())
     }
 
-    async fn send(&self, command: Command) -> Result<(), ReachError> {
+    async fn send(&self, command: Command) -> Result<(), SocketError> {
         let request = match command {
             Command::Pause => Request::Pause,
             Command::Resume => Request::Resume,

@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::runtime::runtime;
 use crate::say;
 use process::{Output, Spec, Stdin};
-use runner::reach::Client;
+use runner::run_socket::Client;
 use runner::{Folder, Lock};
 use serde_json::json;
 use std::io::Read as _;

@@ -3,7 +3,7 @@
 use crate::environment::Environment;
 use crate::runtime::runtime;
 use crate::say;
-use runner::reach::{Client, FailureKind, ReachError, Request};
+use runner::run_socket::{Client, FailureKind, Request, SocketError};
 use runner::{Folder, Lock};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -123,8 +123,8 @@ fn stop_now(folder: &Folder, name: Option<&str>) -> ExitCode {
         // However the connection ends, the run is over.
         let _ = timeout(ENDS_WITHIN, events.next())
             .await
-            .map_err(|_| ReachError::Silent { run: id.clone(), seconds: ENDS_WITHIN.as_secs() })?;
-        Ok::<(), ReachError>(())
+            .map_err(|_| SocketError::Silent { run: id.clone(), seconds: ENDS_WITHIN.as_secs() })?;
+        Ok::<(), SocketError>(())
     };
     match runtime().map(|runtime| runtime.block_on(stopped)) {
         Err(exit) => exit,
@@ -150,8 +150,8 @@ pub fn offer_answer(folder: &Folder, id: &str, text: &str) -> Offered {
     let Ok(runtime) = runtime() else { return Offered::NoSocket };
     match runtime.block_on(sent) {
         Ok(()) => Offered::Taken,
-        Err(ReachError::NotAtWork(_) | ReachError::Io { .. }) => Offered::NoSocket,
-        Err(ReachError::Failed(failure)) if failure.kind == FailureKind::Busy => Offered::NoSocket,
+        Err(SocketError::NotAtWork(_) | SocketError::Io { .. }) => Offered::NoSocket,
+        Err(SocketError::Failed(failure)) if failure.kind == FailureKind::Busy => Offered::NoSocket,
         Err(error) => Offered::Failed(error.to_string()),
     }
 }

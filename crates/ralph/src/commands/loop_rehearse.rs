@@ -3,7 +3,7 @@
 
 use crate::environment::Environment;
 use cycle::{EventKind, LoopEvent};
-use mock::{Mock, Script, Turn};
+use mock::{Mock, Script, ScriptedAnswer};
 use runner::{Auth, Folder, Job, Rehearsal, Sink};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -59,15 +59,15 @@ impl Fault {
     }
 
     /// What the model's side of it is; none where the agent itself goes wrong.
-    fn turn(&self) -> Option<Turn> {
+    fn turn(&self) -> Option<ScriptedAnswer> {
         match &self.kind {
             FaultKind::Limit => {
                 let headers = [("retry-after".to_owned(), LIMIT_SECONDS.to_owned())].into();
-                Some(Turn { headers, ..Turn::status(429) })
+                Some(ScriptedAnswer { headers, ..ScriptedAnswer::status(429) })
             }
             FaultKind::Slow(span) => {
                 let command = format!("sleep {}", span.as_secs_f64());
-                Some(Turn::tool("Bash", &json!({"command": command, "description": "A slow tool"})))
+                Some(ScriptedAnswer::tool("Bash", &json!({"command": command, "description": "A slow tool"})))
             }
             FaultKind::Crash | FaultKind::Malformed => None,
         }

@@ -7,7 +7,7 @@ use crate::say;
 use arguments::loop_flags::Recording;
 use runner::{Folder, PlainSink, Sink};
 use std::path::Path;
-use tui::replay::{About, Recording as Recorded};
+use tui::replay::{Recording as Recorded, RecordingContext};
 use wire::ExitCode;
 
 pub fn run(recording: &Recording, show: Show, environment: &Environment) -> ExitCode {
@@ -42,7 +42,7 @@ fn on_screen(file: &Path, folder: &Path) -> Result<(), String> {
     let opened = std::fs::File::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
     let title = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = folder.display().to_string();
-    let about = About { title: &title, folder: &folder, price: loop_prices::usd };
+    let about = RecordingContext { title: &title, folder: &folder, price: loop_prices::usd };
     let recording = Recorded::read(std::io::BufReader::new(opened), about).map_err(|error| error.to_string())?;
     tui::play(recording, loop_screen::stop)
         .map_err(|error| format!("the screen cannot be shown: {error}. Try --no-tui."))

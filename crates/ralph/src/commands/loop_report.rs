@@ -87,7 +87,7 @@ fn made(words: &[String], environment: &Environment) -> Result<String, String> {
 fn events(folder: &Folder, info: &RunInfo, mut each: impl FnMut(u64, cycle::LoopEvent)) -> Result<(), String> {
     let file = folder.events(&info.id);
     let fail = |error: std::io::Error| format!("error: {} cannot be read: {error}", file.display());
-    let mut follower = runner::reach::Follower::open(&file, loop_prices::usd, (1, 0)).map_err(fail)?;
+    let mut follower = runner::run_socket::Follower::open(&file, loop_prices::usd, (1, 0)).map_err(fail)?;
     while let Some(numbered) = follower.next_event().map_err(fail)? {
         each(numbered.seq, numbered.event);
     }

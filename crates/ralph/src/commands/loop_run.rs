@@ -12,8 +12,8 @@ use agent::StdinKind;
 use arguments::loop_flags;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
-use runner::reach::Server;
-use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, SettingsError, Sink};
+use runner::run_socket::Server;
+use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxMode, Settings, SettingsError, Sink};
 use sandbox::{Level, Rules};
 use settings::Found;
 use std::cell::RefCell;
@@ -184,7 +184,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         auth,
         env: environment.vars.clone(),
         rules,
-        held: None,
+        confined: None,
         reviewer: None,
         warnings,
         zone: TimeZone::system(),
@@ -215,7 +215,7 @@ fn confined(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Rules>, Refusal> {
-    if settings.sandbox == SandboxWish::Off {
+    if settings.sandbox == SandboxMode::Off {
         let policy = resolve::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
         return policy.map_or(Ok(None), |why| Err(Refusal(format!("error: {why}"))));
     }
@@ -225,16 +225,16 @@ fn confined(
 /// The box around an agent that is not ours.
 fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
     let level = match job.settings.sandbox {
-        SandboxWish::Off => return Ok(()),
-        SandboxWish::ReadOnly => Level::ReadOnly,
-        SandboxWish::Workspace => Level::Workspace,
+        SandboxMode::Off => return Ok(()),
+        SandboxMode::ReadOnly => Level::ReadOnly,
+        SandboxMode::Workspace => Level::Workspace,
     };
     if job.backend.is_ours() {
         return Ok(());
     }
     let foreign = resolve::Foreign { name: &job.backend.name, level, env: &job.env, keeps: &job.settings.keep_env };
     let held = resolve::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
-    job.held = Some(held);
+    job.confined = Some(held);
     Ok(())
 }
 
@@ -387,7 +387,7 @@ async fn new_work(
     job: &Job,
     sinks: &mut [Box<dyn Sink>],
     commands: &mut mpsc::Receiver<Command>,
-) -> Option<cycle::Work> {
+) -> Option<cycle::WorkItem> {
     let mut say = |text: String| {
         let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
         let event = EventKind::Warning { iteration: None, text }.at(now);

@@ -3,7 +3,7 @@
 use crate::cloud_world::Machine;
 use crate::environment::Environment;
 use crate::{resolve, say};
-use ::cloud::world::{Command, World as _};
+use ::cloud::world::{CloudEnvironment as _, Command};
 use std::time::Duration;
 use telemetry::{Common, Config, Resource, Telemetry, TraceContext};
 

@@ -22,14 +22,14 @@ pub fn run(file: &Path, upstream: Option<&str>, port: u16, environment: &Environ
     let unwritable = |error: std::io::Error| format!("error: {} cannot be written: {error}", file.display());
     let recording = mock::private_file(file).map_err(unwritable)?;
     let redactor = mock::Redactor::new(secrets(environment));
-    let tape = Arc::new(mock::Tape::new(recording, &environment.cwd, redactor).map_err(unwritable)?);
+    let tape = Arc::new(mock::RecordingWriter::new(recording, &environment.cwd, redactor).map_err(unwritable)?);
     let runtime = runtime().map_err(|_| String::new())?;
     runtime.block_on(relay(&api, port, Arc::clone(&tape)))?;
     say::out(&format!("{} answers recorded in {}\n", tape.answers(), file.display()));
     tape.trouble().map_or(Ok(()), |why| Err(format!("error: the recording is not whole: {why}")))
 }
 
-async fn relay(api: &model::ClientConfig, port: u16, tape: Arc<mock::Tape>) -> Result<(), String> {
+async fn relay(api: &model::ClientConfig, port: u16, tape: Arc<mock::RecordingWriter>) -> Result<(), String> {
     let client = model::endpoint_client(api).map_err(|why| format!("error: {why}"))?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let bound = mock::Relay::bind(address, &api.base_url, client, tape);

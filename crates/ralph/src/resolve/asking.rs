@@ -4,7 +4,7 @@ use super::refusal::{Refusal, one_of};
 use crate::environment::Environment;
 use agent::{Access, Asking, AutoCompact, Caching};
 use arguments::Arguments;
-use model::{ModelEnv, SmallModel, Thinking, ThinkingAsk};
+use model::{ModelEnv, ModelNames, SmallModel, Thinking, ThinkingAsk};
 use project::AgentDef;
 use settings::Settings;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ pub fn resolve(
     warnings: &mut Vec<String>,
 ) -> Result<Asking, Refusal> {
     let mut model_env = model_env(settings, environment);
-    model_env.endpoint = access.client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()));
+    model_env.endpoint =
+        access.client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()) as Arc<dyn ModelNames>);
     let named = non_empty(typed.model.as_deref()).or(environment.get("ANTHROPIC_MODEL"));
     let asked = named.or(settings.model.as_deref()).unwrap_or("default");
     let model = available_model(asked, settings, &model_env)?;

@@ -97,9 +97,10 @@ fn plugin_dirs(typed: &Arguments, environment: &Environment) -> Vec<PluginDir> {
 fn fetched(typed: &Arguments, places: &Places, client: &ClientConfig) -> (Vec<PluginDir>, Vec<PluginProblem>) {
     let (mut dirs, mut problems) = (Vec::new(), Vec::new());
     for address in typed.plugin_url.iter().filter(|address| !address.is_empty()) {
-        let archive = crate::runtime::runtime()
-            .map_err(|_| "the runtime cannot be started".to_owned())
-            .and_then(|runtime| runtime.block_on(agent::fetch(address, client, project::ARCHIVE_MAX)));
+        let archive =
+            crate::runtime::runtime().map_err(|_| "the runtime cannot be started".to_owned()).and_then(|runtime| {
+                runtime.block_on(model::fetch(address, client, project::ARCHIVE_MAX)).map_err(|error| error.to_string())
+            });
         let called = address.rsplit('/').next().unwrap_or_default().trim_end_matches(".zip").to_owned();
         match archive.and_then(|archive| project::unpack_plugin(places, &archive).map_err(|error| error.to_string())) {
             Ok(path) => dirs.push(PluginDir { path, with_mcp: true, called: Some(called) }),

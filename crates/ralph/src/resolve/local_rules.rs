@@ -22,7 +22,7 @@ pub fn is_untracked(environment: &Environment, top: &Path, folder: &Path, name: 
     let ask = || {
         let runtime = crate::runtime::runtime().ok()?;
         runtime.block_on(async {
-            let git = git.clone().disarmed(top, DEADLINE).await;
+            let git = git.clone().without_filters(top, DEADLINE).await;
             git.run(top, &words, DEADLINE).await.ok()
         })
     };

@@ -26,7 +26,7 @@ use agent::{
     BuiltinAgents, InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind,
 };
 use arguments::Arguments;
-use runner::Held;
+use runner::ConfinedAgent;
 use sandbox::Rules;
 use settings::{FlagSettings, Places, Settings, Sources};
 use std::collections::BTreeMap;
@@ -302,7 +302,11 @@ pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) ->
 }
 
 /// The box around a loop's agent that is not ours.
-pub fn held(foreign: &Foreign, environment: &Environment, warnings: &mut Vec<String>) -> Result<Held, Refusal> {
+pub fn held(
+    foreign: &Foreign,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Result<ConfinedAgent, Refusal> {
     let places = places(environment);
     let settings = loop_settings(&places, environment)?;
     confined::held(foreign, &settings, &places, environment, warnings)

@@ -119,8 +119,8 @@ fn choice(typed: &Arguments) -> ToolChoice {
     if names.iter().any(|name| name == "default") { ToolChoice::Default } else { ToolChoice::Only(names) }
 }
 
-fn file_limits(environment: &Environment) -> tools::Limits {
-    let mut limits = tools::Limits::default();
+fn file_limits(environment: &Environment) -> tools::ToolLimits {
+    let mut limits = tools::ToolLimits::default();
     if let Some(tokens) = environment.number("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0) {
         limits.read_max_tokens = tokens as usize;
     }

@@ -4,7 +4,7 @@
 //! A message belongs to the stream of the session that it names; an answer, to the stream that its request's headers named. What nobody
 //! reads yet is kept with its number, and a stream begins with it.
 
-use super::http::{confine, not_sent, start_agent};
+use super::http::{confine, not_sent, start_agent, stream_messages};
 use super::server::AcpServer;
 use crate::app::App;
 use crate::problem::Problem;
@@ -13,7 +13,6 @@ use crate::sse;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use std::sync::Arc;
@@ -82,23 +81,7 @@ pub async fn stream(State(app): Shared, headers: HeaderMap) -> Result<Response, 
     }
     let server = connection(&app, &headers)?;
     let session = named(&headers, SESSION).map(str::to_owned);
-    let mut after = sse::last_event_id(&headers).unwrap_or(0);
-    let place = app.stream_place()?;
-    Ok(sse::stream(place, app.closing.clone(), |outlet| async move {
-        let mut changed = server.watch();
-        loop {
-            let (messages, goes_on) = server.after(after);
-            for (number, message) in messages {
-                after = number;
-                if server.stream_of(&message) == session {
-                    outlet.send(Event::default().event("message").id(number.to_string()).data(&*message)).await?;
-                }
-            }
-            if !goes_on || changed.changed().await.is_err() {
-                return Ok(());
-            }
-        }
-    }))
+    stream_messages(&app, &headers, server, move |server, message| server.stream_of(message) == session)
 }
 
 pub async fn remove(State(app): Shared, headers: HeaderMap) -> Result<StatusCode, Problem> {

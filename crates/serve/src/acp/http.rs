@@ -140,15 +140,27 @@ pub async fn stream(State(app): Shared, Path(id): Path<String>, headers: HeaderM
     };
     let found = tokio::time::timeout(FIRST_MESSAGE, waiting).await;
     let server = found.map_err(|_| Problem::not_found(format!("there is no ACP server {id}")))?;
-    let mut after = sse::last_event_id(&headers).unwrap_or(0);
+    stream_messages(&app, &headers, server, |_, _| true)
+}
+
+/// The messages of a server as events, from the one after `Last-Event-ID`, as far as `is_wanted` agrees.
+pub(super) fn stream_messages(
+    app: &App,
+    headers: &HeaderMap,
+    server: Arc<AcpServer>,
+    is_wanted: impl Fn(&AcpServer, &str) -> bool + Send + 'static,
+) -> Result<Response, Problem> {
+    let mut after = sse::last_event_id(headers).unwrap_or(0);
     let place = app.stream_place()?;
-    Ok(sse::stream(place, app.closing.clone(), |outlet| async move {
+    Ok(sse::stream(place, app.closing.clone(), |sender| async move {
         let mut changed = server.watch();
         loop {
             let (messages, goes_on) = server.after(after);
             for (number, message) in messages {
                 after = number;
-                outlet.send(Event::default().event("message").id(number.to_string()).data(&*message)).await?;
+                if is_wanted(&server, &message) {
+                    sender.send(Event::default().event("message").id(number.to_string()).data(&*message)).await?;
+                }
             }
             if !goes_on || changed.changed().await.is_err() {
                 return Ok(());

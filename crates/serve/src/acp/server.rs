@@ -28,7 +28,7 @@ pub struct AcpServer {
     pub id: String,
     pub agent: String,
     pub created: u64,
-    state: Mutex<State>,
+    state: Mutex<AcpState>,
     /// The last number; sent again at the end.
     changed: watch::Sender<u64>,
     input: mpsc::Sender<Vec<u8>>,
@@ -36,7 +36,7 @@ pub struct AcpServer {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AcpState {
     log: VecDeque<(u64, Arc<str>)>,
     bytes: usize,
     next: u64,
@@ -81,7 +81,7 @@ impl AcpServer {
         Ok(server)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, AcpState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -193,7 +193,7 @@ impl AcpServer {
         let mut state = self.state();
         state.is_over = true;
         state.last_words = last_words;
-        // Whoever waits is told by the end of the channel.
+        // The end of the channel tells the waiting request.
         state.waiting.clear();
         let last = state.next;
         drop(state);

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use goals::machine::Happening;
+use goals::machine::GoalEvent;
 use goals::{Edit, Filter, GoalId, GoalState};
 use serde::Deserialize;
 use serde_json::Value;
@@ -156,7 +156,7 @@ pub async fn answer(
     body: Body,
 ) -> Result<Json<Value>, Problem> {
     let text = text(&headers, body).await?;
-    app.goals.ask(Verb::Act { id, happening: Happening::Answer { text } }).await.map(Json)
+    app.goals.ask(Verb::Act { id, happening: GoalEvent::Answer { text } }).await.map(Json)
 }
 
 #[derive(Deserialize)]
@@ -177,18 +177,18 @@ pub async fn edit(
     app.goals.ask(Verb::Edit { id, edit }).await.map(Json)
 }
 
-async fn act(app: &App, id: GoalId, happening: Happening) -> Result<Json<Value>, Problem> {
+async fn act(app: &App, id: GoalId, happening: GoalEvent) -> Result<Json<Value>, Problem> {
     app.goals.ask(Verb::Act { id, happening }).await.map(Json)
 }
 
 pub async fn retry(State(app): Shared, Path(id): Path<GoalId>) -> Result<Json<Value>, Problem> {
-    act(&app, id, Happening::Retry).await
+    act(&app, id, GoalEvent::Retry).await
 }
 
 pub async fn cancel(State(app): Shared, Path(id): Path<GoalId>) -> Result<Json<Value>, Problem> {
-    act(&app, id, Happening::Cancel).await
+    act(&app, id, GoalEvent::Cancel).await
 }
 
 pub async fn queue(State(app): Shared, Path(id): Path<GoalId>) -> Result<Json<Value>, Problem> {
-    act(&app, id, Happening::Publish).await
+    act(&app, id, GoalEvent::Publish).await
 }

@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use axum::http::StatusCode;
-use goals::machine::Happening;
+use goals::machine::GoalEvent;
 use goals::{Edit, Filter, GoalError, GoalId, Place, Store};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ pub enum Verb {
     Log { id: GoalId, after: i64 },
     Comment { id: GoalId, text: String },
     Edit { id: GoalId, edit: Box<Edit> },
-    Act { id: GoalId, happening: Happening },
+    Act { id: GoalId, happening: GoalEvent },
 }
 
 #[derive(Debug)]

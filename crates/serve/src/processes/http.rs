@@ -14,7 +14,7 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use process::{Limits, Output, Spec, Stdin, TerminalSize};
+use process::{CaptureLimits, Output, Spec, Stdin, TerminalSize};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -103,7 +103,8 @@ pub async fn run(State(app): Shared, headers: HeaderMap, body: Body) -> Result<J
     let max_output = body.max_output_bytes.unwrap_or(config.max_output_bytes).min(config.max_output_bytes);
     let (spec, at) = spec(&app, &body)?;
     let sandbox = processes.sandbox(at)?;
-    let limits = Limits { deadline: Duration::from_millis(deadline), max_output, grace: Duration::from_millis(200) };
+    let limits =
+        CaptureLimits { deadline: Duration::from_millis(deadline), max_output, grace: Duration::from_millis(200) };
     let started = Instant::now();
     let done = process::capture_inside(with_proxy(spec, &sandbox), limits, &*sandbox).await;
     let done = done.map_err(|error| Problem::invalid(error.to_string()))?;

@@ -66,11 +66,11 @@ impl ProcessConfig {
 pub struct Processes {
     /// In the order of the served folders.
     sandboxes: Vec<Arc<Sandbox>>,
-    state: Mutex<State>,
+    state: Mutex<ProcessTable>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ProcessTable {
     config: ProcessConfig,
     next: u64,
     all: BTreeMap<u64, Arc<Process>>,
@@ -78,7 +78,7 @@ struct State {
 
 impl Processes {
     pub fn new(sandboxes: Vec<Arc<Sandbox>>) -> Self {
-        Self { sandboxes, state: Mutex::new(State { config: DEFAULTS, next: 1, all: BTreeMap::new() }) }
+        Self { sandboxes, state: Mutex::new(ProcessTable { config: DEFAULTS, next: 1, all: BTreeMap::new() }) }
     }
 
     /// The sandbox of the served folder with this number.
@@ -86,7 +86,7 @@ impl Processes {
         self.sandboxes.get(at).cloned().ok_or_else(|| Problem::internal("there is no sandbox for that folder"))
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ProcessTable> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! One process: what it is, its output so far, and the task that reads it until it ends.
+//! One process: its description, its output so far, and the task that reads it until it ends.
 
 use super::ProcessConfig;
 use crate::time::now_ms;

@@ -1,4 +1,4 @@
-//! What people tell a run: through its socket while it works, or by starting it again when it has ended.
+//! Commands to a run: through its socket while it works, or by starting it again when it has ended.
 
 use super::start::start_detached;
 use super::{Found, apart};
@@ -10,14 +10,14 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use runner::reach::{Client, FailureKind, ReachError, Request};
+use runner::run_socket::{Client, FailureKind, Request, SocketError};
 use runner::{Lock, LockError, RunsError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 type Shared = State<Arc<App>>;
-type Told = Result<(StatusCode, Json<Value>), Problem>;
+type CommandResponse = Result<(StatusCode, Json<Value>), Problem>;
 
 #[derive(Deserialize)]
 struct TextBody {
@@ -37,15 +37,15 @@ fn accepted(app: &App, id: &str) -> (StatusCode, Json<Value>) {
     (StatusCode::ACCEPTED, Json(json!({"run": id})))
 }
 
-async fn tell(found: &Found, request: &Request) -> Result<(), ReachError> {
+async fn tell(found: &Found, request: &Request) -> Result<(), SocketError> {
     Client::connect(&found.folder, &found.id).await?.tell(request).await
 }
 
-fn problem(error: &ReachError) -> Problem {
+fn problem(error: &SocketError) -> Problem {
     let detail = error.to_string();
     match error {
-        ReachError::NotAtWork(_) => Problem::conflict(detail),
-        ReachError::Failed(failure) => match failure.kind {
+        SocketError::NotAtWork(_) => Problem::conflict(detail),
+        SocketError::Failed(failure) => match failure.kind {
             FailureKind::Invalid => Problem::invalid(detail),
             FailureKind::TooLong => Problem::too_large(detail),
             FailureKind::NotAsking | FailureKind::Over => Problem::conflict(detail),
@@ -55,14 +55,14 @@ fn problem(error: &ReachError) -> Problem {
                 Problem::new(StatusCode::BAD_GATEWAY, "stream_error", detail)
             }
         },
-        ReachError::Silent { .. } => Problem::timeout(detail),
-        ReachError::Io { .. } | ReachError::Cut(_) | ReachError::Garbled { .. } => {
+        SocketError::Silent { .. } => Problem::timeout(detail),
+        SocketError::Io { .. } | SocketError::Cut(_) | SocketError::Garbled { .. } => {
             Problem::new(StatusCode::BAD_GATEWAY, "stream_error", detail)
         }
     }
 }
 
-pub async fn answer(State(app): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Told {
+pub async fn answer(State(app): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> CommandResponse {
     let found = app.runs.find(&id)?;
     let TextBody { text, resume } = request::json(&headers, body).await?;
     if text.trim().is_empty() {
@@ -70,7 +70,7 @@ pub async fn answer(State(app): Shared, Path(id): Path<String>, headers: HeaderM
     }
     match tell(&found, &Request::Answer { text: text.clone() }).await {
         Ok(()) => return Ok(accepted(&app, &id)),
-        Err(ReachError::NotAtWork(_)) => {}
+        Err(SocketError::NotAtWork(_)) => {}
         Err(error) => return Err(problem(&error)),
     }
     let ended = found.clone();
@@ -94,27 +94,27 @@ fn answer_ended(found: &Found, text: &str) -> Result<(), Problem> {
     })
 }
 
-pub async fn steer(State(app): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Told {
+pub async fn steer(State(app): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> CommandResponse {
     let found = app.runs.find(&id)?;
     let TextBody { text, .. } = request::json(&headers, body).await?;
     ordered(&app, &found, &Request::Steer { text }).await
 }
 
-async fn ordered(app: &App, found: &Found, request: &Request) -> Told {
+async fn ordered(app: &App, found: &Found, request: &Request) -> CommandResponse {
     tell(found, request).await.map_err(|error| problem(&error))?;
     Ok(accepted(app, &found.id))
 }
 
-pub async fn pause(State(app): Shared, Path(id): Path<String>) -> Told {
+pub async fn pause(State(app): Shared, Path(id): Path<String>) -> CommandResponse {
     let found = app.runs.find(&id)?;
     ordered(&app, &found, &Request::Pause).await
 }
 
 /// Goes on after a pause; a run that has ended is started again.
-pub async fn resume(State(app): Shared, Path(id): Path<String>) -> Told {
+pub async fn resume(State(app): Shared, Path(id): Path<String>) -> CommandResponse {
     let found = app.runs.find(&id)?;
     match tell(&found, &Request::Resume).await {
-        Err(ReachError::NotAtWork(_)) => {}
+        Err(SocketError::NotAtWork(_)) => {}
         told => {
             told.map_err(|error| problem(&error))?;
             return Ok(accepted(&app, &id));
@@ -124,7 +124,7 @@ pub async fn resume(State(app): Shared, Path(id): Path<String>) -> Told {
     Ok(accepted(&app, &id))
 }
 
-pub async fn stop(State(app): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Told {
+pub async fn stop(State(app): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> CommandResponse {
     let found = app.runs.find(&id)?;
     let StopBody { now } = request::json(&headers, body).await?;
     ordered(&app, &found, if now { &Request::StopNow } else { &Request::Stop }).await

@@ -1,4 +1,4 @@
-//! What a run has changed, as git says it: since its start, or in one iteration. Every call goes through `process::Git`, which obeys
+//! The changes of a run as git reports them: since its start, or in one iteration. Every call goes through `process::Git`, which obeys
 //! nothing that a repository says.
 
 use super::{Found, apart};
@@ -43,7 +43,7 @@ pub async fn diff(State(app): State<Arc<App>>, Path(id): Path<String>, uri: Uri)
     let (book, reading) = (app.clone(), found.clone());
     let touched = apart(move || book.runs.read(&reading, |fold| touched(fold, iteration))).await??;
     let git = process::Git::find(&app.env).ok_or_else(|| Problem::unavailable("git is not on PATH"))?;
-    let git = git.disarmed(found.folder.root(), GIT_TIME).await;
+    let git = git.without_filters(found.folder.root(), GIT_TIME).await;
     let call = Call { git: &git, found: &found };
     let base = match (&touched.head, &touched.oldest) {
         (Some(head), _) => Ok(head.clone()),

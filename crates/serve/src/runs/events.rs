@@ -8,14 +8,14 @@ use super::{Found, apart};
 use crate::app::App;
 use crate::problem::Problem;
 use crate::request;
-use crate::sse::{self, Outlet, ReaderLeft};
+use crate::sse::{self, EventSender, ReaderLeft};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use cycle::EventKind;
-use runner::reach::{Follower, Numbered};
+use runner::run_socket::{Follower, NumberedEvent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -64,7 +64,7 @@ struct Feed {
 }
 
 impl Feed {
-    fn wants(&self, numbered: &Numbered) -> bool {
+    fn wants(&self, numbered: &NumberedEvent) -> bool {
         match &numbered.event.kind {
             EventKind::Agent { .. } => !self.derived,
             EventKind::AgentText(speech) | EventKind::AgentThinking(speech) => {
@@ -80,7 +80,7 @@ impl Feed {
     }
 
     /// Up to so many events, and whether the recording has no more now.
-    fn batch(&mut self, most: usize) -> std::io::Result<(Vec<Numbered>, bool)> {
+    fn batch(&mut self, most: usize) -> std::io::Result<(Vec<NumberedEvent>, bool)> {
         let mut events = Vec::new();
         while events.len() < most {
             let Some(numbered) = self.follower.next_event()? else {
@@ -99,12 +99,12 @@ impl Feed {
         Ok((events, false))
     }
 
-    fn id(&self, numbered: &Numbered) -> String {
+    fn id(&self, numbered: &NumberedEvent) -> String {
         if self.derived { format!("{}.{}", numbered.seq, numbered.index) } else { numbered.seq.to_string() }
     }
 }
 
-fn described(numbered: &Numbered, derived: bool) -> String {
+fn described(numbered: &NumberedEvent, derived: bool) -> String {
     let mut fields = Map::new();
     fields.insert("seq".into(), numbered.seq.into());
     if derived {
@@ -142,7 +142,7 @@ pub async fn events(
 }
 
 /// Sends what is there and what comes, until the run is over.
-async fn follow(mut feed: Feed, found: Found, outlet: Outlet) -> Result<(), ReaderLeft> {
+async fn follow(mut feed: Feed, found: Found, outlet: EventSender) -> Result<(), ReaderLeft> {
     let mut idle = 0;
     loop {
         let Ok((back, read)) = tokio::task::spawn_blocking(move || {
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn an_event_gets_its_number_and_stays_as_it_is() {
         let numbered =
-            Numbered { seq: 7, index: 2, event: EventKind::Steered { iteration: 1, text: "}{".into() }.at(5) };
+            NumberedEvent { seq: 7, index: 2, event: EventKind::Steered { iteration: 1, text: "}{".into() }.at(5) };
         let value: Value = serde_json::from_str(&described(&numbered, true)).unwrap();
         assert_eq!(value, json!({"seq": 7, "index": 2, "at": 5, "type": "steered", "iteration": 1, "text": "}{"}));
         let plain: Value = serde_json::from_str(&described(&numbered, false)).unwrap();

@@ -1,4 +1,4 @@
-//! A recording, folded as far as it goes: what lists and a run's own page show. It is read once; what is appended is read on.
+//! A fold over a recording, for lists and for a run's own page. The recording is read once, and then only its new lines.
 
 use super::Found;
 use cycle::{CheckFinished, EventKind, IterationStarted, LoopEvent, Memory, Receipt, RunStarted, TodoItem};

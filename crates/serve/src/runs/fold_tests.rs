@@ -3,20 +3,17 @@ use cycle::{Question, QuestionAbout, Verbatim};
 use std::io::Write as _;
 
 fn started(iteration: u32) -> EventKind {
-    let (session, strategy) = (None, None);
-    EventKind::IterationStarted(IterationStarted {
-        iteration,
-        attempt: 1,
-        model: "m".into(),
-        session,
-        strategy,
-        prompt_chars: 1,
-    })
+    let start = IterationStarted { iteration, attempt: 1, ..IterationStarted::default() };
+    EventKind::IterationStarted(start)
 }
 
 fn ended(iteration: u32) -> EventKind {
-    let receipt =
-        Receipt { cost_usd: 0.5, summary: "did it".into(), outcome: cycle::Outcome::Blocked, ..Receipt::default() };
+    let receipt = Receipt {
+        cost_usd: 0.5,
+        summary: "did it".into(),
+        outcome: cycle::IterationOutcome::Blocked,
+        ..Receipt::default()
+    };
     EventKind::IterationEnded { iteration, receipt: Box::new(receipt) }
 }
 

@@ -1,4 +1,4 @@
-//! Looking at runs: the list, one of them, an iteration, what they cost, what is in them, and the report.
+//! Reading runs: the list, one run, an iteration, costs, search, the report.
 
 use super::events::as_list;
 use super::{Found, apart};

@@ -31,9 +31,9 @@ const RUNS_MAX: usize = 200;
 /// Many readers share one look at the folders.
 const FRESH: Duration = Duration::from_millis(700);
 
-/// What is known of the runs, so that nothing is read twice.
+/// The index of the runs, so that no recording is read twice.
 #[derive(Debug)]
-pub struct RunBook {
+pub struct RunIndex {
     folders: Vec<Folder>,
     price: cycle::Price,
     folds: Mutex<HashMap<(usize, String), RunFold>>,
@@ -59,7 +59,7 @@ fn owner_of(folder: &Folder, id: &str) -> Option<String> {
     Lock::holder(folder).filter(|owner| runner::live_run(owner) == Some(id))
 }
 
-impl RunBook {
+impl RunIndex {
     pub fn new(folders: &ServedFolders, price: cycle::Price) -> Self {
         let folders = folders.roots().iter().map(Folder::new).collect();
         Self { folders, price, folds: Mutex::default(), listed: Mutex::default() }

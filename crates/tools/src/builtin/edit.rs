@@ -9,7 +9,7 @@ use crate::schema::{self, InputError};
 use crate::text::{self, Encoding, Text};
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed, path_target};
 use crate::workspace::{Target, Workspace};
-use crate::{Outcome, file_error, patch, worker};
+use crate::{ToolOutcome, file_error, patch, worker};
 use memchr::memmem;
 use policy::{Targets, names};
 use serde::Deserialize;
@@ -63,7 +63,7 @@ impl Tool for Edit {
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = schema::parse(SPEC.entry.name, call.input)?;
     let target = call.only_path()?;
     let files = context.files();
@@ -71,9 +71,9 @@ async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Out
     Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
-fn edit(files: &Files, target: &Target, input: &Input) -> Result<Outcome, Outcome> {
+fn edit(files: &Files, target: &Target, input: &Input) -> Result<ToolOutcome, ToolOutcome> {
     if input.old_string == input.new_string {
-        return Err(Outcome::misuse("old_string and new_string are the same, so there is nothing to change."));
+        return Err(ToolOutcome::misuse("old_string and new_string are the same, so there is nothing to change."));
     }
     let Some(existing) = Existing::load(files, target)? else {
         return create(files, target, input);
@@ -82,9 +82,9 @@ fn edit(files: &Files, target: &Target, input: &Input) -> Result<Outcome, Outcom
     let changed = existing.changed_since_read();
     let replaced = match replace(&existing.text.body, &input.old_string, &input.new_string) {
         Err(_) | Ok(Replaced { count: 2.., .. }) if changed => return Err(existing::modified_since_read(target)),
-        Err(refusal) => return Err(Outcome::misuse(refusal.text(target))),
+        Err(refusal) => return Err(ToolOutcome::misuse(refusal.text(target))),
         Ok(Replaced { count: count @ 2.., .. }) if !input.replace_all => {
-            return Err(Outcome::misuse(format!(
+            return Err(ToolOutcome::misuse(format!(
                 "old_string is in {} {count} times, and nothing was changed. Add lines around it until it is unique, or set \
                  replace_all to change every one.",
                 target.shown()
@@ -96,7 +96,7 @@ fn edit(files: &Files, target: &Target, input: &Input) -> Result<Outcome, Outcom
     let stamp = files
         .workspace
         .replace(target, &bytes, Some(&existing.stamp))
-        .map_err(|error| Outcome::error(file_error::writing(target, &error)))?;
+        .map_err(|error| ToolOutcome::error(file_error::writing(target, &error)))?;
     files.reads.edited(&target.real, &existing.stamp, stamp);
     let mut text = match replaced.count {
         1 => format!("Edited {}.", target.shown()),
@@ -108,12 +108,15 @@ fn edit(files: &Files, target: &Target, input: &Input) -> Result<Outcome, Outcom
     Ok(done(target, input, text, Some(&existing.shown()), &Text::shown(&replaced.body)))
 }
 
-fn require_known(files: &Files, target: &Target, existing: &Existing) -> Result<(), Outcome> {
+fn require_known(files: &Files, target: &Target, existing: &Existing) -> Result<(), ToolOutcome> {
     if target.real.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-        return Err(Outcome::misuse(format!("{} is a notebook; change its cells with NotebookEdit.", target.shown())));
+        return Err(ToolOutcome::misuse(format!(
+            "{} is a notebook; change its cells with NotebookEdit.",
+            target.shown()
+        )));
     }
     if !existing.text.faithful {
-        return Err(Outcome::error(format!(
+        return Err(ToolOutcome::error(format!(
             "{} is broken UTF-16 and an edit would lose bytes; repair it with Bash first.",
             target.shown()
         )));
@@ -124,21 +127,21 @@ fn require_known(files: &Files, target: &Target, existing: &Existing) -> Result<
     Ok(())
 }
 
-fn create(files: &Files, target: &Target, input: &Input) -> Result<Outcome, Outcome> {
+fn create(files: &Files, target: &Target, input: &Input) -> Result<ToolOutcome, ToolOutcome> {
     if !input.old_string.is_empty() {
         let missing = std::io::ErrorKind::NotFound.into();
-        return Err(Outcome::error(file_error::opening(target, &missing, &files.workspace)));
+        return Err(ToolOutcome::error(file_error::opening(target, &missing, &files.workspace)));
     }
     let bytes = text::encode(Encoding::Utf8, input.new_string.as_bytes());
     let stamp = files
         .workspace
         .replace(target, &bytes, None)
-        .map_err(|error| Outcome::error(file_error::writing(target, &error)))?;
+        .map_err(|error| ToolOutcome::error(file_error::writing(target, &error)))?;
     files.reads.known(&target.real, stamp);
     Ok(done(target, input, format!("Created {}.", target.shown()), None, &input.new_string))
 }
 
-fn done(target: &Target, input: &Input, text: String, original: Option<&str>, new: &str) -> Outcome {
+fn done(target: &Target, input: &Input, text: String, original: Option<&str>, new: &str) -> ToolOutcome {
     let structured = json!({
         "filePath": target.shown(),
         "oldString": input.old_string,
@@ -148,7 +151,7 @@ fn done(target: &Target, input: &Input, text: String, original: Option<&str>, ne
         "userModified": false,
         "replaceAll": input.replace_all,
     });
-    Outcome::text(text, structured)
+    ToolOutcome::text(text, structured)
 }
 
 #[derive(Debug, PartialEq, Eq)]

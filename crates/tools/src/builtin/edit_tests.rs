@@ -8,7 +8,7 @@ async fn read(bench: &Bench, name: &str) {
     assert!(!bench.call("Read", json!({"file_path": bench.path(name)})).await.is_error());
 }
 
-async fn change(bench: &Bench, name: &str, old: &str, new: &str) -> Outcome {
+async fn change(bench: &Bench, name: &str, old: &str, new: &str) -> ToolOutcome {
     bench.call("Edit", json!({"file_path": bench.path(name), "old_string": old, "new_string": new})).await
 }
 

@@ -5,7 +5,7 @@ use crate::schema::InputError;
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use crate::worker::{self, Stop};
 use crate::workspace::{Target, Workspace};
-use crate::{Outcome, walk};
+use crate::{ToolOutcome, walk};
 use globset::{GlobBuilder, GlobMatcher};
 use policy::{Targets, names};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ impl Tool for Glob {
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let (_, pattern) = search_root(call.input, &context.workspace)?;
     let target = call.only_path()?;
     let files = context.files();
@@ -100,11 +100,11 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("Glob: the pattern is wrong: {}.", error.kind()))
 }
 
-fn search(files: &Files, root: &Target, pattern: &str, stop: &Stop) -> Result<Outcome, Outcome> {
+fn search(files: &Files, root: &Target, pattern: &str, stop: &Stop) -> Result<ToolOutcome, ToolOutcome> {
     let started = Instant::now();
-    let matcher = matcher(pattern).map_err(Outcome::misuse)?;
+    let matcher = matcher(pattern).map_err(ToolOutcome::misuse)?;
     if !std::fs::metadata(&root.real).is_ok_and(|meta| meta.is_dir()) {
-        return Err(Outcome::misuse(format!("Directory does not exist: {}.", root.shown())));
+        return Err(ToolOutcome::misuse(format!("Directory does not exist: {}.", root.shown())));
     }
     let mut walk = walk::builder(&root.real, &files.workspace.real_cwd());
     walk.hidden(!files.limits.glob_hidden);
@@ -129,7 +129,7 @@ fn search(files: &Files, root: &Target, pattern: &str, stop: &Stop) -> Result<Ou
         "totalMatches": total,
         "countIsComplete": harvest.complete,
     });
-    Ok(Outcome::text(text, structured))
+    Ok(ToolOutcome::text(text, structured))
 }
 
 fn text(names: &[String], total: usize, complete: bool) -> String {

@@ -13,7 +13,7 @@ mod write;
 
 use crate::context::ToolContext;
 use crate::tool::{Invocation, Tool};
-use crate::{Outcome, fence};
+use crate::{ToolOutcome, fence};
 
 /// Every tool of this crate, in a fixed order: the list is part of the prompt-cache key.
 static TOOLS: &[&(dyn Tool + Sync)] = &[
@@ -44,12 +44,12 @@ pub fn find(name: &str) -> Option<&'static dyn Tool> {
 }
 
 /// Runs one call of any tool, inside the limits that the sandbox sets for this process as well.
-pub async fn run(tool: &dyn Tool, call: Invocation<'_>, context: &ToolContext) -> Outcome {
+pub async fn run(tool: &dyn Tool, call: Invocation<'_>, context: &ToolContext) -> ToolOutcome {
     let found = call.targets.completed(tool.spec().entry, call.input);
     let targets = found.as_ref().unwrap_or(call.targets);
     let refused = context.shell.fence().and_then(|rules| fence::refuses(rules, targets));
     match refused {
-        Some(reason) => Outcome::error(reason),
+        Some(reason) => ToolOutcome::error(reason),
         None => tool.run(call, context).await,
     }
 }

@@ -6,7 +6,7 @@ use crate::notebook::{self, Notebook};
 use crate::schema::{self, InputError};
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed, path_target};
 use crate::workspace::{Target, Workspace};
-use crate::{Outcome, file_error, text, worker};
+use crate::{ToolOutcome, file_error, text, worker};
 use policy::{Targets, names};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ impl Tool for NotebookEdit {
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = schema::parse(SPEC.entry.name, call.input)?;
     let target = call.only_path()?;
     let files = context.files();
@@ -82,14 +82,14 @@ async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Out
     Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
-fn edit(files: &Files, target: &Target, input: &Input, seed: &str) -> Result<Outcome, Outcome> {
+fn edit(files: &Files, target: &Target, input: &Input, seed: &str) -> Result<ToolOutcome, ToolOutcome> {
     let path = target.shown();
     if !target.real.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb")) {
-        return Err(Outcome::misuse(format!("{path} is not a notebook (.ipynb); change it with Edit.")));
+        return Err(ToolOutcome::misuse(format!("{path} is not a notebook (.ipynb); change it with Edit.")));
     }
     let existing = Existing::load(files, target)?.ok_or_else(|| {
         let missing = std::io::ErrorKind::NotFound.into();
-        Outcome::error(file_error::opening(target, &missing, &files.workspace))
+        ToolOutcome::error(file_error::opening(target, &missing, &files.workspace))
     })?;
     if existing.seen.is_none() || existing.partly_read() {
         return Err(existing::must_read(target, existing.partly_read()));
@@ -99,13 +99,13 @@ fn edit(files: &Files, target: &Target, input: &Input, seed: &str) -> Result<Out
     }
     let original = existing.shown();
     let mut notebook = Notebook::parse(&original)
-        .map_err(|error| Outcome::error(format!("{path} is not a notebook: {error}. Repair it with Bash.")))?;
-    let change = change(&mut notebook, input, seed).map_err(Outcome::misuse)?;
+        .map_err(|error| ToolOutcome::error(format!("{path} is not a notebook: {error}. Repair it with Bash.")))?;
+    let change = change(&mut notebook, input, seed).map_err(ToolOutcome::misuse)?;
     let updated = notebook.to_text();
     let stamp = files
         .workspace
         .replace(target, &text::encode(existing.text.encoding, updated.as_bytes()), Some(&existing.stamp))
-        .map_err(|error| Outcome::error(file_error::writing(target, &error)))?;
+        .map_err(|error| ToolOutcome::error(file_error::writing(target, &error)))?;
     files.reads.known(&target.real, stamp);
     let structured = json!({
         "new_source": input.new_source,
@@ -119,7 +119,7 @@ fn edit(files: &Files, target: &Target, input: &Input, seed: &str) -> Result<Out
         "original_file": existing::shown_original(&original),
         "updated_file": existing::shown_original(&updated),
     });
-    Ok(Outcome::text(format!("{} cell {} of {path}.", change.verb, change.cell_id), structured))
+    Ok(ToolOutcome::text(format!("{} cell {} of {path}.", change.verb, change.cell_id), structured))
 }
 
 #[derive(Debug)]

@@ -37,7 +37,7 @@ async fn opened() -> Bench {
     bench
 }
 
-async fn edit(bench: &Bench, mut fields: Value) -> crate::Outcome {
+async fn edit(bench: &Bench, mut fields: Value) -> crate::ToolOutcome {
     fields["notebook_path"] = bench.path("n.ipynb").into();
     bench.call("NotebookEdit", fields).await
 }

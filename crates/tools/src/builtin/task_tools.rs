@@ -1,6 +1,6 @@
 //! TaskOutput and TaskStop: the model's two ways to deal with background tasks.
 
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::context::ToolContext;
 use crate::schema::{InputError, parse};
 use crate::shell::output::{Excerpt, tail};
@@ -99,23 +99,23 @@ struct OutputInput {
     timeout: Option<f64>,
 }
 
-async fn output(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn output(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: OutputInput = parse(OUTPUT_SPEC.entry.name, call.input)?;
     Ok(output_of(&input, &context.tasks, context.shell.max_output).await)
 }
 
-async fn output_of(input: &OutputInput, tasks: &Tasks, max_output: usize) -> Outcome {
+async fn output_of(input: &OutputInput, tasks: &Tasks, max_output: usize) -> ToolOutcome {
     let block = input.block.unwrap_or(true);
     let asked = input.timeout.filter(|ms| ms.is_finite() && *ms >= 0.0).map(|ms| Duration::from_millis(ms as u64));
     let limit = if block { asked.unwrap_or(DEFAULT_WAIT).min(LONGEST_WAIT) } else { Duration::ZERO };
     let found = if block { tasks.wait(&input.task_id, limit).await } else { tasks.get(&input.task_id) };
     match found {
         Ok(task) => shown(&task, block, &tail(&task.output_file, max_output).unwrap_or_default()),
-        Err(error) => Outcome::error(explained(&error.to_string(), tasks)),
+        Err(error) => ToolOutcome::error(explained(&error.to_string(), tasks)),
     }
 }
 
-fn shown(task: &TaskInfo, blocked: bool, output: &Excerpt) -> Outcome {
+fn shown(task: &TaskInfo, blocked: bool, output: &Excerpt) -> ToolOutcome {
     let retrieval = match (task.status, blocked) {
         (Status::Running, true) => "timeout",
         (Status::Running, false) => "not_ready",
@@ -140,7 +140,7 @@ fn shown(task: &TaskInfo, blocked: bool, output: &Excerpt) -> Outcome {
             "exitCode": task.exit_code,
         },
     });
-    Outcome::text(text, structured)
+    ToolOutcome::text(text, structured)
 }
 
 #[derive(Deserialize)]
@@ -149,14 +149,14 @@ struct StopInput {
     shell_id: Option<String>,
 }
 
-async fn stop(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn stop(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let tool = STOP_SPEC.entry.name;
     let input: StopInput = parse(tool, call.input)?;
     let id = input.task_id.or(input.shell_id).ok_or(InputError::Missing { tool, field: "task_id" })?;
     Ok(stop_one(&id, &context.tasks).await)
 }
 
-async fn stop_one(id: &str, tasks: &Tasks) -> Outcome {
+async fn stop_one(id: &str, tasks: &Tasks) -> ToolOutcome {
     match tasks.stop(id, STOP_WAIT).await {
         Ok(task) => {
             let message = format!("Stopped task {} ({})", task.id, task.description);
@@ -164,9 +164,9 @@ async fn stop_one(id: &str, tasks: &Tasks) -> Outcome {
             if let Some(command) = &task.command {
                 structured["command"] = json!(command);
             }
-            Outcome::text(message, structured)
+            ToolOutcome::text(message, structured)
         }
-        Err(error) => Outcome::error(explained(&error.to_string(), tasks)),
+        Err(error) => ToolOutcome::error(explained(&error.to_string(), tasks)),
     }
 }
 

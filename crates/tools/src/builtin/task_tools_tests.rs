@@ -18,7 +18,7 @@ fn asked(block: bool, timeout: f64) -> OutputInput {
     OutputInput { task_id: "b1".into(), block: Some(block), timeout: Some(timeout) }
 }
 
-fn text(outcome: &Outcome) -> &str {
+fn text(outcome: &ToolOutcome) -> &str {
     match &outcome.content {
         Content::Text(text) => text,
         Content::Blocks(_) => panic!("no text"),
@@ -65,7 +65,7 @@ async fn stopping_answers_with_what_was_stopped() {
     runner.await.unwrap();
     let message = "Stopped task b1 (build)";
     let structured = json!({"message": message, "task_id": "b1", "task_type": "local_bash", "command": "make"});
-    assert_eq!(outcome, Outcome::text(message, structured));
+    assert_eq!(outcome, ToolOutcome::text(message, structured));
 }
 
 #[test]

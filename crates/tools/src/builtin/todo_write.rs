@@ -1,6 +1,6 @@
 //! TodoWrite: the model's own list of what is left to do. Each call replaces the list.
 
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::context::ToolContext;
 use crate::todos::Todos;
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
@@ -27,14 +27,14 @@ impl Tool for TodoWrite {
     }
 }
 
-fn replace(input: &Value, todos: &Todos) -> Outcome {
+fn replace(input: &Value, todos: &Todos) -> ToolOutcome {
     let new = input.get("todos").and_then(Value::as_array).cloned().unwrap_or_default();
     let done = new.iter().filter(|item| item.get("status").and_then(Value::as_str) == Some("completed")).count();
     // A finished list is put away, so that the next one does not start with old ticks.
     let kept = if done == new.len() { Vec::new() } else { new.clone() };
     let old = todos.replace(kept);
     let text = format!("The task list is saved: {done} of {} done. Go on with the next open item.", new.len());
-    Outcome::text(text, json!({"oldTodos": old, "newTodos": new}))
+    ToolOutcome::text(text, json!({"oldTodos": old, "newTodos": new}))
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 //! The page's text never reaches the conversation itself, only the answer does. Deliberately absent:
 //! whether the host may be fetched (`policy`), and which model is the small one.
 
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::bounded::first_chars;
 use crate::context::ToolContext;
 use crate::schema::parse;
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use crate::web::address::checked;
-use crate::web::get::{Got, Page, get};
+use crate::web::get::{GetOutcome, Page, get};
 use crate::web::html::markdown;
 use crate::web::pages::{LONGEST_TEXT, Readable, Web};
 use policy::names;
@@ -50,12 +50,12 @@ impl Tool for WebFetch {
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = parse(SPEC.entry.name, call.input)?;
-    fetch(&input, &context.web).await.map_err(Outcome::error)
+    fetch(&input, &context.web).await.map_err(ToolOutcome::error)
 }
 
-async fn fetch(input: &Input, web: &Web) -> Result<Outcome, String> {
+async fn fetch(input: &Input, web: &Web) -> Result<ToolOutcome, String> {
     let started = Instant::now();
     let url = checked(&input.url, web.guard().private_allowed).map_err(|error| format!("Not fetched: {error}."))?;
     let text = match web.cached(&url) {
@@ -64,10 +64,10 @@ async fn fetch(input: &Input, web: &Web) -> Result<Outcome, String> {
             .await
             .map_err(|error| format!("{error}."))?
         {
-            Got::Elsewhere { to, status, reason } => {
+            GetOutcome::Elsewhere { to, status, reason } => {
                 return Ok(moved(&url, &to, status, &reason, started));
             }
-            Got::Page(page) => {
+            GetOutcome::Page(page) => {
                 let text = Arc::new(readable(page).await?);
                 web.remember(url, &text);
                 text
@@ -87,10 +87,10 @@ async fn fetch(input: &Input, web: &Web) -> Result<Outcome, String> {
         "durationMs": started.elapsed().as_millis() as u64,
         "url": text.url.as_str(),
     });
-    Ok(Outcome::text(answer, structured))
+    Ok(ToolOutcome::text(answer, structured))
 }
 
-fn moved(from: &Url, to: &Url, status: u16, reason: &str, started: Instant) -> Outcome {
+fn moved(from: &Url, to: &Url, status: u16, reason: &str, started: Instant) -> ToolOutcome {
     let text = format!(
         "{from} redirects to another site ({status} {reason}), which was not fetched.\n\
          Redirect URL: {to}\nTo read it, call WebFetch with that URL and the same prompt."
@@ -103,7 +103,7 @@ fn moved(from: &Url, to: &Url, status: u16, reason: &str, started: Instant) -> O
         "durationMs": started.elapsed().as_millis() as u64,
         "url": from.as_str(),
     });
-    Outcome::text(text, structured)
+    ToolOutcome::text(text, structured)
 }
 
 async fn readable(page: Page) -> Result<Readable, String> {

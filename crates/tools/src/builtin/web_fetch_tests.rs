@@ -53,11 +53,11 @@ fn web(allow_private: bool) -> Web {
     Web::with(make_client, ask_small, Web::CACHE_FOR, None, allow_private)
 }
 
-async fn ask(web: &Web, url: String) -> Result<Outcome, String> {
+async fn ask(web: &Web, url: String) -> Result<ToolOutcome, String> {
     fetch(&Input { url, prompt: "What is it?".into() }, web).await
 }
 
-fn text(outcome: &Outcome) -> &str {
+fn text(outcome: &ToolOutcome) -> &str {
     match &outcome.content {
         Content::Text(text) => text,
         Content::Blocks(_) => panic!("no text"),

@@ -6,7 +6,7 @@ use crate::schema::{self, InputError};
 use crate::text::{self, Encoding};
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed, path_target};
 use crate::workspace::{Target, Workspace};
-use crate::{Outcome, file_error, patch, worker};
+use crate::{ToolOutcome, file_error, patch, worker};
 use policy::{Targets, names};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ impl Tool for Write {
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = schema::parse(SPEC.entry.name, call.input)?;
     let target = call.only_path()?;
     let files = context.files();
@@ -51,7 +51,7 @@ async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Out
     Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
-fn write(files: &Files, target: &Target, content: &str) -> Result<Outcome, Outcome> {
+fn write(files: &Files, target: &Target, content: &str) -> Result<ToolOutcome, ToolOutcome> {
     let existing = Existing::load(files, target)?;
     if let Some(existing) = &existing {
         require_known(files, target, existing)?;
@@ -61,13 +61,13 @@ fn write(files: &Files, target: &Target, content: &str) -> Result<Outcome, Outco
     let stamp = files
         .workspace
         .replace(target, &bytes, existing.as_ref().map(|existing| &existing.stamp))
-        .map_err(|error| Outcome::error(file_error::writing(target, &error)))?;
+        .map_err(|error| ToolOutcome::error(file_error::writing(target, &error)))?;
     files.reads.known(&target.real, stamp);
     Ok(done(target, content, existing.as_ref()))
 }
 
 /// A file that exists may hold what the model does not know; overwriting would lose it.
-fn require_known(files: &Files, target: &Target, existing: &Existing) -> Result<(), Outcome> {
+fn require_known(files: &Files, target: &Target, existing: &Existing) -> Result<(), ToolOutcome> {
     let notebook = target.real.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
     if existing.partly_read() || (existing.seen.is_none() && (files.must_read_first || notebook)) {
         return Err(existing::must_read(target, existing.partly_read()));
@@ -78,7 +78,7 @@ fn require_known(files: &Files, target: &Target, existing: &Existing) -> Result<
     Ok(())
 }
 
-fn done(target: &Target, content: &str, existing: Option<&Existing>) -> Outcome {
+fn done(target: &Target, content: &str, existing: Option<&Existing>) -> ToolOutcome {
     let path = target.shown();
     let (kind, text) = match existing {
         None => ("create", format!("Created {path}.")),
@@ -95,7 +95,7 @@ fn done(target: &Target, content: &str, existing: Option<&Existing>) -> Outcome 
         "originalFile": original.as_deref().and_then(existing::shown_original),
         "userModified": false,
     });
-    Outcome::text(text, structured)
+    ToolOutcome::text(text, structured)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{Bench, set_modified, text};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-async fn put(bench: &Bench, name: &str, content: &str) -> Outcome {
+async fn put(bench: &Bench, name: &str, content: &str) -> ToolOutcome {
     bench.call("Write", json!({"file_path": bench.path(name), "content": content})).await
 }
 

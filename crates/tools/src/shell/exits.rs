@@ -20,7 +20,7 @@ pub enum OnRequest {
 
 /// Why a call runs outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaves {
+pub enum UnconfinedReason {
     Excluded,
     /// By its own wish. Somebody must have said yes to it where `asked`.
     OnRequest {
@@ -54,16 +54,16 @@ impl Exits {
         self.excluded.cover(command)
     }
 
-    pub(crate) fn leaves(&self, input: &Value) -> Option<Leaves> {
+    pub(crate) fn leaves(&self, input: &Value) -> Option<UnconfinedReason> {
         if input.get("command").and_then(Value::as_str).is_some_and(|command| self.excludes(command)) {
-            return Some(Leaves::Excluded);
+            return Some(UnconfinedReason::Excluded);
         }
         let wants = input.get("dangerouslyDisableSandbox") == Some(&Value::Bool(true));
         match self.on_request {
             _ if !wants => None,
             OnRequest::Never => None,
-            OnRequest::Asked => Some(Leaves::OnRequest { asked: true }),
-            OnRequest::Permitted => Some(Leaves::OnRequest { asked: false }),
+            OnRequest::Asked => Some(UnconfinedReason::OnRequest { asked: true }),
+            OnRequest::Permitted => Some(UnconfinedReason::OnRequest { asked: false }),
         }
     }
 }
@@ -80,9 +80,9 @@ mod tests {
         let excluded = ["docker".to_owned()];
         for (on_request, input, leaves) in [
             (OnRequest::Never, &wish, None),
-            (OnRequest::Never, &docker, Some(Leaves::Excluded)),
-            (OnRequest::Asked, &wish, Some(Leaves::OnRequest { asked: true })),
-            (OnRequest::Permitted, &wish, Some(Leaves::OnRequest { asked: false })),
+            (OnRequest::Never, &docker, Some(UnconfinedReason::Excluded)),
+            (OnRequest::Asked, &wish, Some(UnconfinedReason::OnRequest { asked: true })),
+            (OnRequest::Permitted, &wish, Some(UnconfinedReason::OnRequest { asked: false })),
             (OnRequest::Permitted, &plain, None),
             (OnRequest::Permitted, &json!({"command": "make", "dangerouslyDisableSandbox": "true"}), None),
             (OnRequest::Permitted, &json!({}), None),

@@ -1,11 +1,11 @@
-//! How commands are run: the shell, its limits, its sandbox and the ways out of that.
+//! Running commands: the shell, its limits, its sandbox and the exceptions from it.
 
 pub(crate) mod exits;
 pub(crate) mod output;
 pub(crate) mod running;
 pub(crate) mod script;
 
-pub use exits::{Exits, Leaves, OnRequest};
+pub use exits::{Exits, OnRequest, UnconfinedReason};
 pub use script::find_shell;
 
 use sandbox::{Rules, Sandbox};
@@ -80,7 +80,7 @@ impl Shell {
     }
 
     /// Whether a call runs outside of the sandbox that there is, and why.
-    pub fn leaves(&self, input: &serde_json::Value) -> Option<Leaves> {
+    pub fn leaves(&self, input: &serde_json::Value) -> Option<UnconfinedReason> {
         self.sandbox.as_ref().and_then(|_| self.exits.leaves(input))
     }
 

@@ -1,4 +1,4 @@
-//! Where a command's output goes, and how much of it comes back.
+//! The output of a command: its file, and the part that comes back.
 //!
 //! A file, not a pipe: nothing can hang on a pipe that somebody holds open, and 100 MB of output use
 //! no memory. Small results are read back and the file removed; large ones stay and are named.

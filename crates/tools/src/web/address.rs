@@ -1,4 +1,4 @@
-//! Which addresses may be fetched. Pure.
+//! The check of addresses before they are fetched. Pure.
 //!
 //! Two looks: at the text of the URL before anything is resolved, and at every IP address a name
 //! resolves to before it is connected to. Whether the *host* is allowed is for `policy`.

@@ -51,7 +51,7 @@ enum ResolveError {
 }
 
 #[derive(Debug)]
-pub(crate) enum Got {
+pub(crate) enum GetOutcome {
     Page(Page),
     /// To another site, which nobody has agreed to yet.
     Elsewhere {
@@ -124,7 +124,7 @@ impl Resolve for Guard {
     }
 }
 
-pub(crate) async fn get(client: &Client, guard: &Guard, url: Url) -> Result<Got, GetError> {
+pub(crate) async fn get(client: &Client, guard: &Guard, url: Url) -> Result<GetOutcome, GetError> {
     let asked = url.clone();
     match tokio::time::timeout(FETCH_WITHIN, follow(client, guard, url)).await {
         Ok(got) => got,
@@ -132,14 +132,14 @@ pub(crate) async fn get(client: &Client, guard: &Guard, url: Url) -> Result<Got,
     }
 }
 
-async fn follow(client: &Client, guard: &Guard, mut url: Url) -> Result<Got, GetError> {
+async fn follow(client: &Client, guard: &Guard, mut url: Url) -> Result<GetOutcome, GetError> {
     let asked = url.clone();
     for _ in 0..=MOST_REDIRECTS {
         guard.check_for_proxy(&url).await?;
         let request = client.get(url.clone()).header(ACCEPT, WANTED);
         let response = request.send().await.map_err(|error| failed(&url, &error))?;
         if !response.status().is_redirection() || response.status().as_u16() == 304 {
-            return page(url, response).await.map(Got::Page);
+            return page(url, response).await.map(GetOutcome::Page);
         }
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         let to = location.and_then(|location| url.join(location).ok());
@@ -149,7 +149,7 @@ async fn follow(client: &Client, guard: &Guard, mut url: Url) -> Result<Got, Get
         if !same_site(&url, &to) {
             let status = response.status();
             let reason = status.canonical_reason().unwrap_or("Redirect").to_owned();
-            return Ok(Got::Elsewhere { to, status: status.as_u16(), reason });
+            return Ok(GetOutcome::Elsewhere { to, status: status.as_u16(), reason });
         }
         url = to;
     }

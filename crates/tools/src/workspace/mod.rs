@@ -1,4 +1,4 @@
-//! Where tools may look: the folders of a run, the folder commands run in, and what a path means.
+//! The workspace: the folders of a run, the working folder of commands, and the resolution of paths.
 //!
 //! A path is resolved once, here, into a [`Target`]; policy judges that target and the tool opens that
 //! same target ([`Workspace::open_read`], [`Workspace::replace`]), never the text it came from.

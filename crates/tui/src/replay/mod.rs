@@ -4,4 +4,4 @@ mod player;
 mod recording;
 
 pub use player::{Control, Player, Playing};
-pub use recording::{About, ReadError, Recording};
+pub use recording::{ReadError, Recording, RecordingContext};

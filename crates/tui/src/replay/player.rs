@@ -4,7 +4,7 @@
 
 use super::Recording;
 use crate::amounts;
-use crate::state::State;
+use crate::state::ScreenState;
 use cycle::{EventKind, LoopEvent};
 
 /// Nobody watches a model think for ten minutes twice.
@@ -92,7 +92,7 @@ impl Player {
     }
 
     /// Real time passed. Says whether the state changed.
-    pub fn step(&mut self, state: &mut State, real_ms: u64) -> bool {
+    pub fn step(&mut self, state: &mut ScreenState, real_ms: u64) -> bool {
         if !self.paused && !self.at_end() {
             let quarters = real_ms.saturating_mul(SPEEDS[self.speed]).saturating_add(self.rest);
             self.rest = quarters % 4;
@@ -101,7 +101,7 @@ impl Player {
         self.show(state)
     }
 
-    pub fn control(&mut self, state: &mut State, control: Control) {
+    pub fn control(&mut self, state: &mut ScreenState, control: Control) {
         match control {
             Control::Toggle if self.at_end() => self.seek(state, 0),
             Control::Toggle => self.paused = !self.paused,
@@ -116,7 +116,7 @@ impl Player {
         self.show(state);
     }
 
-    fn seek(&mut self, state: &mut State, position: u64) {
+    fn seek(&mut self, state: &mut ScreenState, position: u64) {
         if position < self.position {
             state.forget_run();
             self.next = 0;
@@ -140,7 +140,7 @@ impl Player {
         self.starts().rev().find(|due| *due < before).unwrap_or(0)
     }
 
-    fn show(&mut self, state: &mut State) -> bool {
+    fn show(&mut self, state: &mut ScreenState) -> bool {
         let from = self.next;
         while let Some(event) = self.events.get(self.next).filter(|_| self.due[self.next] <= self.position) {
             state.apply(event);

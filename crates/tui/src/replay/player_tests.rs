@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{START, ended, run_started, says, started};
-use crate::replay::About;
+use crate::replay::RecordingContext;
 
 /// Ten iterations of ten seconds, with an hour of silence in each.
 fn recording() -> Recording {
@@ -10,11 +10,11 @@ fn recording() -> Recording {
         let kinds = [(0, started(number + 1)), (10_000, says(number + 1, "hm")), (3_610_000, ended(number + 1, 0.1))];
         lines.extend(kinds.map(|(after, kind)| kind.at(at + after).to_line()));
     }
-    Recording::read(lines.join("\n").as_bytes(), About::default()).unwrap()
+    Recording::read(lines.join("\n").as_bytes(), RecordingContext::default()).unwrap()
 }
 
-fn playing() -> (Player, State) {
-    (Player::new(recording()), State::default())
+fn playing() -> (Player, ScreenState) {
+    (Player::new(recording()), ScreenState::default())
 }
 
 #[test]

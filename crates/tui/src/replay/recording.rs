@@ -3,7 +3,7 @@
 //!
 //! What cannot be read is skipped and counted, never fatal: a recording may end in the middle of a line.
 
-use cycle::{EventKind, IterationStarted, Listener, LoopEvent, Price, Receipt, RunStarted, Verbatim};
+use cycle::{EventKind, IterationStarted, LoopEvent, OutputReader, Price, Receipt, RunStarted, Verbatim};
 use serde_json::Value;
 use std::io::BufRead;
 
@@ -30,7 +30,7 @@ pub struct Recording {
 
 /// What is known of a recording that may not say it itself.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct RecordingContext<'a> {
     pub title: &'a str,
     /// Where it was made.
     pub folder: &'a str,
@@ -38,16 +38,16 @@ pub struct About<'a> {
     pub price: Price,
 }
 
-impl Default for About<'_> {
+impl Default for RecordingContext<'_> {
     fn default() -> Self {
         Self { title: "", folder: "", price: cycle::unpriced }
     }
 }
 
 impl Recording {
-    pub fn read(mut from: impl BufRead, about: About) -> Result<Self, ReadError> {
+    pub fn read(mut from: impl BufRead, about: RecordingContext) -> Result<Self, ReadError> {
         let recording = Self::default();
-        let mut maker = Maker { about, recording, listener: None, raw: None };
+        let mut maker = RecordingReader { about, recording, reader: None, raw: None };
         let mut document = String::new();
         while let Some(line) = next_line(&mut from)? {
             maker.line(&line, &mut document);
@@ -85,11 +85,11 @@ fn next_line(from: &mut impl BufRead) -> std::io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned()))
 }
 
-struct Maker<'a> {
-    about: About<'a>,
+struct RecordingReader<'a> {
+    about: RecordingContext<'a>,
     recording: Recording,
     /// Hears the lines of the iteration that is being read.
-    listener: Option<(u32, Listener)>,
+    reader: Option<(u32, OutputReader)>,
     raw: Option<Raw>,
 }
 
@@ -99,12 +99,12 @@ struct Raw {
     at: u64,
     iteration: u32,
     in_turn: bool,
-    /// Of the process that is heard: its costs are one sum.
+    /// The session of the recorded process: its costs are one sum.
     session: String,
     cost_before: f64,
 }
 
-impl Maker<'_> {
+impl RecordingReader<'_> {
     /// A document is a line, or lines up to a blank one or to a bracket at the margin.
     fn line(&mut self, line: &str, document: &mut String) {
         let starts = line.starts_with('{');
@@ -146,35 +146,35 @@ impl Maker<'_> {
         match &event.kind {
             EventKind::Agent { iteration, line } => return self.agent_line(*iteration, line, event.at),
             EventKind::IterationStarted(start) => {
-                self.end_listener(event.at);
-                let listener = Listener::priced(start.iteration, &start.model, self.about.price);
-                self.listener = Some((start.iteration, listener));
+                self.end_reader(event.at);
+                let reader = OutputReader::priced(start.iteration, &start.model, self.about.price);
+                self.reader = Some((start.iteration, reader));
             }
-            EventKind::IterationEnded { .. } => self.end_listener(event.at),
+            EventKind::IterationEnded { .. } => self.end_reader(event.at),
             _ => {}
         }
         self.recording.events.push(event);
     }
 
     fn agent_line(&mut self, iteration: u32, line: &Verbatim, at: u64) {
-        if self.listener.as_ref().is_none_or(|(of, _)| *of != iteration) {
-            self.listener = Some((iteration, Listener::priced(iteration, "", self.about.price)));
+        if self.reader.as_ref().is_none_or(|(of, _)| *of != iteration) {
+            self.reader = Some((iteration, OutputReader::priced(iteration, "", self.about.price)));
         }
-        let Some((_, listener)) = &mut self.listener else { return };
+        let Some((_, reader)) = &mut self.reader else { return };
         // A line that was no JSON is kept as a JSON string.
         let words = line.get().starts_with('"').then(|| line.value());
-        let heard = listener.hear(words.as_ref().and_then(Value::as_str).unwrap_or(line.get()));
-        self.heard(heard, at);
+        let output = reader.read_line(words.as_ref().and_then(Value::as_str).unwrap_or(line.get()));
+        self.output(output, at);
     }
 
-    fn end_listener(&mut self, at: u64) {
-        if let Some((_, mut listener)) = self.listener.take() {
-            let last = listener.end();
-            self.heard(last, at);
+    fn end_reader(&mut self, at: u64) {
+        if let Some((_, mut reader)) = self.reader.take() {
+            let last = reader.end();
+            self.output(last, at);
         }
     }
 
-    fn heard(&mut self, kinds: Vec<EventKind>, at: u64) {
+    fn output(&mut self, kinds: Vec<EventKind>, at: u64) {
         self.recording.events.extend(kinds.into_iter().map(|kind| kind.at(at)));
     }
 
@@ -186,9 +186,9 @@ impl Maker<'_> {
             self.start_raw(&mut raw, event);
         }
         let compact = if text.contains('\n') { event.to_string() } else { text.to_owned() };
-        if let Some((_, listener)) = &mut self.listener {
-            let heard = listener.hear(&compact);
-            self.heard(heard, raw.at);
+        if let Some((_, reader)) = &mut self.reader {
+            let output = reader.read_line(&compact);
+            self.output(output, raw.at);
         }
         if kind == "result" {
             self.end_raw(&mut raw, event);
@@ -206,7 +206,7 @@ impl Maker<'_> {
                 title: self.about.title.to_owned(),
                 backend: String::new(),
                 model: text("model"),
-                limits: cycle::Limits::default(),
+                limits: cycle::RunLimits::default(),
                 checks: Vec::new(),
                 head: None,
                 resumed: None,
@@ -231,24 +231,24 @@ impl Maker<'_> {
             prompt_chars: 0,
         };
         self.recording.events.push(EventKind::IterationStarted(start).at(raw.at));
-        let listener = Listener::priced(raw.iteration, &text("model"), self.about.price);
-        self.listener = Some((raw.iteration, listener));
+        let reader = OutputReader::priced(raw.iteration, &text("model"), self.about.price);
+        self.reader = Some((raw.iteration, reader));
     }
 
     /// A process reports its cost as a sum over its turns.
     fn end_raw(&mut self, raw: &mut Raw, event: &Value) {
         raw.in_turn = false;
-        let Some((_, listener)) = self.listener.take() else { return };
-        let heard = listener.into_heard();
-        let sum = heard.cost_usd;
+        let Some((_, reader)) = self.reader.take() else { return };
+        let output = reader.into_output();
+        let sum = output.cost_usd;
         let cost_usd = if sum >= raw.cost_before { sum - raw.cost_before } else { sum };
         raw.cost_before = sum;
         let receipt = Receipt {
-            summary: heard.final_words().to_owned(),
+            summary: output.final_text().to_owned(),
             cost_usd,
-            tokens: heard.tokens,
+            tokens: output.tokens,
             duration_ms: event["duration_ms"].as_u64().unwrap_or(0),
-            tool_calls: heard.tool_calls,
+            tool_calls: output.tool_calls,
             ..Receipt::default()
         };
         let ended = EventKind::IterationEnded { iteration: raw.iteration, receipt: Box::new(receipt) };
@@ -258,7 +258,7 @@ impl Maker<'_> {
     /// A transcript that ends without a result, and agents that answer in plain text.
     fn finish_raw(&mut self) {
         let at = self.recording.events.last().map_or(0, |event| event.at);
-        self.end_listener(at);
+        self.end_reader(at);
     }
 }
 

@@ -3,7 +3,7 @@ use crate::fixture;
 use serde_json::json;
 
 fn read(text: &str) -> Recording {
-    Recording::read(text.as_bytes(), About { title: "a file", ..About::default() }).unwrap()
+    Recording::read(text.as_bytes(), RecordingContext { title: "a file", ..RecordingContext::default() }).unwrap()
 }
 
 fn agent(iteration: u32, line: &Value, at: u64) -> String {
@@ -116,6 +116,9 @@ fn a_plain_answer_is_heard_at_its_end() {
 #[test]
 fn nothing_is_an_error() {
     for text in ["", "\n\n", "hello", "{}", "[1]"] {
-        assert!(matches!(Recording::read(text.as_bytes(), About::default()), Err(ReadError::Empty)), "{text:?}");
+        assert!(
+            matches!(Recording::read(text.as_bytes(), RecordingContext::default()), Err(ReadError::Empty)),
+            "{text:?}"
+        );
     }
 }

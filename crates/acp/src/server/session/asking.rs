@@ -1,6 +1,6 @@
 //! The agent's questions to the client, and the client's answers.
 
-use super::{Asked, Context, Session};
+use super::{Context, PendingQuestion, Session};
 use crate::rpc::{notification, request};
 use crate::server::permission::{self, Choice};
 use crate::server::{ServerOutput, questions};
@@ -12,7 +12,7 @@ use wire::{
 
 /// What the client was asked.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum ClientQuestion {
     Permission {
         choices: Vec<Choice>,
         input: Value,
@@ -46,7 +46,7 @@ impl Session {
         }
         if tool.tool_name == "AskUserQuestion" && context.client.form_elicitation {
             let params = questions::form(&self.id, &tool.tool_use_id, &tool.input);
-            return self.ask("elicitation/create", params, id, What::Questions(tool.input.clone()), context);
+            return self.ask("elicitation/create", params, id, ClientQuestion::Questions(tool.input.clone()), context);
         }
         let choices = permission::choices(tool, context.options.may_bypass);
         let params = json!({
@@ -54,19 +54,19 @@ impl Session {
             "toolCall": self.updates.call_for_question(&tool.tool_use_id, &tool.tool_name, &tool.input),
             "options": permission::options(&choices),
         });
-        let what = What::Permission { choices, input: tool.input.clone() };
+        let what = ClientQuestion::Permission { choices, input: tool.input.clone() };
         self.ask("session/request_permission", params, id, what, context);
     }
 
     fn ask_elicitation(&mut self, id: String, asked: &Elicitation, context: &mut Context<'_>) {
         match questions::of_server(&self.id, asked, context.client).filter(|_| !self.is_cancelled()) {
-            Some(params) => self.ask("elicitation/create", params, id, What::Elicitation, context),
+            Some(params) => self.ask("elicitation/create", params, id, ClientQuestion::Elicitation, context),
             None => self.tell_answer(id, &questions::server_answer(None), context),
         }
     }
 
-    fn ask(&mut self, method: &str, params: Value, id: String, what: What, context: &mut Context<'_>) {
-        let asked = Asked { child: self.child, request: id.clone(), what };
+    fn ask(&mut self, method: &str, params: Value, id: String, what: ClientQuestion, context: &mut Context<'_>) {
+        let asked = PendingQuestion { child: self.child, request: id.clone(), what };
         match context.asked.add(asked) {
             Some(number) => context.out.push(ServerOutput::ToClient(request(number, method, params))),
             None => self.tell_child(ControlResponse::error(id, "the client answers no questions"), context),
@@ -74,17 +74,24 @@ impl Session {
     }
 
     /// `result` is `None` where the client answered with an error.
-    pub(crate) fn client_answered(&mut self, asked: Asked, result: Option<&Value>, context: &mut Context<'_>) {
+    pub(crate) fn client_answered(
+        &mut self,
+        asked: PendingQuestion,
+        result: Option<&Value>,
+        context: &mut Context<'_>,
+    ) {
         match asked.what {
-            What::Permission { choices, input } => {
+            ClientQuestion::Permission { choices, input } => {
                 let chosen = permission::chosen(result, &choices, &input);
                 self.tell_answer(asked.request, &chosen.answer, context);
                 if chosen.ends_turn {
                     self.end_turn(context);
                 }
             }
-            What::Questions(input) => self.tell_answer(asked.request, &questions::answered(result, &input), context),
-            What::Elicitation => self.tell_answer(asked.request, &questions::server_answer(result), context),
+            ClientQuestion::Questions(input) => {
+                self.tell_answer(asked.request, &questions::answered(result, &input), context)
+            }
+            ClientQuestion::Elicitation => self.tell_answer(asked.request, &questions::server_answer(result), context),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Modes, models and efforts: what the client chooses, and what the agent changes itself.
+//! Changes of mode, model and effort, by the client and by the agent.
 
 use super::{Context, Control, Session, Stage};
 use crate::rpc::RpcError;

@@ -155,6 +155,6 @@ async fn follow(
     if timeout(LEAVES_WITHIN, piped.wait()).await.is_err() {
         piped.stop(Duration::ZERO).await;
     }
-    let words = piped.last_words();
+    let words = piped.stderr_tail();
     let _ = inputs.send(ServerInput::ChildEnded { child, words }).await;
 }

@@ -4,7 +4,7 @@ use super::arguments::{ATTEMPTS, Fields};
 use super::common::{Refusal, as_json, said};
 use crate::environment::Environment;
 use crate::{resolve, say};
-use goals::{Attachment, Edit, GoalId, Land, NewGoal, Spec, Store, is_branch_name, is_local};
+use goals::{Attachment, Edit, GoalId, LandingMode, NewGoal, Spec, Store, is_branch_name, is_local};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ struct Home {
     base: String,
     host: Option<String>,
     /// What the repository's configuration says.
-    land: Land,
+    land: LandingMode,
 }
 
 impl Home {
@@ -166,7 +166,7 @@ impl Home {
             if said.trim().is_empty() || !is_branch_name(&base) {
                 return Err(goals::GoalError::BaseGone { repo: named.to_owned(), base }.into());
             }
-            return Ok(Self { repo: named.to_owned(), base, host: None, land: Land::default() });
+            return Ok(Self { repo: named.to_owned(), base, host: None, land: LandingMode::default() });
         }
         let folder = environment.cwd.join(named);
         let run = async |args: &[&str]| {
@@ -200,7 +200,7 @@ impl Home {
         let settings =
             runner::Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
         let land = settings.land.as_deref().unwrap_or("branch");
-        let land = Land::parse(land)
+        let land = LandingMode::parse(land)
             .ok_or_else(|| refusal(&format!("{}: land is branch, push or pr, not '{land}'", file.display())))?;
         Ok(Self { repo, base, host: Some(super::worker::host()), land })
     }

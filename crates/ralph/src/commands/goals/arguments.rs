@@ -1,6 +1,6 @@
 //! What was typed after `ralph goal` and `ralph work`, as values: nothing after this looks at words.
 
-use goals::{GoalId, GoalState, Land, Reviewer};
+use goals::{GoalId, GoalState, LandingMode, Reviewer};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub struct Fields {
     pub max_tokens: Option<u64>,
     pub iteration_cost: Option<f64>,
     pub iteration_tokens: Option<u64>,
-    pub land: Option<Land>,
+    pub land: Option<LandingMode>,
     pub squash: Option<bool>,
     pub review: Option<Reviewer>,
     pub key: Option<String>,
@@ -203,7 +203,7 @@ impl Fields {
             "iteration-tokens" => self.iteration_tokens = Some(words.number(flag, whole)?),
             "land" => {
                 let text = words.value(flag)?;
-                let land = Land::parse(text);
+                let land = LandingMode::parse(text);
                 self.land =
                     Some(land.ok_or_else(|| format!("error: option '--land' is branch, push or pr, not '{text}'."))?);
             }

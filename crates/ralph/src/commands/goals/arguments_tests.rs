@@ -18,7 +18,7 @@ fn a_goal_is_made_of_words_and_options() {
     };
     assert_eq!(fields.text.as_deref(), Some("make it"));
     assert_eq!(fields.after, Some(vec![3, 4, 5]));
-    assert_eq!((fields.max_cost, fields.land), (Some(5.0), Some(Land::Push)));
+    assert_eq!((fields.max_cost, fields.land), (Some(5.0), Some(LandingMode::Push)));
     assert_eq!(fields.review, Some(Reviewer { backend: Some("claude".into()), model: Some("opus:x".into()) }));
     assert!(goal(&words("list --json")).unwrap().1);
 }

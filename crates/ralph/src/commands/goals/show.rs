@@ -178,7 +178,8 @@ async fn bring(goal: &Goal, commits: &[&str], git: &process::Git, environment: &
         let words = ["--git-dir".as_ref(), mirror.as_os_str(), "cat-file".as_ref(), "-e".as_ref(), OsStr::new(&object)];
         if git.run(&mirror, &words, GIT).await.is_err() {
             let own = format!("refs/heads/{}", goal.branch());
-            let more = if goal.landed.is_some() && goal.spec.land != goals::Land::Push { vec![own] } else { vec![] };
+            let more =
+                if goal.landed.is_some() && goal.spec.land != goals::LandingMode::Push { vec![own] } else { vec![] };
             // Refs of the store are neither read nor made here.
             goals::Repository::new(git, &goal.repo, &state, "").refresh(&goal.base, &more).await?;
             return Ok(());
@@ -189,7 +190,7 @@ async fn bring(goal: &Goal, commits: &[&str], git: &process::Git, environment: &
 
 /// What the work is compared with: where the branch was, of a landing on it; else where it is.
 fn base_of(goal: &Goal) -> String {
-    let moved = goal.landed_from.clone().filter(|_| goal.spec.land == goals::Land::Push);
+    let moved = goal.landed_from.clone().filter(|_| goal.spec.land == goals::LandingMode::Push);
     moved.unwrap_or_else(|| format!("refs/heads/{}", goal.base))
 }
 

@@ -6,7 +6,7 @@ use crate::environment::{Environment, hangup_is_ignored};
 use crate::runtime::runtime;
 use crate::{resolve, say};
 use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
-use runner::{SandboxWish, Settings};
+use runner::{SandboxMode, Settings};
 use sandbox::Rules;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
@@ -89,7 +89,8 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
     let file = runner::Folder::new(&environment.cwd).config();
     let configured = Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
     let notify = if wanted.notify.is_empty() { configured.notify } else { wanted.notify.clone() };
-    let (for_rules, for_trust, for_review) = (environment.clone(), environment.clone(), environment.clone());
+    let (for_rules, for_review) = (environment.clone(), environment.clone());
+    let (for_trust, for_forget) = (environment.clone(), environment.clone());
     Ok(WorkOptions {
         place: place(environment)?,
         state,
@@ -101,6 +102,10 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
         env: environment.vars.clone(),
         rules: Box::new(move |folder| rules(folder, &for_rules)),
         trust_clone: Box::new(move |repo, clone| trust_clone(repo, clone, &for_trust)),
+        forget_clone: Box::new(move |folder| {
+            // A record that stays behind names a folder that does not exist: it allows nothing.
+            let _ = settings::forget_trust(&resolve::places(&for_forget), folder);
+        }),
         reviewer: Box::new(move |reviewer, folder| reviewer_command(reviewer, folder, &for_review)),
         say: {
             let json = wanted.json;
@@ -134,7 +139,7 @@ fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, Stri
     let there = environment.in_folder(folder);
     let settings =
         Settings::load(&runner::Folder::new(folder).config(), toml::Table::new()).map_err(|error| error.to_string())?;
-    if settings.sandbox == SandboxWish::Off {
+    if settings.sandbox == SandboxMode::Off {
         let policy = resolve::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
         return policy.map_or(Ok(None), |why| Err(why.to_owned()));
     }

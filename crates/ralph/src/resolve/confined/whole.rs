@@ -6,8 +6,8 @@ use super::{Settings, built, network, request};
 use crate::environment::{Environment, temp_dir};
 use crate::resolve::refusal::Refusal;
 use process::Env;
-use runner::{Held, State};
-use sandbox::{Level, Network, Sandbox, Whole};
+use runner::{ConfinedAgent, CopiedState};
+use sandbox::{Level, Network, Sandbox, WholeAgent};
 use settings::Places;
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ pub fn held(
     places: &Places,
     environment: &Environment,
     warnings: &mut Vec<String>,
-) -> Result<Held, Refusal> {
+) -> Result<ConfinedAgent, Refusal> {
     // Nobody can be let into a folder that is not there.
     let of_preset = foreign.folders().into_iter().filter_map(|folder| Some(environment.home.as_ref()?.join(folder)));
     for folder in [places.config_dir.clone()].into_iter().chain(of_preset) {
@@ -103,13 +103,13 @@ pub fn held(
     // Where paths are judged by name its state can stay where it is.
     if !places.config_dir_is_custom && !cfg!(target_os = "macos") {
         sets.push(("CLAUDE_CONFIG_DIR".into(), places.config_dir.clone().into()));
-        state = Some(State { from: places.global_file(), to: places.config_dir.join(".claude.json") });
+        state = Some(CopiedState { from: places.global_file(), to: places.config_dir.join(".claude.json") });
     }
     if matches!(work.rules().network, Network::Only(_)) && foreign.hosts().iter().any(|host| is_here(host)) {
         // This machine's loopback is on the other side of the proxy.
         sets.extend(["NO_PROXY", "no_proxy"].map(|name| (name.into(), "".into())));
     }
-    Ok(Held { work, look, keeps: keeps(foreign), sets, state })
+    Ok(ConfinedAgent { work, look, keeps: keeps(foreign), sets, state })
 }
 
 /// What the sandbox cannot keep in its place, in words: it holds what a link leads to.
@@ -136,7 +136,7 @@ fn sandbox(
     request.deny_read.retain(|path| !places.credential_files().contains(path));
     let clouds = CLOUDS.iter().filter(|(switch, ..)| is_set(foreign.env, switch));
     let keeps = clouds.map(|(.., folder)| PathBuf::from(folder)).collect();
-    request.whole = Some(Whole { keeps, folders: foreign.folders() });
+    request.whole = Some(WholeAgent { keeps, folders: foreign.folders() });
     let confined = built(&request, block, wish, warnings)?;
     let confined = confined.ok_or_else(|| Refusal::new("Error: no sandbox can be made here."))?;
     if confined.sandbox.rules().network == Network::Off {

@@ -34,12 +34,12 @@ impl Bench {
         self.workspace.project().to_path_buf()
     }
 
-    async fn call(&self, input: Value) -> Outcome {
+    async fn call(&self, input: Value) -> ToolOutcome {
         let input = parse::<Input>("Bash", &input).unwrap();
         run_in(&input, &input.command, "toolu_1", &self.shell, &self.tasks, &self.workspace).await
     }
 
-    async fn run(&self, command: &str) -> Outcome {
+    async fn run(&self, command: &str) -> ToolOutcome {
         self.call(json!({"command": command})).await
     }
 
@@ -61,7 +61,7 @@ impl Bench {
     }
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &ToolOutcome) -> String {
     match &outcome.content {
         Content::Text(text) => text.clone(),
         Content::Blocks(_) => panic!("no text"),
@@ -89,7 +89,7 @@ async fn until(what: &str, done: impl Fn() -> bool) {
 async fn the_captured_conversation() {
     let bench = Bench::new();
     let failed = bench.run("echo out; echo err >&2; exit 3").await;
-    assert_eq!(failed, Outcome::error("Exit code 3\nout\nerr"));
+    assert_eq!(failed, ToolOutcome::error("Exit code 3\nout\nerr"));
     let nothing = bench.run("true").await;
     assert_eq!((text(&nothing).as_str(), nothing.flag), ("(Bash completed with no output)", ErrorFlag::No));
     let src = bench.project().join("src").display().to_string();

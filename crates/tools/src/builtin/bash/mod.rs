@@ -8,7 +8,7 @@ mod result;
 
 use self::command::may_outlive_timeout;
 use self::result::{Finished, ended_by_us, finished, in_background};
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::bounded::first_chars;
 use crate::context::ToolContext;
 use crate::schema::parse;
@@ -58,7 +58,7 @@ impl Tool for Bash {
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = parse(SPEC.entry.name, call.input)?;
     let outside = context.shell.leaves(call.input).map(|_| context.shell.unconfined());
     let shell = outside.as_ref().unwrap_or(&context.shell);
@@ -74,20 +74,20 @@ async fn run_in(
     shell: &Shell,
     tasks: &Tasks,
     workspace: &Workspace,
-) -> Outcome {
+) -> ToolOutcome {
     let cwd = start_folder(shell, workspace);
     let asked = input.run_in_background && shell.background_allowed;
     if asked && let Err(full) = tasks.room() {
-        return Outcome::error(format!("Command was not started: {full}."));
+        return ToolOutcome::error(format!("Command was not started: {full}."));
     }
     let mut command = match Command::start(shell, &cwd, text, !asked) {
         Ok(command) => command,
-        Err(error) => return Outcome::error(format!("Command was not started: {error}.")),
+        Err(error) => return ToolOutcome::error(format!("Command was not started: {error}.")),
     };
     if asked {
         return match move_to_background(command, input, tool_use_id, tasks, None) {
             Ok(outcome) => outcome,
-            Err(_killed) => Outcome::error("Command was ended: too many background tasks are running."),
+            Err(_killed) => ToolOutcome::error("Command was ended: too many background tasks are running."),
         };
     }
     let limit = shell.limit(input.timeout);
@@ -162,7 +162,7 @@ fn carry_cwd_over(command: &Command, started_in: &Path, shell: &Shell, workspace
     Some(format!("Shell cwd was reset to {}", project.display()))
 }
 
-fn report(command: Command, text: &str, code: i32, notice: Option<&str>, max_output: usize) -> Outcome {
+fn report(command: Command, text: &str, code: i32, notice: Option<&str>, max_output: usize) -> ToolOutcome {
     let (output, kept_at) = take_output(command, max_output);
     finished(&Finished { command: text, code, output: &output, kept_at: kept_at.as_deref(), notice })
 }
@@ -186,7 +186,7 @@ fn move_to_background(
     tool_use_id: &str,
     tasks: &Tasks,
     outlived: Option<Duration>,
-) -> Result<Outcome, Box<Command>> {
+) -> Result<ToolOutcome, Box<Command>> {
     let (id, path) = (command.output.id(), command.output.path().to_path_buf());
     let described = input.description.as_deref().unwrap_or(&input.command);
     let new = NewTask {

@@ -2,7 +2,7 @@
 
 use super::command::{answer_of_exit_one, is_silent};
 use crate::shell::output::{Excerpt, FAILURE_CHARS, FLOOD, KEPT, ends};
-use crate::{Content, ErrorFlag, Outcome};
+use crate::{Content, ErrorFlag, ToolOutcome};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) notice: Option<&'a str>,
 }
 
-pub(crate) fn finished(end: &Finished<'_>) -> Outcome {
+pub(crate) fn finished(end: &Finished<'_>) -> ToolOutcome {
     let answer = if end.code == 1 { answer_of_exit_one(end.command) } else { None };
     if end.code != 0 && answer.is_none() {
         return failed(end);
@@ -38,9 +38,9 @@ pub(crate) fn finished(end: &Finished<'_>) -> Outcome {
     success(lines(&[said, place.as_deref().unwrap_or_default(), end.notice.unwrap_or_default()]), structured)
 }
 
-fn failed(end: &Finished<'_>) -> Outcome {
+fn failed(end: &Finished<'_>) -> ToolOutcome {
     let place = end.kept_at.map(|path| kept_note(path, end.output.bytes));
-    Outcome::error(lines(&[
+    ToolOutcome::error(lines(&[
         &format!("Exit code {}", end.code),
         &ends(&end.output.text, FAILURE_CHARS),
         place.as_deref().unwrap_or_default(),
@@ -49,9 +49,9 @@ fn failed(end: &Finished<'_>) -> Outcome {
 }
 
 /// A command that we ended, and why.
-pub(crate) fn ended_by_us(code: i32, why: &str, output: &Excerpt, kept_at: Option<&Path>) -> Outcome {
+pub(crate) fn ended_by_us(code: i32, why: &str, output: &Excerpt, kept_at: Option<&Path>) -> ToolOutcome {
     let place = kept_at.map(|path| kept_note(path, output.bytes));
-    Outcome::error(lines(&[
+    ToolOutcome::error(lines(&[
         &format!("Exit code {code}"),
         why,
         &ends(&output.text, FAILURE_CHARS),
@@ -68,7 +68,7 @@ pub(crate) fn flooded() -> String {
 }
 
 /// A command that goes on as a task: asked for, or since it outlived its timeout.
-pub(crate) fn in_background(command: &str, id: &str, path: &Path, outlived: Option<Duration>) -> Outcome {
+pub(crate) fn in_background(command: &str, id: &str, path: &Path, outlived: Option<Duration>) -> ToolOutcome {
     let how = match outlived {
         Some(limit) => {
             format!("Command did not complete within its {} timeout and was moved to the background", seconds(limit))
@@ -88,8 +88,8 @@ pub(crate) fn in_background(command: &str, id: &str, path: &Path, outlived: Opti
     success(text, structured)
 }
 
-fn success(text: String, structured: Value) -> Outcome {
-    Outcome::new(Content::Text(text), structured, ErrorFlag::No)
+fn success(text: String, structured: Value) -> ToolOutcome {
+    ToolOutcome::new(Content::Text(text), structured, ErrorFlag::No)
 }
 
 fn twin(command: &str, stdout: &str, stderr: &str) -> Value {
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(outcome, success(text.into(), structured), "{command}");
         }
         let outcome = finished(&end("echo out; echo err >&2; exit 3", 3, &said("out\nerr"), None));
-        assert_eq!(outcome, Outcome::error("Exit code 3\nout\nerr"));
+        assert_eq!(outcome, ToolOutcome::error("Exit code 3\nout\nerr"));
     }
 
     #[test]

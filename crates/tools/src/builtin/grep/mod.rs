@@ -1,4 +1,4 @@
-//! Grep: what is inside files, by regular expression, on ripgrep's own crates.
+//! Grep: searches the contents of files by regular expression, on ripgrep's own crates.
 
 pub(crate) mod report;
 mod search;
@@ -10,7 +10,7 @@ use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use crate::walk::{self, Found};
 use crate::worker::{self, Stop};
 use crate::workspace::{Target, Workspace, open};
-use crate::{Outcome, file_error};
+use crate::{ToolOutcome, file_error};
 use grep_regex::RegexMatcher;
 use ignore::WalkBuilder;
 use ignore::overrides::OverrideBuilder;
@@ -139,7 +139,7 @@ impl Tool for Grep {
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = schema::parse(SPEC.entry.name, call.input)?;
     let target = call.only_path()?;
     let files = context.files();
@@ -147,15 +147,15 @@ async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Out
     Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
-fn grep(files: &Files, root: &Target, input: &Input, stop: &Stop) -> Result<Outcome, Outcome> {
+fn grep(files: &Files, root: &Target, input: &Input, stop: &Stop) -> Result<ToolOutcome, ToolOutcome> {
     let style = input.style();
     let matcher = search::matcher(&input.pattern, style)
-        .map_err(|error| Outcome::error(format!("The pattern is not a valid regular expression:\n{error}")))?;
+        .map_err(|error| ToolOutcome::error(format!("The pattern is not a valid regular expression:\n{error}")))?;
     let meta = std::fs::symlink_metadata(&root.real)
-        .map_err(|error| Outcome::misuse(file_error::opening(root, &error, &files.workspace)))?;
+        .map_err(|error| ToolOutcome::misuse(file_error::opening(root, &error, &files.workspace)))?;
     let search = Search { files, matcher: &matcher, input, style, single: !meta.is_dir(), stop };
     let findings = if meta.is_dir() {
-        let walk = walk_of(files, &root.real, input).map_err(Outcome::misuse)?;
+        let walk = walk_of(files, &root.real, input).map_err(ToolOutcome::misuse)?;
         let harvest = walk::collect(&walk, stop, |path| !(files.denied)(path));
         search.folder(harvest.files, harvest.complete)
     } else {
@@ -209,11 +209,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn only(&self, target: &Target) -> Result<Findings, Outcome> {
-        let refuse = |error| Outcome::error(file_error::opening(target, &error, &self.files.workspace));
+    fn only(&self, target: &Target) -> Result<Findings, ToolOutcome> {
+        let refuse = |error| ToolOutcome::error(file_error::opening(target, &error, &self.files.workspace));
         let file = self.files.workspace.open_read(target).map_err(refuse)?;
         let hits = self.search(&mut search::searcher(self.style), &target.real, &file);
-        let hits = hits.map_err(|error| Outcome::error(file_error::reading(target, &error)))?;
+        let hits = hits.map_err(|error| ToolOutcome::error(file_error::reading(target, &error)))?;
         let mut findings = Findings { complete: true, ..Findings::default() };
         self.add(&mut findings, &target.real, hits);
         Ok(findings)

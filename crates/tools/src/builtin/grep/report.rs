@@ -1,7 +1,7 @@
-//! What Grep found as the text for the model and the object for clients: one page of it.
+//! One page of Grep's matches, as text for the model and as an object for clients.
 
 use super::{Findings, Input, Mode};
-use crate::Outcome;
+use crate::ToolOutcome;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ struct Page<'a> {
     by_size: bool,
 }
 
-pub(crate) fn outcome(input: &Input, findings: &Findings) -> Outcome {
+pub(crate) fn outcome(input: &Input, findings: &Findings) -> ToolOutcome {
     let page = page(input, findings);
     let mut text = match input.output_mode {
         Mode::FilesWithMatches => files_text(input, findings, &page),
@@ -33,7 +33,7 @@ pub(crate) fn outcome(input: &Input, findings: &Findings) -> Outcome {
     if !findings.complete {
         text.push_str("\n\n[The search was stopped before it saw every file; narrow path, glob or type.]");
     }
-    Outcome::text(text, structured(input, findings, &page))
+    ToolOutcome::text(text, structured(input, findings, &page))
 }
 
 fn page<'a>(input: &Input, findings: &'a Findings) -> Page<'a> {

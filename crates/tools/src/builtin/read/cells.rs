@@ -2,9 +2,9 @@
 
 use super::error::ReadError;
 use super::picture;
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::bounded::first_chars;
-use crate::context::Limits;
+use crate::context::ToolLimits;
 use crate::notebook::{self, Notebook};
 use crate::text::Text;
 use crate::workspace::Target;
@@ -17,7 +17,7 @@ const MAX_OUTPUT_CHARS: usize = 10_000;
 /// Only these does the model see; other pictures have a text beside them.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-pub(super) fn read(bytes: Vec<u8>, target: &Target, limits: Limits) -> Result<Outcome, ReadError> {
+pub(super) fn read(bytes: Vec<u8>, target: &Target, limits: ToolLimits) -> Result<ToolOutcome, ReadError> {
     let text = Text::shown(&Text::decode(bytes).body);
     let notebook = Notebook::parse(&text).map_err(|cause| ReadError::NoNotebook { path: target.shown(), cause })?;
     let language = notebook.language();
@@ -36,8 +36,8 @@ pub(super) fn read(bytes: Vec<u8>, target: &Target, limits: Limits) -> Result<Ou
     }
     let structured = json!({"type": "notebook", "file": {"filePath": target.shown(), "cells": cells}});
     Ok(match blocks.as_slice() {
-        [only] if only["type"] == "text" => Outcome::text(only["text"].as_str().unwrap_or_default(), structured),
-        _ => Outcome::blocks(blocks, structured),
+        [only] if only["type"] == "text" => ToolOutcome::text(only["text"].as_str().unwrap_or_default(), structured),
+        _ => ToolOutcome::blocks(blocks, structured),
     })
 }
 
@@ -147,8 +147,8 @@ mod tests {
         Target { given: PathBuf::from("/n.ipynb"), real: PathBuf::from("/n.ipynb"), write: false }
     }
 
-    fn show(document: &Value) -> Outcome {
-        read(document.to_string().into_bytes(), &target(), Limits::default()).unwrap()
+    fn show(document: &Value) -> ToolOutcome {
+        read(document.to_string().into_bytes(), &target(), ToolLimits::default()).unwrap()
     }
 
     #[test]
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn what_is_no_notebook_is_an_error() {
         for text in ["", "{}", "{\"cells\":3}", "[1"] {
-            let error = read(text.as_bytes().to_vec(), &target(), Limits::default()).unwrap_err().to_string();
+            let error = read(text.as_bytes().to_vec(), &target(), ToolLimits::default()).unwrap_err().to_string();
             assert!(error.contains("/n.ipynb is not a notebook"), "{error}");
         }
         let long = json!({"cells":[{"cell_type":"markdown","source":"x".repeat(200_000)}]}).to_string();
-        assert!(read(long.into_bytes(), &target(), Limits::default()).unwrap_err().to_string().contains("jq"));
+        assert!(read(long.into_bytes(), &target(), ToolLimits::default()).unwrap_err().to_string().contains("jq"));
     }
 }

@@ -19,7 +19,7 @@ use crate::text::{self, Encoding, Text};
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed, path_target};
 use crate::worker::{self, Stop};
 use crate::workspace::{Target, Workspace};
-use crate::{Outcome, file_error};
+use crate::{ToolOutcome, file_error};
 use policy::{Targets, names};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -69,17 +69,17 @@ impl Tool for Read {
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<Outcome, Outcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = schema::parse(SPEC.entry.name, call.input)?;
     let target = call.only_path()?;
     let files = context.files();
     let work = move |stop: &Stop| {
-        read(&files, &target, &input, stop).unwrap_or_else(|error| Outcome::error(error.to_string()))
+        read(&files, &target, &input, stop).unwrap_or_else(|error| ToolOutcome::error(error.to_string()))
     };
     Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
 }
 
-fn read(files: &Files, target: &Target, input: &Input, stop: &Stop) -> Result<Outcome, ReadError> {
+fn read(files: &Files, target: &Target, input: &Input, stop: &Stop) -> Result<ToolOutcome, ReadError> {
     let unread = |error: io::Error| ReadError::File(file_error::reading(target, &error));
     let unopened = |error: io::Error| ReadError::File(file_error::opening(target, &error, &files.workspace));
     let mut file = files.workspace.open_read(target).map_err(unopened)?;
@@ -169,7 +169,7 @@ fn read_lines(
     encoding: Encoding,
     input: &Input,
     stop: &Stop,
-) -> Result<Outcome, ReadError> {
+) -> Result<ToolOutcome, ReadError> {
     let Opened { target, stamp, .. } = opened;
     let range = Range { offset: input.offset, limit: input.limit };
     if files.reads.repeats(&target.real, &stamp, range) {
@@ -198,8 +198,8 @@ fn read_lines(
     Ok(shown.outcome())
 }
 
-fn unchanged(target: &Target) -> Outcome {
-    Outcome::text(
+fn unchanged(target: &Target) -> ToolOutcome {
+    ToolOutcome::text(
         "The file has not changed since this same call was last answered; that answer, further up, still holds.",
         json!({"type": "file_unchanged", "file": {"filePath": target.shown()}}),
     )
@@ -235,7 +235,7 @@ impl Shown<'_> {
         )
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> ToolOutcome {
         let content = self.page.lines.join("\n");
         let mut file = json!({
             "filePath": self.target.shown(),
@@ -247,7 +247,7 @@ impl Shown<'_> {
         if self.page.cut {
             file["truncatedByTokenCap"] = true.into();
         }
-        Outcome::text(self.text(), json!({"type": "text", "file": file}))
+        ToolOutcome::text(self.text(), json!({"type": "text", "file": file}))
     }
 
     fn text(&self) -> String {

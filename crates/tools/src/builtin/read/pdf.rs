@@ -3,7 +3,7 @@
 //! Deliberately absent: rendering and text extraction. Models read the pages themselves.
 
 use super::error::{PagesError, ReadError};
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::workspace::Target;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,13 +23,13 @@ const KIND: &str = "PDF file";
 /// One stream of a sane file stays far below; a decompression bomb fails here.
 const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
 
-pub(super) fn read(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome, ReadError> {
+pub(super) fn read(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<ToolOutcome, ReadError> {
     // Parsers of hostile bytes may panic; that costs this call, not the run.
     catch_unwind(AssertUnwindSafe(|| extract(bytes, pages, target)))
         .unwrap_or_else(|_panicked| Err(ReadError::Broken { path: target.shown(), kind: KIND }))
 }
 
-fn extract(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome, ReadError> {
+fn extract(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<ToolOutcome, ReadError> {
     let path = target.shown();
     let options = LoadOptions { max_decompressed_size: Some(MAX_STREAM_BYTES), ..LoadOptions::default() };
     let mut document = Document::load_mem_with_options(bytes, options).map_err(|error| ReadError::Unreadable {
@@ -68,14 +68,14 @@ fn extract(bytes: &[u8], pages: Option<&str>, target: &Target) -> Result<Outcome
     })
 }
 
-fn sent(bytes: &[u8], target: &Target, structured: impl FnOnce(&str) -> Value) -> Result<Outcome, ReadError> {
+fn sent(bytes: &[u8], target: &Target, structured: impl FnOnce(&str) -> Value) -> Result<ToolOutcome, ReadError> {
     if bytes.len() > MAX_SENT_BYTES {
         return Err(ReadError::TooMuchPdf { path: target.shown(), bytes: bytes.len(), max: MAX_SENT_BYTES });
     }
     let base64 = STANDARD.encode(bytes);
     let structured = structured(&base64);
     let source = json!({"type": "base64", "media_type": "application/pdf", "data": base64});
-    Ok(Outcome::blocks(vec![json!({"type": "document", "source": source})], structured))
+    Ok(ToolOutcome::blocks(vec![json!({"type": "document", "source": source})], structured))
 }
 
 /// `3`, `1-5` or `4-` (to the end).
@@ -125,7 +125,7 @@ mod tests {
         Target { given: PathBuf::from("/d.pdf"), real: PathBuf::from("/d.pdf"), write: false }
     }
 
-    fn sent_pages(outcome: &Outcome) -> usize {
+    fn sent_pages(outcome: &ToolOutcome) -> usize {
         let Content::Blocks(blocks) = &outcome.content else { panic!("no blocks") };
         let data = blocks[0]["source"]["data"].as_str().unwrap();
         Document::load_mem(&STANDARD.decode(data).unwrap()).unwrap().get_pages().len()

@@ -1,7 +1,7 @@
 //! Pictures for the model: sent as they are when small enough, made smaller otherwise.
 
 use super::error::ReadError;
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::workspace::Target;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -67,7 +67,7 @@ impl Media {
     }
 }
 
-pub(super) fn read(bytes: &[u8], media: Media, target: &Target) -> Result<Outcome, ReadError> {
+pub(super) fn read(bytes: &[u8], media: Media, target: &Target) -> Result<ToolOutcome, ReadError> {
     let (path, kind) = (target.shown(), media.name());
     // Decoders of hostile bytes may panic; that costs this call, not the run.
     let shown = catch_unwind(AssertUnwindSafe(|| fit(bytes, media)));
@@ -93,7 +93,7 @@ pub(super) fn read(bytes: &[u8], media: Media, target: &Target) -> Result<Outcom
             },
         },
     });
-    Ok(Outcome::blocks(vec![block], structured))
+    Ok(ToolOutcome::blocks(vec![block], structured))
 }
 
 pub(crate) fn block(media_type: &str, base64: &str) -> Value {

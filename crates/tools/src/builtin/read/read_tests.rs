@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::io::{Seek as _, SeekFrom, Write as _};
 
-async fn read(bench: &Bench, name: &str) -> Outcome {
+async fn read(bench: &Bench, name: &str) -> ToolOutcome {
     bench.call("Read", json!({"file_path": bench.path(name)})).await
 }
 

@@ -1,0 +1,168 @@
+//! Which tools a conversation has, under which names, and how they are told to the model.
+
+use crate::conversation_tools;
+use mcp::McpTool;
+use options::{Options, Prompter, Setup, ToolChoice};
+use policy::{Offered, ToolEntry};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tools::ToolSpec;
+use turn::{ToolFacts, ToolTable};
+use wire::PermissionMode;
+
+/// One tool as a conversation knows it.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    pub name: String,
+    pub may_run_beside_others: bool,
+    definition: Value,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Toolset {
+    tools: Vec<Tool>,
+    definitions: Arc<[Value]>,
+}
+
+pub use policy::names::canonical;
+
+impl Toolset {
+    /// The main conversation's tools. Those of servers are there where any server is.
+    pub fn main(options: &Options, mode: PermissionMode, setup: &Setup, from_servers: Option<Vec<Tool>>) -> Self {
+        let has_servers = from_servers.is_some();
+        let wanted = |entry: &ToolEntry| match &options.tools.choice {
+            _ if options.bare => entry.in_bare_mode,
+            ToolChoice::Default => true,
+            ToolChoice::Only(names) => names.iter().any(|wanted| canonical(wanted) == entry.name),
+        };
+        let named = matches!(options.tools.choice, ToolChoice::Only(_));
+        let available = |entry: &ToolEntry| match entry.offered {
+            Offered::Always => true,
+            Offered::OptIn => named,
+            Offered::WithTodoList => options.tools.todo_write,
+            Offered::WithTaskList => options.tools.task_list || named,
+            Offered::InPlanMode => mode == PermissionMode::Plan,
+            Offered::WithPrompter => options.permissions.prompter == Prompter::Client,
+            Offered::WithSkills => !setup.skills.is_empty() || named,
+            Offered::WithServers => has_servers,
+            Offered::WithOutputSchema => setup.schema.is_some(),
+        };
+        let specs = tools::builtin()
+            .map(tools::Tool::spec)
+            .chain(conversation_tools::specs())
+            .chain([&mcp::LIST_RESOURCES, &mcp::READ_RESOURCE]);
+        let mut tools: Vec<Tool> = specs
+            .filter(|spec| wanted(spec.entry) && available(spec.entry))
+            .map(|spec| Tool::from_spec(spec, setup))
+            .collect();
+        tools.extend(from_servers.into_iter().flatten());
+        if let Some(schema) = &setup.schema {
+            tools.push(conversation_tools::structured_tool(&schema.source));
+        }
+        tools.retain(|tool| tool.name == turn::STRUCTURED_OUTPUT || !removed(options, &tool.name));
+        Self::of(tools)
+    }
+
+    /// A sub-agent's: some of ours, never a structured output, never deeper than allowed.
+    #[must_use]
+    pub fn narrowed(&self, only: Option<&[String]>, without: &[String], may_nest: bool) -> Self {
+        self.keeping(|name| {
+            listed(only, without, name)
+                && !is_clients(name)
+                && name != conversation_tools::ASK_USER
+                && (may_nest || name != "Agent")
+        })
+    }
+
+    /// The main conversation's where it runs as an agent: that agent's, and what the client asked for.
+    #[must_use]
+    pub fn running_as(&self, only: Option<&[String]>, without: &[String]) -> Self {
+        self.keeping(|name| listed(only, without, name) || is_clients(name))
+    }
+
+    /// The same and more.
+    #[must_use]
+    pub fn with(&self, more: Vec<Tool>, without: &[String]) -> Self {
+        let more = more.into_iter().filter(|tool| listed(None, without, &tool.name));
+        Self::of(self.tools.iter().cloned().chain(more).collect())
+    }
+
+    fn keeping(&self, keep: impl Fn(&str) -> bool) -> Self {
+        Self::of(self.tools.iter().filter(|tool| keep(&tool.name)).cloned().collect())
+    }
+
+    fn of(mut tools: Vec<Tool>) -> Self {
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        tools.dedup_by(|a, b| a.name == b.name);
+        let definitions = tools.iter().map(|tool| tool.definition.clone()).collect();
+        Self { tools, definitions }
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Tool> {
+        let name = canonical(name);
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// What the machine has to know of them. Calls of older names and of the client's own mean one of these.
+    pub fn table(&self, aliases: &BTreeMap<String, String>) -> ToolTable {
+        let facts = |tool: &Tool| ToolFacts {
+            runs_beside_others: tool.may_run_beside_others,
+            starts_subagent: tool.name == "Agent",
+        };
+        let former =
+            |entry: &'static ToolEntry| entry.aliases.iter().map(|alias| ((*alias).to_owned(), entry.name.to_owned()));
+        let older = policy::names::TABLE.iter().flat_map(former);
+        let theirs = aliases.iter().map(|(from, to)| (from.clone(), canonical(to).to_owned()));
+        ToolTable {
+            tools: self.tools.iter().map(|tool| (tool.name.clone(), facts(tool))).collect(),
+            aliases: older.chain(theirs).collect(),
+        }
+    }
+
+    /// For the request: byte-stable, so that the prompt cache holds.
+    pub fn definitions(&self) -> Arc<[Value]> {
+        Arc::clone(&self.definitions)
+    }
+
+    /// For `system/init`, which calls some tools by an older name.
+    pub fn names(&self) -> Vec<String> {
+        let init_name = |name: &str| policy::names::find(name).and_then(|entry| entry.init_name);
+        self.tools.iter().map(|tool| init_name(&tool.name).map_or_else(|| tool.name.clone(), str::to_owned)).collect()
+    }
+}
+
+impl Tool {
+    pub fn new(name: &str, may_run_beside_others: bool, description: &str, schema: &Value) -> Self {
+        let definition = json!({"name": name, "description": description, "input_schema": schema});
+        Self { name: name.into(), may_run_beside_others, definition }
+    }
+
+    pub fn of_server(tool: &McpTool) -> Self {
+        Self::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)
+    }
+
+    /// Characters of its definition in a request.
+    pub fn size(&self) -> usize {
+        self.definition.to_string().len()
+    }
+
+    fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
+        let description = conversation_tools::description(spec, setup);
+        Self::new(&spec.name, spec.may_run_beside_others, &description, &spec.schema.to_value())
+    }
+}
+
+fn listed(only: Option<&[String]>, without: &[String], name: &str) -> bool {
+    let named = |names: &[String]| names.iter().any(|wanted| canonical(wanted) == name || wanted == "*");
+    only.is_none_or(named) && !named(without)
+}
+
+/// There because of a flag of the client's, whatever an agent's own list says.
+fn is_clients(name: &str) -> bool {
+    matches!(name, turn::STRUCTURED_OUTPUT | "ExitPlanMode")
+}
+
+fn removed(options: &Options, name: &str) -> bool {
+    options.permissions.rules.removes(name)
+}

@@ -1,0 +1,213 @@
+//! What the runtime has of one conversation (the main one or a sub-agent's): its machine, its transcript, its tools.
+//!
+//! Deliberately absent: messages, counters and everything else that is decided about a conversation; the machine has that.
+
+use context::{Known, Toolset};
+use hooks::Hooks;
+use options::Choices;
+use policy::{Policy, RuleSet, Targets};
+use serde_json::Value;
+use session::Transcript;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::mpsc::Sender;
+use tokio::sync::oneshot;
+use turn::{CallResult, Input, Role, Subagent, Ticket, Turn};
+use wire::PermissionMode;
+
+/// The name of agents that answer for a hook. Hooks that ask a model are not asked about them: one could ask for ever.
+pub const HOOK_AGENT: &str = "hook";
+
+const EFFORT: &str = "CLAUDE_EFFORT";
+
+pub struct Conversation {
+    pub role: Role,
+    pub machine: Rc<RefCell<Turn>>,
+    pub transcript: RefCell<Transcript>,
+    pub toolset: RefCell<Toolset>,
+    /// Replaced as a whole, so that a tool that runs keeps what it began with.
+    tools: RefCell<Rc<tools::ToolContext>>,
+    pub system: RefCell<Vec<Value>>,
+    /// A sub-agent's own mode; else the session's counts.
+    pub mode: Option<PermissionMode>,
+    /// A sub-agent's own, or what a skill chose for this turn; else the session's counts.
+    pub effort: RefCell<Option<String>>,
+    /// Beside everybody's rules.
+    pub rules: RuleSet,
+    /// The rules that count here, put together when they last changed.
+    pub policy: RefCell<Option<(u64, Policy)>>,
+    /// Hooks that an agent's own file names, and its skills'; they run for it alone.
+    pub hooks: RefCell<Hooks>,
+    pub memory: RefCell<Known>,
+    /// The tool and the targets of inputs that were checked and wait to be judged and run, by call.
+    targets: RefCell<HashMap<String, (String, Targets)>>,
+    /// Calls whose input was checked when the model made them, as long as that is sure.
+    is_checked: RefCell<HashMap<String, bool>>,
+    waiting: RefCell<HashMap<u64, oneshot::Sender<Inner>>>,
+    inner_calls: Cell<u64>,
+}
+
+/// What came of a call inside a tool.
+pub type Inner = Result<CallResult, String>;
+
+/// What a conversation begins with.
+pub struct Beginning {
+    pub role: Role,
+    pub transcript: Transcript,
+    pub toolset: Toolset,
+    pub tools: tools::ToolContext,
+    pub system: Vec<Value>,
+    pub mode: Option<PermissionMode>,
+    pub effort: Option<String>,
+    pub rules: RuleSet,
+    pub hooks: Hooks,
+    pub memory: Known,
+}
+
+impl Conversation {
+    pub fn new(beginning: Beginning, machine: Turn) -> Self {
+        let Beginning { role, transcript, toolset, tools, system, mode, effort, rules, hooks, memory } = beginning;
+        Self {
+            role,
+            machine: Rc::new(RefCell::new(machine)),
+            transcript: RefCell::new(transcript),
+            toolset: RefCell::new(toolset),
+            tools: RefCell::new(Rc::new(tools)),
+            system: RefCell::new(system),
+            mode,
+            effort: RefCell::new(effort),
+            rules,
+            policy: RefCell::default(),
+            hooks: RefCell::new(hooks),
+            memory: RefCell::new(memory),
+            targets: RefCell::default(),
+            is_checked: RefCell::default(),
+            waiting: RefCell::default(),
+            inner_calls: Cell::default(),
+        }
+    }
+
+    pub fn subagent(&self) -> Option<&Subagent> {
+        match &self.role {
+            Role::Main => None,
+            Role::Sub(sub) => Some(sub),
+        }
+    }
+
+    pub fn parent_tool_use_id(&self) -> Option<String> {
+        self.subagent().map(|sub| sub.tool_use_id.clone())
+    }
+
+    /// Whether it is an agent that answers for a hook.
+    pub fn answers_a_hook(&self) -> bool {
+        self.subagent().is_some_and(|sub| sub.answers_a_hook)
+    }
+
+    /// The model that is asked next.
+    pub fn model(&self) -> String {
+        self.machine.borrow().model().to_owned()
+    }
+
+    /// How hard its model is asked to think.
+    pub fn effort(&self, choices: &Choices) -> Option<String> {
+        self.effort.borrow().clone().or_else(|| choices.effort())
+    }
+
+    /// How hard it thinks in the end: what was asked for, as far as the model can, or its own.
+    pub fn effort_level(&self, choices: &Choices) -> Option<String> {
+        model::effort(&model::info(&self.model()), self.effort(choices).as_deref())
+    }
+
+    pub fn tools(&self) -> Rc<tools::ToolContext> {
+        Rc::clone(&self.tools.borrow())
+    }
+
+    /// Commands see how hard the model thinks that runs them.
+    pub fn mark_effort(&self, level: Option<String>) {
+        let old = self.tools();
+        let mut shell = old.shell.clone();
+        shell.env.retain(|(name, _)| name != EFFORT);
+        shell.env.extend(level.map(|level| (EFFORT.into(), level.into())));
+        let new = tools::ToolContext {
+            workspace: Arc::clone(&old.workspace),
+            reads: old.reads.clone(),
+            todos: old.todos.clone(),
+            limits: old.limits,
+            must_read_first: old.must_read_first,
+            denied: Arc::clone(&old.denied),
+            shell,
+            tasks: old.tasks.clone(),
+            web: old.web.clone(),
+        };
+        self.tools.replace(Rc::new(new));
+    }
+
+    /// The model made a call. Of two calls with one id nothing is sure.
+    pub fn note_check(&self, tool_use_id: &str, is_good: bool) {
+        let mut known = self.is_checked.borrow_mut();
+        known.entry(tool_use_id.to_owned()).and_modify(|known| *known = false).or_insert(is_good);
+    }
+
+    /// Whether the input of this call was checked as the model made it. True once: the next input is another.
+    pub fn take_check(&self, tool_use_id: &str) -> bool {
+        self.is_checked.borrow_mut().get_mut(tool_use_id).is_some_and(|known| std::mem::replace(known, false))
+    }
+
+    pub fn keep_targets(&self, tool_use_id: &str, name: &str, targets: Targets) {
+        self.targets.borrow_mut().insert(tool_use_id.to_owned(), (name.to_owned(), targets));
+    }
+
+    /// The targets of an input as it was checked last. Nothing where it was not: then no tool runs with it.
+    pub fn targets(&self, tool_use_id: &str, name: &str) -> Targets {
+        let known = self.targets.borrow();
+        let found = known.get(tool_use_id).filter(|(tool, _)| tool == name);
+        found.map(|(_, targets)| targets.clone()).unwrap_or_default()
+    }
+
+    /// The same for the last time.
+    pub fn take_targets(&self, tool_use_id: &str, name: &str) -> Targets {
+        let known = self.targets.borrow_mut().remove(tool_use_id).filter(|(tool, _)| tool == name);
+        known.map(|(_, targets)| targets).unwrap_or_default()
+    }
+
+    pub fn forget_checks(&self) {
+        self.targets.borrow_mut().clear();
+        self.is_checked.borrow_mut().clear();
+    }
+
+    /// Has a call made inside of work: it takes the path of every call.
+    pub async fn call_inside(&self, inside: &Inside<'_>, tool_use_id: &str, name: &str, input: Value) -> Inner {
+        let inner = self.inner_calls.get() + 1;
+        self.inner_calls.set(inner);
+        let (answer, answered) = oneshot::channel();
+        self.waiting.borrow_mut().insert(inner, answer);
+        let (tool_use_id, name) = (tool_use_id.to_owned(), name.to_owned());
+        let call = Input::InnerCall { inner, owner: inside.ticket, tool_use_id, name, input };
+        if inside.early.send(call).await.is_err() {
+            return Err("the conversation is over".into());
+        }
+        answered.await.unwrap_or_else(|_| Err("the conversation is over".into()))
+    }
+
+    pub fn answer_inner(&self, inner: u64, result: Inner) {
+        if let Some(waiting) = self.waiting.borrow_mut().remove(&inner) {
+            let _ = waiting.send(result);
+        }
+    }
+
+    /// A transcript that cannot be written never fails a run; it is said once.
+    pub fn report_transcript(&self) {
+        if let Some(warning) = self.transcript.borrow_mut().take_warning() {
+            output::warn(&warning);
+        }
+    }
+}
+
+/// Work of a machine that may want calls made.
+#[derive(Clone, Copy)]
+pub struct Inside<'a> {
+    pub ticket: Ticket,
+    pub early: &'a Sender<Input>,
+}
