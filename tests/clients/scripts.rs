@@ -99,7 +99,7 @@ fn text(path: &Path) -> String {
 }
 
 /// Beside the build, so that it follows the target folder wherever that is.
-fn clients() -> PathBuf {
+pub fn clients() -> PathBuf {
     let binary = Path::new(env!("CARGO_BIN_EXE_ralph"));
     binary.ancestors().nth(2).unwrap_or(binary).join("clients")
 }

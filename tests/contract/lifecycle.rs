@@ -4,6 +4,8 @@
 #[path = "lifecycle/asked.rs"]
 mod asked;
 mod common;
+#[path = "lifecycle/compared.rs"]
+mod compared;
 #[path = "lifecycle/pipes.rs"]
 mod pipes;
 #[path = "lifecycle/seed.rs"]
@@ -18,6 +20,8 @@ mod told;
 mod transcripts;
 #[path = "lifecycle/turns.rs"]
 mod turns;
+#[path = "lifecycle/written.rs"]
+mod written;
 
 use common::{binary, claude};
 use serde_json::Value;

@@ -274,6 +274,22 @@ fn strange_prompts_and_the_first_ctrl_c_are_spoken_of() {
     assert!(said.contains(&"the run ends after this iteration; Ctrl-C again ends it now"), "{said:?}");
 }
 
+/// The child is in a session of its own, deaf to signals, and nothing but the loop's watcher knows of it.
+#[test]
+fn issue_10_1_3_kill_9_of_the_loop_ends_what_its_agent_detached() {
+    const KILL: i32 = 9;
+    let world = folder();
+    let script = "hear; setsid sh -c 'trap \"\" TERM HUP; while :; do echo x >> beat; sleep 0.02; done' \
+                  > /dev/null 2>&1 < /dev/null & while ! [ -s beat ]; do sleep 0.01; done; say started; sleep 600";
+    let run = looped(&world, script, &["--sandbox", "off"]).wait(json!({"type": "agent_text"})).signal(KILL);
+    assert_eq!(run.finish().unwrap().signal, Some(KILL));
+    // Everything is gone within a second.
+    std::thread::sleep(Duration::from_secs(1));
+    let last = world.read("beat");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(last.is_some() && world.read("beat") == last, "the child still writes");
+}
+
 /// Such a child would go on changing files beside the next iteration.
 #[test]
 fn what_an_iteration_left_running_is_gone_before_the_next() {

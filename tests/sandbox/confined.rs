@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 #![expect(clippy::disallowed_methods, reason = "a suite that cannot run here reads its knob and ends")]
 
+mod beads;
 mod checkouts;
 mod exits;
 mod foreign;

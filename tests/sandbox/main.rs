@@ -11,6 +11,7 @@ mod network;
 mod outliving;
 mod processes;
 mod protected;
+mod relay;
 mod temporary;
 mod work;
 mod world;

@@ -17,7 +17,7 @@ const LIMITS: CaptureLimits =
     CaptureLimits { deadline: Duration::from_mins(1), max_output: 1024 * 1024, grace: Duration::from_millis(100) };
 
 pub struct World {
-    _dir: tempfile::TempDir,
+    _dir: Option<tempfile::TempDir>,
     /// One for all commands, as in an agent: a proxy lives on it.
     runtime: tokio::runtime::Runtime,
     pub root: PathBuf,
@@ -36,7 +36,7 @@ impl World {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let world = Self { _dir: dir, runtime, root };
+        let world = Self { _dir: Some(dir), runtime, root };
         for (file, text) in [
             ("home/.ssh/id_ed25519", "PRIVATE KEY"),
             ("home/.netrc", "machine password"),
@@ -58,6 +58,12 @@ impl World {
         world
     }
 
+    /// The same world for another thread.
+    pub fn beside(&self) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        Self { _dir: None, runtime, root: self.root.clone() }
+    }
+
     pub fn at(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
@@ -75,6 +81,7 @@ impl World {
             allow_read: Vec::new(),
             network: Network::Open,
             unix_sockets: false,
+            beads_socket: None,
             whole: None,
         }
     }
@@ -183,7 +190,7 @@ fn attempted() {
         "ask-proxy" => ask_proxy(&about),
         "own-loopback" => own_loopback(),
         "nested" => nested(Path::new(&about)),
-        name => ralph_sandbox::attempt(name, &about),
+        name => crate::relay::attempt(name, &about).unwrap_or_else(|| ralph_sandbox::attempt(name, &about)),
     };
     if let Err(error) = tried {
         panic!("refused: {error}");
@@ -231,6 +238,7 @@ fn nested(work: &Path) -> std::io::Result<()> {
         allow_read: Vec::new(),
         network: Network::Only(Hosts::new(&["a.test".into()], &[]).0),
         unix_sockets: false,
+        beads_socket: None,
         whole: None,
     };
     let sandbox = Sandbox::new(world.rules()).map_err(std::io::Error::other)?;
@@ -274,7 +282,7 @@ impl Drop for Bystander {
 
 /// A machine that cannot hold everything can show nothing here: said past the test runner, which keeps lines to
 /// itself. With `RALPH_SANDBOX=required` it is a failure.
-fn skip(lacking: &str) -> ! {
+pub fn skip(lacking: &str) -> ! {
     assert_ne!(std::env::var("RALPH_SANDBOX").as_deref(), Ok("required"), "this machine cannot hold: {lacking}");
     let line = format!("\nSKIPPED: the sandbox suite, because this machine cannot hold everything ({lacking})\n");
     let _ = std::io::stderr().write_all(line.as_bytes());

@@ -84,7 +84,8 @@ impl Commands {
         let text = match self.skills.load(conversation, skill, args, &id, inside).await? {
             Loaded::Body(text) => {
                 if skill.kind == SkillKind::Command && self.options.mentions {
-                    files = self.mentions.attachments(conversation, &text).await;
+                    let found = self.mentions.attachments(conversation, &text).await;
+                    files = found.into_iter().flat_map(|attachment| attachment.blocks).collect();
                 }
                 text
             }

@@ -89,7 +89,7 @@ impl Execute for Executor {
         let parts = &self.0.parts;
         Now {
             ms: u64::try_from(parts.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            spent_usd: parts.ledger.total_usd(),
+            spent_usd: parts.ledger.spent_usd(),
             subagents: parts.subagents.running.get(),
         }
     }
@@ -294,6 +294,7 @@ impl Inner {
             Err(error) => return (CallResult::misuse(error.to_string()), false),
         };
         let text = |key: &str| input[key].as_str().unwrap_or_default().to_owned();
+        parts.subagents.stats.request(input["run_in_background"].as_bool());
         let is_background = input["run_in_background"].as_bool().or(agent.background).unwrap_or(false);
         let call = (tool_use_id.clone(), "Agent".to_owned());
         let assignment = Assignment {
@@ -307,6 +308,7 @@ impl Inner {
         };
         let subagents = &parts.subagents;
         if is_background && subagents.may_launch(conversation) {
+            subagents.stats.leave_in_background();
             let launched = subagents.launch(conversation, &assignment, counted, inside).await;
             return (launched.unwrap_or_else(CallResult::error), false);
         }
@@ -372,11 +374,17 @@ impl Inner {
         let parts = &self.parts;
         let filled = catch_unwind(AssertUnwindSafe(|| {
             parts.transcripts.write_notes(&self.conversation.transcript);
+            parts.ledger.add_time(outcome.duration_api_ms, outcome.duration_ms);
+            if let Some(state) = parts.ledger.cost_state() {
+                self.conversation.transcript.borrow_mut().meta(&state);
+            }
             self.conversation.report_transcript();
             failpoint::hit(&parts.options, "panic-in-result");
             Outcome {
                 total_cost_usd: Some(parts.ledger.total_usd()),
+                model_usage_since_last_result: Some(parts.ledger.take_untold()),
                 model_usage: parts.ledger.by_model(),
+                subagent_stats: Some(parts.subagents.stats.shown()),
                 ..outcome.clone()
             }
         }));

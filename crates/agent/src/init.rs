@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wire::Init;
 
+/// An answer to `interrupt` lists what still waits, and takes prompts back where it is asked to.
+const CAPABILITIES: [&str; 2] = ["interrupt_receipt_v1", "interrupt_cancel_queued_v1"];
+
 pub fn init(
     options: &Options,
     choices: &Choices,
@@ -21,6 +24,8 @@ pub fn init(
     let user_skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
     let own = builtin_commands::COMMANDS.iter().filter(|_| options.slash).map(|(name, _)| (*name).to_owned());
     let prompts = servers.prompts().into_iter().map(|prompt| prompt.full_name);
+    let added = rules.extra_roots();
+    let roots = options.extra_roots.iter().chain(&added);
     Init {
         cwd: options.cwd.display().to_string(),
         tools: conversation.toolset.borrow().names(),
@@ -46,6 +51,9 @@ pub fn init(
         product_feedback_disabled: true,
         memory_paths: memory_paths(options),
         fast_mode_state: "off".into(),
+        capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
+        original_cwd: options.cwd.display().to_string(),
+        additional_directories: roots.map(|root| root.display().to_string()).collect(),
         extra: wire::Extra::new(),
     }
 }

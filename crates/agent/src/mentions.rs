@@ -9,6 +9,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::rc::Rc;
 use tools::{Content, Invocation, Target, Workspace};
+use turn::Attachment;
 
 /// Lines of one mentioned file; the rest is for the Read tool, and the model is told so.
 const LINES: u64 = 2000;
@@ -23,22 +24,21 @@ pub struct Mentions {
 }
 
 impl Mentions {
-    /// What the mentions of a prompt add to it: blocks for the model, in order.
-    pub async fn attachments(&self, conversation: &Conversation, text: &str) -> Vec<Value> {
-        let mut blocks = Vec::new();
+    /// What the mentions of a prompt add to it, in order.
+    pub async fn attachments(&self, conversation: &Conversation, text: &str) -> Vec<Attachment> {
+        let mut found = Vec::new();
         for path in mentioned(text).into_iter().take(FILES_MAX) {
-            if let Some(found) = self.attach(conversation, &path).await {
-                blocks.extend(found);
-            }
+            found.extend(self.attach(conversation, &path).await);
         }
-        blocks
+        found
     }
 
-    async fn attach(&self, conversation: &Conversation, path: &str) -> Option<Vec<Value>> {
+    async fn attach(&self, conversation: &Conversation, path: &str) -> Option<Attachment> {
         if let Some((server, uri)) = path.split_once(':')
             && self.servers.has(server)
         {
-            return Some(self.resource(path, server, uri).await);
+            let attachment = json!({"type": "mcp_resource", "server": server, "uri": uri});
+            return Some(Attachment { attachment, blocks: self.resource(path, server, uri).await });
         }
         let tools = conversation.tools();
         let workspace = &tools.workspace;
@@ -48,10 +48,13 @@ impl Mentions {
         let targets = Targets::paths(vec![target]);
         let decision = self.rules.judge(conversation, "Read", &input, &targets, false);
         if decision.verdict != Verdict::Allow {
-            return Some(vec![note(&format!("@{path} was not attached: {}", decision.reason))]);
+            let blocks = vec![note(&format!("@{path} was not attached: {}", decision.reason))];
+            return Some(Attachment { attachment: json!({"type": "file_denied", "filename": path}), blocks });
         }
         if kind.is_dir() {
-            return Some(vec![note(&listing(path, &targets.paths[0].real, &tools.denied))]);
+            let blocks = vec![note(&listing(path, &targets.paths[0].real, &tools.denied))];
+            let attachment = json!({"type": "directory", "path": targets.paths[0].given, "displayPath": path});
+            return Some(Attachment { attachment, blocks });
         }
         let input = json!({"file_path": targets.paths[0].given, "limit": LINES});
         let call = Invocation { tool_use_id: "", input: &input, targets: &targets, run: None };
@@ -64,7 +67,13 @@ impl Mentions {
             Content::Text(text) => blocks.push(note(&text)),
             Content::Blocks(more) => blocks.extend(more),
         }
-        let file = &outcome.structured["file"];
+        let attachment = json!({
+            "type": "file",
+            "filename": targets.paths[0].given,
+            "content": outcome.structured,
+            "displayPath": path,
+        });
+        let file = &attachment["content"]["file"];
         let shown = file["numLines"].as_u64().unwrap_or(0);
         let total = file["totalLines"]
             .as_u64()
@@ -73,7 +82,7 @@ impl Mentions {
         if total > shown {
             blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
         }
-        Some(blocks)
+        Some(Attachment { attachment, blocks })
     }
 
     /// `@server:uri`: a resource of an MCP server.

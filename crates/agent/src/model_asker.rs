@@ -10,7 +10,9 @@ use options::Choices;
 use output::Output;
 use serde_json::{Value, json};
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::sync::mpsc::Sender;
+use tokio::time::{Instant, timeout_at};
 use turn::{Input, ModelQuestion, Ticket};
 use wire::{Event, Status, System};
 
@@ -19,6 +21,10 @@ const ASIDE_MAX_TOKENS: u64 = 16_000;
 
 /// Overloads in a row that are waited out where another model stands by.
 const OVERLOADS_BEFORE_FALLBACK: u32 = 3;
+
+/// An answer that goes on this long after a block is kept as far as it has come, so that a crash does not lose it. Most
+/// answers end sooner, and cost no file.
+const KEEP_AFTER: Duration = Duration::from_secs(1);
 
 pub struct ModelAsker {
     pub options: Rc<Options>,
@@ -53,10 +59,23 @@ impl ModelAsker {
         // The machine changes the messages when the answer has come, and would copy them while anybody else holds them.
         drop(request);
         let mut first_token = None;
+        // Since when there is a block that no file has.
+        let mut unwritten_since: Option<Instant> = None;
         loop {
-            match asking.next().await {
+            let event = match unwritten_since {
+                None => Ok(asking.next().await),
+                Some(since) => timeout_at(since + KEEP_AFTER, asking.next()).await,
+            };
+            let Ok(event) = event else {
+                unwritten_since = None;
+                all_taken(early).await;
+                conversation.keep_unwritten();
+                continue;
+            };
+            match event {
                 model::Event::Retry(retry) => {
                     all_taken(early).await;
+                    conversation.note_retry(&self.output.ids().next(), &retry);
                     self.output.send(Event::System(System::ApiRetry(retry))).await;
                 }
                 model::Event::MessageStart { message, request_id, ttft_ms } => {
@@ -71,6 +90,7 @@ impl ModelAsker {
                     normalise(conversation, &mut block);
                     let tool_use_meta = self.servers.meta(&block);
                     let _ = early.send(Input::BlockFinished { ticket, block, bad_input, tool_use_meta }).await;
+                    unwritten_since.get_or_insert_with(Instant::now);
                 }
                 model::Event::Finished(reply) => {
                     self.ledger.book(&reply.id, &model::info_for(&model, &self.options.access.client), &reply.usage);

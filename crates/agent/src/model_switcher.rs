@@ -27,7 +27,7 @@ impl ModelSwitcher {
             Value::String(name) => Some(name.as_str()),
             _ => return Err("the model must be a string or null".into()),
         };
-        self.switch(wanted, "sdk").await.map(|_| json!({}))
+        self.switch(wanted, "sdk").await.map(|model| json!({"model": model}))
     }
 
     /// Changes the model unless a hook refuses; the id of the new one.

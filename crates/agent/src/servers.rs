@@ -1,6 +1,6 @@
 //! What the MCP servers of a session are given: time limits, a way to HTTP, and a way to the client.
 
-use crate::Options;
+use crate::{Options, OutputFormat};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use mcp::{ConfiguredServers, Deps, SdkLink, SessionHandles, SessionServers};
@@ -22,6 +22,7 @@ pub fn session_servers(options: &Rc<Options>, choices: &Rc<Choices>, client: &Rc
     };
     let (options, choices, client) = (Rc::clone(options), Rc::clone(choices), Rc::clone(client));
     let environment = Rc::clone(&options);
+    let shows_init = matches!(options.output, OutputFormat::StreamJson | OutputFormat::JsonList);
     let handles = SessionHandles {
         variable: Box::new(move |name| {
             let found = environment.env.iter().find(|(known, _)| known == name);
@@ -30,6 +31,7 @@ pub fn session_servers(options: &Rc<Options>, choices: &Rc<Choices>, client: &Rc
         deps: Box::new(move || deps(&options, &client)),
         changed: Box::new(move || choices.mark_stale()),
         warn,
+        shows_init,
     };
     SessionServers::new(configured, handles)
 }

@@ -15,7 +15,7 @@ use crate::servers::session_servers;
 use crate::skill_texts::SkillTexts;
 use crate::skills::Skills;
 use crate::small::{self, Question};
-use crate::subagents::Subagents;
+use crate::subagents::{Stats, Subagents};
 use crate::suggester::Suggester;
 use crate::task_news::TaskNews;
 use crate::tool_runner::ToolRunner;
@@ -80,6 +80,9 @@ pub fn wire(
     inbox: Sender<Input>,
 ) -> Wired {
     let base = base(options, output, secrets, questions);
+    if let Some(state) = &earlier.cost_state {
+        base.ledger.restore(state);
+    }
     let main = main_conversation(&base, earlier);
     let machine = Rc::new(MainMachine::new(Rc::clone(&main.machine), Rc::clone(&base.output), inbox));
     finish(base, main, machine)
@@ -114,7 +117,7 @@ fn base(options: Rc<Options>, output: Rc<Output>, secrets: Secrets, questions: S
         sizes: RefCell::default(),
     });
     let transcripts = Rc::new(Transcripts::new(Rc::clone(&options), Rc::clone(&output), secrets.clone()));
-    let ledger = Rc::default();
+    let ledger: Rc<Ledger> = Rc::default();
     Base {
         options,
         output,
@@ -259,6 +262,7 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
         transcripts: Rc::clone(&base.transcripts),
         skill_texts: Rc::clone(&skill_texts),
         running: Rc::new(Cell::new(0)),
+        stats: Stats::default(),
         drive: OnceCell::new(),
     });
     (subagents, skill_texts)
@@ -296,7 +300,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
         machine: Rc::clone(&machine),
         model: Rc::clone(&model),
     };
-    let requests = requests(&base, &changers, &machine, &main, &checkpoints);
+    let requests = requests(&base, &changers, &machine, &main, &checkpoints, &model);
     let parts = Parts {
         tools: tool_runner(&base, &changers, &model, &checkpoints, &skills, &task_news),
         permissions: PermissionAsker {
@@ -353,6 +357,7 @@ fn requests(
     machine: &Rc<MainMachine>,
     main: &Rc<Conversation>,
     checkpoints: &Rc<Checkpoints>,
+    model: &Rc<ModelAsker>,
 ) -> Rc<Requests> {
     Rc::new(Requests {
         options: Rc::clone(&base.options),
@@ -372,6 +377,7 @@ fn requests(
         checkpoints: Rc::clone(checkpoints),
         models: Rc::clone(&changers.models),
         flags: Rc::clone(&changers.flags),
+        model: Rc::clone(model),
     })
 }
 

@@ -189,6 +189,12 @@ pub const FLAGS: &[Flag] = &[
         "confine commands and file tools: workspace (if no value is given), read-only, or off",
         optional!(sandbox),
     ),
+    works(
+        "beads-socket",
+        One,
+        "commands in the sandbox may ask the beads daemon at this socket about issues, and no other socket",
+        one!(beads_socket),
+    ),
     works("mcp-config", Many, "MCP servers: a file, or JSON", many!(mcp_config)),
     works("strict-mcp-config", No, "only the servers of --mcp-config", on!(strict_mcp_config)),
     works("settings", One, "a settings file, or settings as JSON", one!(settings)),

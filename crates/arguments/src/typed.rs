@@ -43,6 +43,7 @@ pub struct Arguments {
     pub permission_prompts: Option<String>,
     pub restricted: bool,
     pub sandbox: OptionalValue,
+    pub beads_socket: Option<String>,
     pub mcp_config: Vec<String>,
     pub strict_mcp_config: bool,
     pub settings: Option<String>,

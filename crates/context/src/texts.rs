@@ -44,6 +44,13 @@ pub const GENERAL: &str = "\
 You do one task for another engineer, who sees only your final answer. Work with the tools until the task is done, then answer with what \
 you did or found: facts, paths, results of commands. If you could not do it, say exactly why.";
 
+pub const TITLE: &str = "You name sessions of a coding agent. Write a title of at most seven words for what is described, in the \
+language of the description, and nothing else.";
+
+/// For a question about a session that goes on without it.
+pub const ASIDE: &str = "The messages tell a session of a coding agent. Answer the last one from what they say, briefly; you have no \
+tools here, and the session does not hear of the question.";
+
 pub const SUGGESTER: &str = "You guess what a user will ask of a coding agent next.";
 pub const SUGGEST: &str = "Write the one short message that the user is most likely to send next, in the user's own \
 voice and language, and nothing else. Write nothing at all if there is no likely one.";

@@ -6,7 +6,7 @@ use context::{Known, Toolset};
 use hooks::Hooks;
 use options::Choices;
 use policy::{Policy, RuleSet, Targets};
-use serde_json::Value;
+use serde_json::{Value, json};
 use session::Transcript;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 use turn::{CallResult, Input, Role, Subagent, Ticket, Turn};
-use wire::PermissionMode;
+use wire::{PermissionMode, Retry};
 
 /// The name of agents that answer for a hook. Hooks that ask a model are not asked about them: one could ask for ever.
 pub const HOOK_AGENT: &str = "hook";
@@ -195,6 +195,23 @@ impl Conversation {
         if let Some(waiting) = self.waiting.borrow_mut().remove(&inner) {
             let _ = waiting.send(result);
         }
+    }
+
+    /// Keeps what has come of an answer beside the transcript, where a later process finds it after a crash.
+    pub fn keep_unwritten(&self) {
+        self.transcript.borrow_mut().keep_unwritten(self.machine.borrow().unwritten());
+    }
+
+    /// A question to the model failed and is asked again: a line for readers of the transcript.
+    pub fn note_retry(&self, id: &str, retry: &Retry) {
+        let fields = json!({
+            "level": "error",
+            "error": {"status": retry.error_status, "type": retry.error},
+            "retryAttempt": retry.attempt,
+            "maxRetries": retry.max_retries,
+            "retryInMs": retry.retry_delay_ms,
+        });
+        self.transcript.borrow_mut().system(id, "api_error", &fields, false);
     }
 
     /// A transcript that cannot be written never fails a run; it is said once.

@@ -7,17 +7,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 use turn::{Change, Effect, Input, InterruptCause, Now, Recall, Report, Turn, step};
-use wire::UserInput;
+use wire::{Event, UserInput};
 
 pub struct MainMachine {
     turn: Rc<RefCell<Turn>>,
     output: Rc<Output>,
     inbox: Sender<Input>,
+    waiting: RefCell<Vec<Event>>,
 }
 
 impl MainMachine {
     pub fn new(turn: Rc<RefCell<Turn>>, output: Rc<Output>, inbox: Sender<Input>) -> Self {
-        Self { turn, output, inbox }
+        Self { turn, output, inbox, waiting: RefCell::default() }
     }
 
     /// What these inputs lead to is events at most.
@@ -25,11 +26,28 @@ impl MainMachine {
         step(&mut self.turn.borrow_mut(), input, Now::default())
     }
 
-    pub async fn change(&self, change: Change) {
-        for effect in self.step(Input::Changed(change)) {
-            if let Effect::Emit { event, .. } = effect {
-                self.output.send(*event).await;
-            }
+    /// The events that tell of the change.
+    pub fn change(&self, change: Change) -> Vec<Event> {
+        let events = self.step(Input::Changed(change)).into_iter().filter_map(|effect| match effect {
+            Effect::Emit { event, .. } => Some(*event),
+            _ => None,
+        });
+        events.collect()
+    }
+
+    /// Events that follow the answer to the request that led to them.
+    pub fn let_wait(&self, events: Vec<Event>) {
+        self.waiting.borrow_mut().extend(events);
+    }
+
+    pub async fn send_waiting(&self) {
+        let events = self.waiting.take();
+        self.send(events).await;
+    }
+
+    pub async fn send(&self, events: Vec<Event>) {
+        for event in events {
+            self.output.send(event).await;
         }
     }
 

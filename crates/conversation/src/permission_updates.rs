@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::rc::Rc;
 use turn::Change;
-use wire::PermissionMode;
+use wire::{Event, PermissionMode};
 
 /// Whose rules a client may take back beside the session's own.
 const PLACES: [&str; 4] = ["userSettings", "projectSettings", "localSettings", "cliArg"];
@@ -54,14 +54,18 @@ impl Updates {
         }
     }
 
-    /// From here on calls are judged in this mode. The tools of the next turn may be others.
     pub async fn change_mode(&self, mode: PermissionMode) {
+        self.machine.send(self.enter_mode(mode)).await;
+    }
+
+    /// From here on calls are judged in this mode. The tools of the next turn may be others. The events that tell of it.
+    pub fn enter_mode(&self, mode: PermissionMode) -> Vec<Event> {
         if self.rules.mode() == mode {
-            return;
+            return Vec::new();
         }
         self.rules.set_mode(mode);
         self.choices.mark_stale();
-        self.machine.change(Change::Mode(mode)).await;
+        self.machine.change(Change::Mode(mode))
     }
 
     fn change_rules(&self, update: &Value) {

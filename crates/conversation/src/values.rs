@@ -51,6 +51,7 @@ pub fn model_answer(reply: Reply) -> ModelAnswer {
     ModelAnswer {
         blocks: reply.blocks,
         stop_reason: reply.stop_reason,
+        stop_sequence: reply.stop_sequence,
         usage: reply.usage,
         incomplete: reply.incomplete,
         api_ms: reply.api_ms,
@@ -81,18 +82,22 @@ pub fn model_failure(failure: Failure) -> ModelFailure {
 /// Writes one entry.
 pub fn append(transcript: &mut Transcript, entry: &Entry) {
     match entry {
-        Entry::User { id, message, is_meta, is_compact_summary, tool_use_result, source_assistant } => {
+        Entry::User { id, message, is_meta, is_compact_summary, tool_use_result, source_assistant, fields } => {
             let extra = UserExtra {
                 tool_use_result: tool_use_result.as_ref(),
                 source_assistant: source_assistant.as_deref(),
                 is_meta: *is_meta,
                 is_compact_summary: *is_compact_summary,
+                fields: fields.as_ref(),
                 ..UserExtra::default()
             };
             transcript.user(id, message, extra);
         }
-        Entry::Assistant { id, message, request_id } => transcript.assistant(id, message, request_id.as_deref()),
+        Entry::Assistant { id, message, request_id, fields } => {
+            transcript.assistant_with(id, message, request_id.as_deref(), fields.as_ref());
+        }
         Entry::System { id, subtype, fields, new_root } => transcript.system(id, subtype, fields, *new_root),
+        Entry::Attachment { id, attachment, message } => transcript.attachment(id, attachment, Some(message)),
         Entry::Meta(value) => transcript.meta(value),
     }
 }

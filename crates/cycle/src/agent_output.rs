@@ -100,6 +100,15 @@ impl AgentOutput {
         self.tokens.since(before)
     }
 
+    /// What the agent has reported, and this as well.
+    pub(crate) fn cost_with(&self, new_usd: f64) -> f64 {
+        self.reported_usd + new_usd
+    }
+
+    pub(crate) fn tokens_with(&self, new: Tokens) -> Tokens {
+        self.reported.plus(new)
+    }
+
     /// A process reports its cost as a sum that only grows. Anything else is not believed. Whether it was.
     pub(crate) fn count_cost(&mut self, cost: Option<f64>) -> bool {
         let believed = cost.filter(|cost| cost.is_finite() && *cost >= self.reported_usd);

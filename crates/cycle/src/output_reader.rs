@@ -347,9 +347,19 @@ impl OutputReader {
         }
         self.output.answer = Some(answer);
         self.output.turns += 1;
-        let known = self.output.count_cost(outcome.total_cost_usd);
+        let new = outcome.model_usage_since_last_result.as_ref();
+        // A session that goes on reports what all its processes have cost; this one's share is what is new.
+        let cost = match new {
+            Some(new) => Some(self.output.cost_with(new.values().map(|usage| usage.cost_usd).sum())),
+            None => outcome.total_cost_usd,
+        };
+        let known = self.output.count_cost(cost);
         let reported = || outcome.usage.usage().as_ref().map(Tokens::from);
-        if let Some(usage) = model_usage(&outcome.model_usage).or_else(reported) {
+        let used = match new {
+            Some(new) => Some(self.output.tokens_with(model_usage(new).unwrap_or_default())),
+            None => model_usage(&outcome.model_usage),
+        };
+        if let Some(usage) = used.or_else(reported) {
             let new = self.output.count_reported(usage);
             if !known {
                 self.estimate(None, new);

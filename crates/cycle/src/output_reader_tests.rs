@@ -112,6 +112,19 @@ fn messages_are_priced_by_their_model_until_the_agent_names_its_cost() {
     }
 }
 
+/// A resumed session's result names the costs of the whole session.
+#[test]
+fn of_a_session_that_goes_on_only_what_is_new_counts() {
+    let result = |total: f64| {
+        let usage = |usd: f64, tokens: u64| json!({"m": {"costUSD": usd, "outputTokens": tokens}});
+        json!({"type": "result", "is_error": false, "result": "x", "total_cost_usd": total,
+            "modelUsage": usage(total, 1_000_000), "model_usage_since_last_result": usage(0.5, 5)})
+        .to_string()
+    };
+    let heard = hear(&[&result(10.5), &result(11.0)]).1;
+    assert_eq!((heard.cost_usd, heard.tokens.output, heard.cost_doubtful), (1.0, 10, false));
+}
+
 #[test]
 fn a_message_that_comes_in_pieces_is_counted_whole() {
     let piece = |event: Value| json!({"type": "stream_event", "event": event, "parent_tool_use_id": null}).to_string();

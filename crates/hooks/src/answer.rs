@@ -29,7 +29,8 @@ pub(crate) enum Raw {
     Said(Value),
     /// What a model thinks.
     Opinion(String),
-    TimedOut(Duration),
+    /// The time that it had, and how its process ended, where there was one.
+    TimedOut(Duration, Option<i32>),
     /// It could not be asked at all, or refused to answer.
     Failed(String),
 }
@@ -80,7 +81,7 @@ pub(crate) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
         Raw::Said(Value::Null) => heard(Ok(HookAnswer::default())),
         Raw::Said(said) => heard(hear(event, said).map(|speech| speech.verdict)),
         Raw::Opinion(text) => heard(opinion::read(event, text)),
-        Raw::TimedOut(limit) => {
+        Raw::TimedOut(limit, _) => {
             let silent = on_failure == OnFailure::BlockOnTimeout && event == HookEvent::PreToolUse;
             let why = format!("gave no answer within {} s and was stopped", limit.as_secs_f32());
             Answer { verdict: failed(&why, always || silent), outcome: Outcome::Cancelled }

@@ -57,7 +57,7 @@ pub(crate) fn prepare(
 pub(crate) async fn run(spec: Spec, limit: Duration) -> Raw {
     let limits = CaptureLimits { deadline: limit, max_output: LARGEST_ANSWER, grace: GRACE };
     match process::capture(spec, limits).await {
-        Ok(Captured { timed_out: true, .. }) => Raw::TimedOut(limit),
+        Ok(Captured { timed_out: true, exit, .. }) => Raw::TimedOut(limit, Some(exit.shell_code())),
         Ok(ended) => Raw::Exit {
             code: ended.exit.shell_code(),
             stdout: String::from_utf8_lossy(&ended.stdout).into_owned(),

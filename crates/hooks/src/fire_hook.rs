@@ -130,7 +130,7 @@ impl Fired<'_> {
                 match timeout(limit, helpers.judge(question)).await {
                     Ok(Ok(text)) => Raw::Opinion(text),
                     Ok(Err(why)) => Raw::Failed(why),
-                    Err(_) => Raw::TimedOut(limit),
+                    Err(_) => Raw::TimedOut(limit, None),
                 }
             }
             Action::Callback { id, .. } => self.call(id, limit).await,
@@ -144,7 +144,7 @@ impl Fired<'_> {
         match timeout(limit, helpers.call_tool(server, tool, input)).await {
             Ok(Ok(stdout)) => Raw::Exit { code: 0, stdout, stderr: String::new() },
             Ok(Err(why)) => Raw::Failed(why),
-            Err(_) => Raw::TimedOut(limit),
+            Err(_) => Raw::TimedOut(limit, None),
         }
     }
 
@@ -156,7 +156,7 @@ impl Fired<'_> {
         match answer {
             Ok(Ok(said)) => Raw::Said(said),
             Ok(Err(why)) if started.elapsed() < limit => Raw::Failed(why),
-            Ok(Err(_)) | Err(_) => Raw::TimedOut(limit),
+            Ok(Err(_)) | Err(_) => Raw::TimedOut(limit, None),
         }
     }
 
@@ -207,7 +207,8 @@ fn streams(raw: &Raw) -> Streams {
             Streams { stdout: stdout.clone(), stderr: stderr.clone(), exit_code: Some(*code) }
         }
         Raw::Http { body, .. } => Streams { stdout: body.clone(), ..Streams::default() },
-        Raw::Said(Value::Null) | Raw::TimedOut(_) => Streams::default(),
+        Raw::TimedOut(_, exit_code) => Streams { exit_code: *exit_code, ..Streams::default() },
+        Raw::Said(Value::Null) => Streams::default(),
         Raw::Said(said) => Streams { stdout: said.to_string(), ..Streams::default() },
         Raw::Opinion(text) => Streams { stdout: text.clone(), ..Streams::default() },
         Raw::Failed(why) => Streams { stderr: why.clone(), ..Streams::default() },

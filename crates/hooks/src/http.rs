@@ -23,7 +23,7 @@ pub(crate) async fn ask(
     match timeout(limit, post(url, headers, value, input, host)).await {
         Ok(Ok(raw)) => raw,
         Ok(Err(why)) => Raw::Failed(why),
-        Err(_) => Raw::TimedOut(limit),
+        Err(_) => Raw::TimedOut(limit, None),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which servers there are and how each is doing. Nobody holds a borrow over an await.
 
-use crate::config::ServerConfig;
+use crate::config::{ServerConfig, Transport};
 use crate::connect::Offers;
 use crate::deps::Deps;
 use crate::live::Life;
@@ -28,7 +28,8 @@ pub struct Status {
     pub error: Option<String>,
     pub config: Value,
     pub scope: String,
-    pub source: Option<String>,
+    /// `sdk` for a server of the client, else where it was configured.
+    pub source: String,
     pub tools: Vec<Value>,
 }
 
@@ -251,10 +252,28 @@ fn status(entry: &Entry) -> Status {
         status: entry.state.word(),
         server_info,
         error,
-        config: entry.config.raw.clone(),
+        config: shown_config(&entry.config),
         scope: entry.config.scope.clone(),
-        source: entry.config.source.clone(),
+        source: entry.config.source.clone().unwrap_or_else(|| entry.config.scope.clone()),
         tools: entry.offers.tools.iter().map(McpTool::shown).collect(),
+    }
+}
+
+/// The entry as it was written, with the type that it has without saying so.
+fn shown_config(config: &ServerConfig) -> Value {
+    let kind = match config.transport {
+        Transport::Stdio { .. } => "stdio",
+        Transport::Http { .. } => "http",
+        Transport::Sse { .. } => "sse",
+        Transport::Sdk => "sdk",
+    };
+    match &config.raw {
+        Value::Object(fields) if !fields.contains_key("type") => {
+            let mut shown = serde_json::Map::from_iter([("type".to_owned(), Value::from(kind))]);
+            shown.extend(fields.clone());
+            Value::Object(shown)
+        }
+        raw => raw.clone(),
     }
 }
 

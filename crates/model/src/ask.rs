@@ -44,7 +44,7 @@ pub enum Event {
     Block {
         index: usize,
         block: Value,
-        /// Why the tool input could not be read; the block's `input` is then empty.
+        /// Why the tool input could not be read; the block's `input` then holds its text.
         bad_input: Option<String>,
     },
     Finished(Box<Reply>),
@@ -192,7 +192,10 @@ impl<'a> Ask<'a> {
             (End::Broken(_), StreamProgress::End) => None,
             (End::Broken(failure), StreamProgress::Blocks) => Some(failure.message),
             (End::Broken(failure), StreamProgress::Nothing) => {
-                return self.fail(Failure { request_id: failure.request_id.or(request_id), ..failure });
+                // Nobody has seen anything of this attempt, so clients are not told of it either.
+                let is_quiet = failure.kind == FailureKind::Stream && ttft_stream.is_none();
+                let failure = Failure { request_id: failure.request_id.or(request_id), ..failure };
+                return self.fail_attempt(failure, is_quiet);
             }
         };
         if because.is_none() {
@@ -212,22 +215,27 @@ impl<'a> Ask<'a> {
         })));
     }
 
-    /// The attempt is over without an answer: try again, or say why not.
     fn fail(&mut self, failure: Failure) {
+        self.fail_attempt(failure, false);
+    }
+
+    /// The attempt is over without an answer: try again (and tell of it, unless that is to be quiet), or say why not.
+    fn fail_attempt(&mut self, failure: Failure, is_quiet: bool) {
         let mut failure = self.client.scrubbed(failure);
         self.api_time += self.attempt_started.elapsed();
         self.tally.count(&failure);
         self.state = State::Over;
         match retry::decide_retry(self.tally, &self.limits, &failure, dice()) {
             RetryDecision::Retry(delay) => {
-                self.queue.push_back(Event::Retry(wire::Retry {
+                let retry = wire::Retry {
                     attempt: self.tally.failures,
                     max_retries: self.limits.max_retries,
                     retry_delay_ms: delay.as_millis() as u64,
                     error_status: failure.status,
                     error: failure.category.into(),
                     ..wire::Retry::default()
-                }));
+                };
+                self.queue.extend((!is_quiet).then_some(Event::Retry(retry)));
                 self.state = State::Waiting(Box::pin(sleep(delay)));
                 return;
             }

@@ -13,13 +13,17 @@ use serde_json::{Map, Value, json};
 const MESSAGE_MAX: usize = 64 * 1024 * 1024;
 /// An excerpt of unreadable tool input is enough to see what went wrong.
 const BAD_INPUT_EXCERPT: usize = 200;
+/// The key under which unreadable tool input goes back to the model; clients of the reference know it.
+const UNPARSED: &str = "__unparsedToolInput";
+/// As much of it as the model needs to see its mistake. More would be paid for again with every later request.
+const UNPARSED_MAX: usize = 4_000;
 
 /// A block that will not change any more.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Finished {
     pub(crate) index: usize,
     pub(crate) block: Value,
-    /// Why the tool input could not be read; `input` is then empty.
+    /// Why the tool input could not be read; `input` then holds its text.
     pub(crate) bad_input: Option<String>,
 }
 
@@ -256,7 +260,7 @@ impl Open {
     }
 
     /// Puts the tool's input in place. The API takes nothing but an object back, so what cannot be read
-    /// as one becomes an empty one, and the reason is told.
+    /// as one stands inside of one, and the reason is told.
     fn put_input(&mut self) -> Option<String> {
         let (input, bad) = if self.input.trim().is_empty() {
             (self.block.get_mut("input").map(Value::take).filter(Value::is_object), None)
@@ -267,9 +271,15 @@ impl Open {
                 Err(error) => (None, Some(bad_input(&error.to_string(), &self.input))),
             }
         };
-        self.block.insert("input".into(), input.unwrap_or_else(|| json!({})));
+        let stand_in = || if bad.is_some() { unparsed(&self.input) } else { json!({}) };
+        let input = input.unwrap_or_else(stand_in);
+        self.block.insert("input".into(), input);
         bad
     }
+}
+
+fn unparsed(input: &str) -> Value {
+    json!({UNPARSED: {"raw": &input[..input.floor_char_boundary(UNPARSED_MAX)], "len": input.len()}})
 }
 
 fn bad_input(why: &str, input: &str) -> String {

@@ -23,6 +23,7 @@ pub struct Output {
     ids: Ids,
     writer: Rc<dyn Writer>,
     events: Cell<u64>,
+    results: Cell<u64>,
     /// Partial messages that leave in one write: they came in one read.
     together: RefCell<Vec<u8>>,
     last_result: RefCell<Option<Vec<u8>>>,
@@ -41,6 +42,7 @@ impl Output {
             ids: Ids::seeded(),
             writer,
             events: Cell::new(0),
+            results: Cell::new(0),
             together: RefCell::default(),
             last_result: RefCell::default(),
             debug: RefCell::default(),
@@ -162,7 +164,8 @@ impl Output {
     }
 
     /// The one result of a turn.
-    pub async fn result(&self, outcome: Outcome) {
+    pub async fn result(&self, mut outcome: Outcome) {
+        outcome.result_index = Some(self.results.replace(self.results.get() + 1));
         if self.format == OutputFormat::Text {
             let text = outcome.result.clone().unwrap_or_else(|| outcome.errors.clone().unwrap_or_default().join("\n"));
             let text = if self.writer.is_terminal() { wire::clean::block(&text) } else { text.into() };

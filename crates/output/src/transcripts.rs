@@ -28,6 +28,8 @@ pub struct Earlier {
     pub messages: Vec<Value>,
     pub leaf: Option<String>,
     pub deferred: Option<DeferredCall>,
+    /// What the session has cost, as the transcript says.
+    pub cost_state: Option<Value>,
 }
 
 /// Why a session cannot be resumed, as the user is told it.
@@ -52,6 +54,7 @@ pub fn earlier(options: &Options) -> Result<Earlier, ResumeError> {
     let (SessionPlan::Resume { from } | SessionPlan::Fork { from }) = &session.plan else {
         return Ok(Earlier::default());
     };
+    session::recover(from);
     let loaded = match &session.until {
         Some(entry) => session::load_until(from, entry),
         None => session::load(from),
@@ -71,7 +74,7 @@ pub fn earlier(options: &Options) -> Result<Earlier, ResumeError> {
             entry: text(&entry["sourceToolAssistantUUID"]),
         }
     });
-    Ok(Earlier { messages: loaded.messages, leaf: loaded.leaf, deferred })
+    Ok(Earlier { messages: loaded.messages, leaf: loaded.leaf, deferred, cost_state: loaded.cost_state })
 }
 
 impl Transcripts {

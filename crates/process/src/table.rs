@@ -74,6 +74,25 @@ pub(crate) fn pids() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// Whether the kernel made this process for itself: it has no environment, and never gets one.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_kernel_thread(pid: i32) -> bool {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    has_kernel_flag(&String::from_utf8_lossy(&stat))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_kernel_thread(_pid: i32) -> bool {
+    false
+}
+
+/// `PF_KTHREAD` of the flags, field 9 of `/proc/<pid>/stat`; the field after the name is field 3.
+fn has_kernel_flag(stat: &str) -> bool {
+    const KERNEL_THREAD: u64 = 0x0020_0000;
+    let flags = stat.rsplit_once(')').and_then(|(_, tail)| tail.split_ascii_whitespace().nth(6)?.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)
+}
+
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn pids() -> Vec<i32> {
     Vec::new()
@@ -116,6 +135,16 @@ mod tests {
             assert_eq!(parse(&line(name, 'S')), Some(expected), "{name:?}");
         }
         assert!(parse(&line("dead", 'Z')).is_some_and(|row| row.zombie));
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_told_by_their_flag() {
+        assert!(!has_kernel_flag(&line("bash", 'S')));
+        let kernel = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0\n";
+        assert!(has_kernel_flag(kernel));
+        assert!(!has_kernel_flag("2 (x) S 0 0\n") && !has_kernel_flag(""));
+        #[cfg(target_os = "linux")]
+        assert!(!is_kernel_thread(std::process::id().cast_signed()));
     }
 
     #[test]

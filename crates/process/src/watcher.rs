@@ -185,8 +185,9 @@ fn hunt(strangers: &mut HashSet<i32>, is_ours: &impl Fn(&Owner) -> bool) -> bool
                     found = true;
                 }
                 // One that is about to execute a program has no environment for a moment.
-                Mark::Unknown => {}
-                Mark::Owner(_) | Mark::None => {
+                // The kernel's own threads never have one.
+                Mark::Unknown if !table::is_kernel_thread(pid) => {}
+                Mark::Owner(_) | Mark::None | Mark::Unknown => {
                     strangers.insert(pid);
                 }
             }

@@ -184,6 +184,14 @@ impl Backend {
         Call { args, env, talks, transport }
     }
 
+    /// Lets the commands of our own agent reach this socket.
+    pub(crate) fn open_beads(&self, call: &mut Call, socket: &Path) {
+        if self.is_ours() {
+            let at = self.leading.len();
+            call.args.splice(at..at, ["--beads-socket".into(), socket.into()]);
+        }
+    }
+
     pub(crate) fn summary_call(&self, model: &str, transport: Transport, prompt: &str, auth: &Auth, env: &Env) -> Call {
         let mut args = self.leading.clone();
         if self.is_ours() {

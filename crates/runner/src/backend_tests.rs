@@ -38,6 +38,20 @@ fn the_usual_call_is_stream_json_on_both_pipes() {
 }
 
 #[test]
+fn only_our_own_agent_is_told_of_the_trackers_socket() {
+    let socket = Path::new("/w/.beads/bd.sock");
+    let settings = Settings { output_format: OutputFormat::Args, ..Settings::default() };
+    let mut call = builtin().call(&settings, Transport::Pipe, &start(), "-x", &Auth::Ambient, &Env::new());
+    builtin().open_beads(&mut call, socket);
+    assert!(words(&call).starts_with("agent --beads-socket /w/.beads/bd.sock -p "), "{}", words(&call));
+    assert!(words(&call).ends_with(" -- -x"), "{}", words(&call));
+    let other = choose("/bin/true", Path::new("/x/ralph"), Path::new("/"), OsStr::new("")).unwrap();
+    let mut call = other.call(&settings, Transport::Pipe, &start(), "x", &Auth::Ambient, &Env::new());
+    other.open_beads(&mut call, socket);
+    assert!(!words(&call).contains("beads"), "{}", words(&call));
+}
+
+#[test]
 fn seed_000_a_goal_has_a_schema_a_budget_and_no_key() {
     let settings = Settings {
         goal: Some("g".into()),

@@ -60,6 +60,8 @@ pub struct Job {
     pub rules: Option<Rules>,
     /// The sandbox around an agent that is not ours; our own agent confines its commands itself.
     pub confined: Option<ConfinedAgent>,
+    /// The socket of the issue tracker's daemon, where agents in the sandbox may reach it.
+    pub beads_socket: Option<std::path::PathBuf>,
     /// The reviewer of finished work, where one is configured.
     pub reviewer: Option<Reviewer>,
     /// To be said when the run begins.

@@ -60,4 +60,4 @@ pub use settings::{OutputFormat, Reasoning, SandboxMode, Settings, SettingsError
 pub use span::span;
 pub use spans::{RunTrace, Spans};
 pub use transport::TransportHint;
-pub use watch::Watch;
+pub use watch::{Watch, beads_socket};

@@ -33,6 +33,10 @@ type Reading<'a> = Pin<Box<dyn Future<Output = Option<WorkItem>> + 'a>>;
 /// What a prompt shows of an issue. A longer one is cut; the agent can ask its tracker.
 const TEXT_MAX: usize = 16 * 1024;
 
+/// A tracker's folder, and in it the socket of its daemon.
+const BEADS: &str = ".beads";
+const SOCKET: &str = "bd.sock";
+
 /// A place where work comes from.
 trait Source {
     /// Open work; `None` where the place cannot be asked now.
@@ -99,12 +103,22 @@ async fn whole(source: &dyn Source, work: WorkItem) -> WorkItem {
     }
 }
 
+/// Where the daemon of the next issue tracker upwards has its socket, whether it runs or not. A folder that is a link is
+/// somebody else's tracker.
+pub fn beads_socket(folder: &Folder) -> Option<PathBuf> {
+    let beads = beads(folder)?;
+    let place = beads.parent()?.canonicalize().ok()?.join(BEADS);
+    beads.canonicalize().ok().filter(|real| *real == place).map(|beads| beads.join(SOCKET))
+}
+
+fn beads(folder: &Folder) -> Option<PathBuf> {
+    folder.root().ancestors().map(|above| above.join(BEADS)).find(|beads| beads.is_dir())
+}
+
 fn sources(folder: &Folder, settings: &Settings, env: &Env) -> Vec<Box<dyn Source>> {
     let mut sources: Vec<Box<dyn Source>> = vec![Box::new(TodoFile(folder.find_todo(settings.todo.as_deref())))];
-    let Some(beads) = folder.root().ancestors().map(|above| above.join(".beads")).find(|beads| beads.is_dir()) else {
-        return sources;
-    };
-    let socket = beads.join("bd.sock");
+    let Some(beads) = beads(folder) else { return sources };
+    let socket = beads.join(SOCKET);
     let path = get(env, "PATH").unwrap_or_default();
     let program = ["bd", "br"].into_iter().find_map(|name| on_path(name, path));
     let issues = beads.join("issues.jsonl");

@@ -155,3 +155,19 @@ fn new_work_comes_with_its_text_and_how_to_close_it() {
         assert_eq!(found.close.as_deref(), Some("Close it when it is done: bd close bd-5"));
     });
 }
+
+#[test]
+fn the_socket_of_a_tracker_is_named_unless_its_folder_is_a_link() {
+    let (dir, folder) = folder();
+    assert_eq!(beads_socket(&folder), None);
+    let real = dir.path().canonicalize().unwrap();
+    std::fs::create_dir_all(real.join("elsewhere/.beads")).unwrap();
+    std::os::unix::fs::symlink(real.join("elsewhere/.beads"), real.join(".beads")).unwrap();
+    assert_eq!(beads_socket(&folder), None, "an agent can make a link");
+    std::fs::remove_file(real.join(".beads")).unwrap();
+    std::fs::create_dir(real.join(".beads")).unwrap();
+    let socket = real.join(".beads/bd.sock");
+    assert_eq!(beads_socket(&folder), Some(socket.clone()), "whether a daemon runs or not");
+    std::fs::create_dir_all(real.join("a/b")).unwrap();
+    assert_eq!(beads_socket(&Folder::new(real.join("a/b"))), Some(socket), "the next one upwards");
+}

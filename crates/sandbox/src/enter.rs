@@ -6,6 +6,7 @@
 use crate::init;
 use crate::landlock;
 use crate::mounts::Mounts;
+use crate::relay;
 use crate::sys;
 use process::EntrySteps;
 use std::ffi::CString;
@@ -29,6 +30,8 @@ pub(crate) struct Shut {
     pub(crate) cwd: CString,
     pub(crate) ruleset: RawFd,
     pub(crate) filter: Vec<libc::sock_filter>,
+    /// Where the filter's listener is sent, if it reports calls.
+    pub(crate) relay: Option<RawFd>,
     /// What root may still do with files of others.
     pub(crate) capabilities: u32,
 }
@@ -100,7 +103,10 @@ impl Shut {
         then(sys::keep_capabilities(self.capabilities).and_then(|()| sys::no_new_privileges()))?;
         then(sys::no_core_dumps())?;
         then(sys::landlock_restrict(self.ruleset))?;
-        then(sys::install_filter(&self.filter))
+        then(match self.relay {
+            Some(hands) => relay::install(&self.filter, hands),
+            None => sys::install_filter(&self.filter),
+        })
     }
 
     fn mount_proc(&self) -> io::Result<()> {

@@ -13,6 +13,8 @@ use libc::sock_filter;
 pub(crate) struct Families {
     pub(crate) internet: bool,
     pub(crate) unix: bool,
+    /// Unix sockets are made by the relay, outside: it answers the calls that make, connect and name one.
+    pub(crate) relayed: bool,
     /// Processes and IPC are the box's own: there is nobody else to be reached by a number.
     pub(crate) apart: bool,
 }
@@ -72,6 +74,7 @@ const MASK: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const REPORT: u32 = libc::SECCOMP_RET_USER_NOTIF;
 const fn error(errno: libc::c_int) -> u32 {
     libc::SECCOMP_RET_ERRNO | errno as u32
 }
@@ -108,6 +111,11 @@ pub(crate) fn program(families: Families) -> Vec<sock_filter> {
     program.extend(judged(libc::SYS_ioctl, 1, &typing));
     program.extend(judged(libc::SYS_socket, 0, &sockets(families)));
     program.extend(judged(libc::SYS_socketpair, 1, &pairs(families)));
+    if families.relayed {
+        for number in [libc::SYS_connect, libc::SYS_bind] {
+            program.extend([unless(EQUAL, number as u32, 1), verdict(REPORT)]);
+        }
+    }
     for (number, index) in ON_PROCESSES {
         // A limit is never changed for another process: programs that do so are tools for administrators.
         let open = families.apart && number != libc::SYS_prlimit64;
@@ -156,7 +164,16 @@ fn sockets(families: Families) -> Vec<sock_filter> {
         known.push(libc::AF_UNIX);
     }
     let allowed = known.iter().flat_map(|family| [unless(EQUAL, *family as u32, 1), verdict(ALLOW)]);
-    allowed.chain([verdict(error(libc::EPERM))]).collect()
+    // Streams only: a datagram socket can be sent to any other by its name.
+    let reported = [
+        unless(EQUAL, libc::AF_UNIX as u32, 4),
+        load(argument(1)),
+        sock_filter { code: MASK, jt: 0, jf: 0, k: KIND },
+        unless(EQUAL, libc::SOCK_STREAM as u32, 1),
+        verdict(REPORT),
+    ];
+    let reported = reported.into_iter().filter(|_| families.relayed);
+    allowed.chain(reported).chain([verdict(error(libc::EPERM))]).collect()
 }
 
 #[cfg(test)]
@@ -203,8 +220,8 @@ mod tests {
         run(&program(families), ARCHITECTURE, number as u32, arguments)
     }
 
-    const OPEN: Families = Families { internet: true, unix: false, apart: true };
-    const CLOSED: Families = Families { internet: false, unix: false, apart: false };
+    const OPEN: Families = Families { internet: true, unix: false, relayed: false, apart: true };
+    const CLOSED: Families = Families { internet: false, unix: false, relayed: false, apart: false };
 
     #[test]
     fn ordinary_calls_pass_and_dangerous_ones_fail() {
@@ -248,8 +265,33 @@ mod tests {
         }
         assert_eq!(asks(CLOSED, libc::SYS_socket, [libc::AF_INET6 as u64, 0, 0, 0, 0, 0]), error(libc::EPERM));
         assert_eq!(asks(CLOSED, libc::SYS_sched_setaffinity, [1234, 7, 0, 0, 0, 0]), error(libc::EPERM));
-        let unix = Families { internet: false, unix: true, apart: true };
+        let unix = Families { internet: false, unix: true, relayed: false, apart: true };
         assert_eq!(asks(unix, libc::SYS_socket, [libc::AF_UNIX as u64, 0, 0, 0, 0, 0]), ALLOW);
+    }
+
+    #[test]
+    fn the_relay_makes_streams_and_nothing_else_changes() {
+        let relayed = Families { relayed: true, ..OPEN };
+        let (unix, high) = (libc::AF_UNIX as u64, 0xdead_beef_0000_0000_u64);
+        let stream = libc::SOCK_STREAM as u64 | libc::SOCK_CLOEXEC as u64 | libc::SOCK_NONBLOCK as u64;
+        for (number, arguments, verdict) in [
+            (libc::SYS_socket, [unix, stream, 0, 0, 0, 0], REPORT),
+            (libc::SYS_socket, [high | unix, high | libc::SOCK_STREAM as u64, 0, 0, 0, 0], REPORT),
+            (libc::SYS_socket, [unix, libc::SOCK_DGRAM as u64, 0, 0, 0, 0], error(libc::EPERM)),
+            (libc::SYS_socket, [unix, libc::SOCK_SEQPACKET as u64, 0, 0, 0, 0], error(libc::EPERM)),
+            (libc::SYS_socket, [libc::AF_INET as u64, 1, 0, 0, 0, 0], ALLOW),
+            (libc::SYS_socket, [libc::AF_VSOCK as u64, 1, 0, 0, 0, 0], error(libc::EPERM)),
+            (libc::SYS_socketpair, [unix, libc::SOCK_DGRAM as u64, 0, 0, 0, 0], error(libc::EPERM)),
+            (libc::SYS_connect, [3, 0, 110, 0, 0, 0], REPORT),
+            (libc::SYS_bind, [3, 0, 16, 0, 0, 0], REPORT),
+            (libc::SYS_listen, [3, 0, 0, 0, 0, 0], ALLOW),
+            (libc::SYS_openat, [0; 6], ALLOW),
+        ] {
+            assert_eq!(asks(relayed, number, arguments), verdict, "{number} {arguments:x?}");
+        }
+        let cut = Families { relayed: true, ..CLOSED };
+        assert_eq!(asks(cut, libc::SYS_socket, [libc::AF_INET as u64, 1, 0, 0, 0, 0]), error(libc::EPERM));
+        assert_eq!(asks(OPEN, libc::SYS_connect, [3, 0, 110, 0, 0, 0]), ALLOW);
     }
 
     #[test]

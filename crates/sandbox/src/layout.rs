@@ -25,6 +25,8 @@ pub struct Request {
     pub allow_read: Vec<PathBuf>,
     pub network: Network,
     pub unix_sockets: bool,
+    /// The socket of the issue tracker's daemon, where commands may reach it.
+    pub beads_socket: Option<PathBuf>,
     /// Not for commands of an agent but for an agent.
     pub whole: Option<WholeAgent>,
 }
@@ -110,6 +112,7 @@ impl Request {
             shown: self.allow_read.iter().map(|path| self.place(path)).collect(),
             network: self.network.clone(),
             unix_sockets: self.unix_sockets,
+            beads_socket: self.beads_socket.clone(),
             agent: self.whole.as_ref().map(|_| WholeAgent::agent(self)),
             write,
         };
@@ -245,6 +248,7 @@ pub(crate) mod tests {
             allow_read: Vec::new(),
             network: Network::Open,
             unix_sockets: false,
+            beads_socket: None,
             whole: None,
         }
     }

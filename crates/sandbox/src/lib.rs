@@ -10,6 +10,10 @@
 
 mod attempt;
 #[cfg(target_os = "linux")]
+mod beads;
+#[cfg(target_os = "linux")]
+mod daemon;
+#[cfg(target_os = "linux")]
 mod calls;
 mod credentials;
 #[cfg(target_os = "linux")]
@@ -26,9 +30,13 @@ mod layout;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
+mod notify;
+#[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
 mod namespaces;
+#[cfg(target_os = "linux")]
+mod relay;
 mod rules;
 #[cfg(target_os = "linux")]
 mod run_sockets;
@@ -87,12 +95,31 @@ pub(crate) trait Mechanism: Sized {
     fn prepare(&self, spec: &mut Spec, also: &[PathBuf]) -> io::Result<Entry>;
     /// Where the proxy for listed hosts is, as seen from inside.
     fn proxy_port(&self) -> Option<u16>;
+    /// Whether the daemon of `beads_socket` can be reached from inside.
+    fn relays(&self) -> bool;
     fn close(&self);
 }
 
 /// Whether this machine can hold anything at all.
 pub fn is_available() -> bool {
     Sandbox::new(Rules::default()).is_ok()
+}
+
+/// Whether commands in a box can reach the daemon of their issue tracker at this path: this machine can relay the one
+/// socket, and the daemon that was bound there answers.
+pub fn reaches_beads(socket: &std::path::Path) -> bool {
+    let rules = Rules { beads_socket: Some(socket.to_owned()), ..Rules::default() };
+    Sandbox::new(rules).is_ok_and(|sandbox| sandbox.native.relays()) && daemon_answers(socket)
+}
+
+#[cfg(target_os = "linux")]
+fn daemon_answers(socket: &std::path::Path) -> bool {
+    daemon::connect(socket).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn daemon_answers(_socket: &std::path::Path) -> bool {
+    false
 }
 
 /// Removes what an agent that was killed has left standing in the places of protected files: in the folder that somebody

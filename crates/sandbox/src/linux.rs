@@ -8,8 +8,10 @@ use crate::filter::{self, Families};
 use crate::landlock::{self, ABI_SCOPES, ABI_TRUNCATE};
 use crate::mounts::Mounts;
 use crate::namespaces::SharedNamespaces;
+use crate::notify;
 use crate::placeholder::{self, Placeholder};
 use crate::proxy::Proxy;
+use crate::relay::Relay;
 use crate::rules::{Network, Rules, Weakness};
 use crate::temporary::Temporary;
 use crate::{Mechanism, Unavailable, sys};
@@ -34,6 +36,7 @@ pub(crate) struct Linux {
     placeholders: Mutex<Vec<Placeholder>>,
     temporary: Mutex<Temporary>,
     proxy: Option<Proxy>,
+    relay: Option<Relay>,
 }
 
 /// What holds.
@@ -106,7 +109,8 @@ impl Linux {
             (Network::Only(hosts), Some(listener)) => Some(Proxy::new(listener, hosts.clone())?),
             _ => None,
         };
-        Ok(Self { rules, walls, weaknesses, placeholders: Mutex::new(placeholders), temporary, proxy })
+        let relay = relay(&rules, &walls);
+        Ok(Self { rules, walls, weaknesses, placeholders: Mutex::new(placeholders), temporary, proxy, relay })
     }
 
     /// Where nothing can be mounted, a program that lies in a temporary folder is shown by itself.
@@ -140,7 +144,12 @@ impl Linux {
     fn filter(&self) -> Vec<libc::sock_filter> {
         let own = self.walls.has_network() || matches!(self.walls, Walls::Bubblewrap(_));
         let internet = self.rules.network == Network::Open || own;
-        filter::program(Families { internet, unix: self.rules.unix_sockets, apart: self.walls.mounts() })
+        filter::program(Families {
+            internet,
+            unix: self.rules.unix_sockets,
+            relayed: self.relay.is_some(),
+            apart: self.walls.mounts(),
+        })
     }
 
     fn shut(&self, abi: u32, cell: Option<&SharedNamespaces>, spec: &Spec, also: &[PathBuf]) -> io::Result<Entry> {
@@ -169,6 +178,7 @@ impl Linux {
             cwd: CString::new(spec.cwd.as_os_str().as_bytes())?,
             ruleset: ruleset.as_raw_fd(),
             filter: self.filter(),
+            relay: self.relay.as_ref().map(Relay::hands),
             capabilities: if rustix::process::geteuid().is_root() { ROOT_KEEPS } else { 0 },
         };
         let steps = StepsWithFiles::new(Steps::Shut(Box::new(shut)), [Some(ruleset), told]);
@@ -217,6 +227,10 @@ impl Mechanism for Linux {
         self.proxy.as_ref().map(Proxy::port)
     }
 
+    fn relays(&self) -> bool {
+        self.relay.is_some()
+    }
+
     fn close(&self) {
         if self.end_processes() {
             self.placeholders.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -259,6 +273,14 @@ fn weaknesses(rules: &Rules, abi: Option<u32>, mounts: bool, network: bool) -> V
         weak.push(Weakness::Signals);
     }
     weak
+}
+
+/// The relay for the one socket. Where there can be none, no socket opens.
+fn relay(rules: &Rules, walls: &Walls) -> Option<Relay> {
+    // Bubblewrap applies the filter itself, and hands no listener over.
+    let by_us = matches!(walls, Walls::Landlock(..)) && !rules.unix_sockets;
+    let socket = rules.beads_socket.clone().filter(|_| by_us && notify::is_possible())?;
+    Relay::start(socket).ok()
 }
 
 /// Without mounts, files of others in the machine's temporary folders cannot be read, but for what belongs to the run.

@@ -56,5 +56,9 @@ impl Mechanism for Mac {
         self.proxy.as_ref().map(Proxy::port)
     }
 
+    fn relays(&self) -> bool {
+        false
+    }
+
     fn close(&self) {}
 }

@@ -141,7 +141,7 @@ fn wait_for_word(from: RawFd) -> io::Result<u8> {
 }
 
 #[expect(unsafe_code, reason = "no safe interface is compiled in")]
-fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors that are written.
     if unsafe { libc::socketpair(libc::AF_UNIX, libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC, 0, ends.as_mut_ptr()) } < 0 {
@@ -278,7 +278,7 @@ fn listen() -> io::Result<RawFd> {
 struct Control([u8; 64]);
 
 #[expect(unsafe_code, reason = "descriptors travel in control data, which has no safe interface here")]
-fn send(to: RawFd, handed: &[RawFd], number: i32) -> io::Result<()> {
+pub(crate) fn send(to: RawFd, handed: &[RawFd], number: i32) -> io::Result<()> {
     let mut control = Control([0; 64]);
     let mut bytes = number.to_ne_bytes();
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
@@ -309,7 +309,7 @@ fn send(to: RawFd, handed: &[RawFd], number: i32) -> io::Result<()> {
 
 /// What the helper handed over, with its number; nothing when it failed and ended.
 #[expect(unsafe_code, reason = "descriptors travel in control data, which has no safe interface here")]
-fn receive(from: RawFd) -> io::Result<(Vec<OwnedFd>, i32)> {
+pub(crate) fn receive(from: RawFd) -> io::Result<(Vec<OwnedFd>, i32)> {
     let mut control = Control([0; 64]);
     let mut bytes = [0_u8; 4];
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };

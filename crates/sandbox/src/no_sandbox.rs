@@ -31,6 +31,10 @@ impl Mechanism for NoSandbox {
         match self.0 {}
     }
 
+    fn relays(&self) -> bool {
+        match self.0 {}
+    }
+
     fn close(&self) {
         match self.0 {}
     }

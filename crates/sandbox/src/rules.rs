@@ -69,6 +69,9 @@ pub struct Rules {
     /// Whether sockets of this machine (`AF_UNIX`) may be used: behind some of them are programs that
     /// run commands for whoever asks.
     pub unix_sockets: bool,
+    /// The socket of the issue tracker's daemon (beads): where the system can do that, this one is reached through a
+    /// relay though `unix_sockets` are not.
+    pub beads_socket: Option<PathBuf>,
     /// Where these are the rules of an agent and not only of its commands.
     pub agent: Option<Agent>,
 }

@@ -117,6 +117,7 @@ mod tests {
             shown: vec!["/Users/me/.ssh/known_hosts".into()],
             network: Network::Only(Hosts::default()),
             unix_sockets: false,
+            beads_socket: None,
             agent: None,
             ..Rules::default()
         }

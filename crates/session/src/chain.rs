@@ -28,7 +28,7 @@ pub(crate) fn conversation(index: &Index, leaf: usize) -> Vec<usize> {
             ordered.push(member);
         }
     }
-    ordered.retain(|node| matches!(index.nodes[*node].kind, Kind::User | Kind::Assistant));
+    ordered.retain(|node| matches!(index.nodes[*node].kind, Kind::User | Kind::Assistant | Kind::Attachment));
     ordered
 }
 

@@ -58,6 +58,8 @@ pub(crate) struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none", rename = "sourceToolAssistantUUID")]
     pub(crate) source_tool_assistant_uuid: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) attachment: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool_use_result: Option<&'a Value>,
@@ -86,6 +88,7 @@ impl<'a> Entry<'a> {
             is_compact_summary: None,
             request_id: None,
             source_tool_assistant_uuid: None,
+            attachment: None,
             message: None,
             tool_use_result: None,
             fields: None,

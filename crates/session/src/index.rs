@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Assistant,
     /// Everything before it has been summed up after it.
     CompactBoundary,
+    /// Came along with a prompt, or from a hook.
+    Attachment,
     /// Part of the chain, but nothing the model saw.
     Other,
 }
@@ -52,6 +54,8 @@ pub(crate) struct Index {
     pub(crate) custom_title: Option<String>,
     pub(crate) ai_title: Option<String>,
     pub(crate) last_prompt: Option<String>,
+    /// The last line that says what the session has cost.
+    pub(crate) cost_state: Option<Span>,
     pub(crate) lines: usize,
     pub(crate) skipped_lines: usize,
 }
@@ -85,6 +89,7 @@ impl Index {
             Some("custom-title") => self.custom_title = head.custom_title,
             Some("ai-title") => self.ai_title = head.ai_title,
             Some("last-prompt") => self.last_prompt = head.last_prompt,
+            Some("cost-state") => self.cost_state = Some(span),
             _ => {
                 if let Some(node) = head.into_node(span) {
                     // An entry written twice (a disk that was full in between) counts where it stands last.
@@ -122,6 +127,7 @@ impl Head {
         let kind = match (self.kind.as_deref()?, self.subtype.as_deref()) {
             ("user", _) => Kind::User,
             ("assistant", _) => Kind::Assistant,
+            ("attachment", _) => Kind::Attachment,
             ("system", Some("compact_boundary")) => Kind::CompactBoundary,
             _ => Kind::Other,
         };

@@ -6,6 +6,7 @@
 //! an index of sessions, rewriting a file in place, and any knowledge of what the messages mean.
 
 mod append;
+mod attachment;
 mod entry;
 mod history;
 mod peek;
@@ -19,6 +20,7 @@ mod store;
 mod listing;
 mod retention;
 mod transcript;
+mod unwritten;
 
 #[cfg(test)]
 mod reader_tests;
@@ -31,6 +33,7 @@ pub use retention::{RETENTION_BUDGET, remove_old};
 pub use sidecar::write_agent_meta;
 pub use store::{Store, is_session_id, slug};
 pub use transcript::{Clock, Mirror, Transcript, UserExtra};
+pub use unwritten::recover;
 
 use std::path::PathBuf;
 

@@ -68,8 +68,21 @@ fn first_prompt(entry: &Value) -> Option<String> {
     let content = &entry["message"]["content"];
     let mut blocks = content.as_array().into_iter().flatten();
     let text = content.as_str().or_else(|| blocks.find_map(|block| block["text"].as_str()))?;
+    if let Some(command) = command(text) {
+        return Some(command);
+    }
     let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('<'))?;
     Some(line.to_owned())
+}
+
+/// A command as it was typed.
+fn command(text: &str) -> Option<String> {
+    let tagged = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        Some(rest.split_once(&format!("</{tag}>"))?.0.trim().to_owned())
+    };
+    let name = tagged("command-name").filter(|_| text.starts_with("<command-"))?;
+    Some(format!("{name} {}", tagged("command-args").unwrap_or_default()).trim_end().to_owned())
 }
 
 #[cfg(test)]

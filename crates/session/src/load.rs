@@ -2,7 +2,7 @@
 
 use crate::index::{Index, Kind};
 use crate::lines::Lines;
-use crate::{SessionError, chain, history};
+use crate::{SessionError, attachment, chain, history};
 use serde_json::Value;
 use std::path::Path;
 
@@ -26,6 +26,8 @@ pub struct Loaded {
     pub skipped_lines: usize,
     /// The entry of a tool call that was put off, where nothing has happened since. That call has no result.
     pub deferred: Option<Value>,
+    /// What the session has cost so far, as its last `cost-state` line says.
+    pub cost_state: Option<Value>,
     /// With [`load_until`]: the prompts whose turns lose something, in order.
     pub dropped_turns: Vec<String>,
 }
@@ -77,7 +79,11 @@ fn assemble(path: &Path, index: Index, leaf: usize) -> Result<Loaded, SessionErr
         let line = lines.again(node.span).map_err(unreadable)?;
         // The index has read this line as JSON; if it has changed since, it is somebody else's by now.
         let Ok(mut entry) = serde_json::from_slice::<Value>(line) else { continue };
-        let Some(message) = entry.get_mut("message").map(Value::take) else { continue };
+        let message = match (node.kind, entry.get_mut("message").map(Value::take)) {
+            (Kind::Attachment, None) => attachment::message(&entry["attachment"]),
+            (_, message) => message,
+        };
+        let Some(message) = message else { continue };
         if node.is_prompt() {
             prompt = text(&message).or(prompt);
         }
@@ -85,6 +91,10 @@ fn assemble(path: &Path, index: Index, leaf: usize) -> Result<Loaded, SessionErr
     }
     let last = lines.again(index.nodes[leaf].span).map_err(unreadable)?;
     let deferred = serde_json::from_slice::<Value>(last).ok().filter(|entry| entry["subtype"] == TOOL_DEFERRED);
+    let cost_state = match index.cost_state {
+        Some(span) => serde_json::from_slice(lines.again(span).map_err(unreadable)?).ok(),
+        None => None,
+    };
     let mut messages = history::messages(stored);
     if deferred.is_some() {
         // The stand-in for the result that is still to come.
@@ -101,6 +111,7 @@ fn assemble(path: &Path, index: Index, leaf: usize) -> Result<Loaded, SessionErr
         lines: index.lines,
         skipped_lines: index.skipped_lines,
         deferred,
+        cost_state,
         dropped_turns: Vec::new(),
     })
 }

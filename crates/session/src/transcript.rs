@@ -22,6 +22,8 @@ pub struct UserExtra<'a> {
     /// Not typed by anybody: a reminder, a hook's context.
     pub is_meta: bool,
     pub is_compact_summary: bool,
+    /// More of the entry's own fields.
+    pub fields: Option<&'a Value>,
     /// In place of the last entry.
     pub parent: Option<&'a str>,
 }
@@ -36,6 +38,8 @@ pub struct Transcript {
     leaf: Option<String>,
     /// Entry and message id of the last assistant block: the next block of that message is its child.
     last_block: Option<(String, String)>,
+    /// Blocks of an unfinished answer that stand beside the file.
+    pub(crate) unwritten: usize,
     /// Entries were lost, so named parents may not exist; from then on the chain is a plain line.
     lossy: bool,
 }
@@ -58,7 +62,7 @@ impl Transcript {
 
     fn new(appender: Option<Appender>, stamp: Stamp, leaf: Option<String>) -> Self {
         let (secrets, clock) = (Vec::new(), jiff::Timestamp::now as Clock);
-        Self { appender, mirror: None, stamp, secrets, clock, leaf, last_block: None, lossy: false }
+        Self { appender, mirror: None, stamp, secrets, clock, leaf, last_block: None, unwritten: 0, lossy: false }
     }
 
     /// Values that never reach the file, such as the API key; each is replaced wherever it occurs.
@@ -93,22 +97,55 @@ impl Transcript {
         entry.source_tool_assistant_uuid = extra.source_assistant;
         entry.is_meta = extra.is_meta.then_some(true);
         entry.is_compact_summary = extra.is_compact_summary.then_some(true);
+        entry.fields = extra.fields.and_then(Value::as_object);
         let line = line(&entry, &self.secrets);
         self.append(uuid, line);
     }
 
     /// One finished block of a model's message.
     pub fn assistant(&mut self, uuid: &str, message: &Value, request_id: Option<&str>) {
+        self.assistant_with(uuid, message, request_id, None);
+    }
+
+    /// The same with more of the entry's own fields.
+    pub fn assistant_with(&mut self, uuid: &str, message: &Value, request_id: Option<&str>, fields: Option<&Value>) {
+        self.append_assistant(uuid, message, request_id, fields);
+        // The last block of an answer ends it; until then its blocks stood beside the file.
+        if std::mem::take(&mut self.unwritten) > 0
+            && let Some(path) = self.path()
+        {
+            crate::unwritten::forget(path);
+        }
+    }
+
+    fn append_assistant(&mut self, uuid: &str, message: &Value, request_id: Option<&str>, fields: Option<&Value>) {
         let id = message.get("id").and_then(Value::as_str);
         let sibling = self.last_block.as_ref().filter(|(_, last)| id == Some(&**last)).map(|(entry, _)| entry.clone());
         let parent = sibling.filter(|_| !self.lossy).or_else(|| self.leaf.clone());
-        let mut entry = Entry::new(&self.stamp, "assistant", uuid, self.now());
-        entry.parent_uuid = parent.as_deref();
-        entry.message = Some(message);
-        entry.request_id = request_id;
-        let line = line(&entry, &self.secrets);
+        let line = self.assistant_line(uuid, message, request_id, fields, parent.as_deref());
         self.last_block = id.map(|id| (uuid.to_owned(), id.to_owned()));
         self.append(uuid, line);
+    }
+
+    pub(crate) fn assistant_line(
+        &self,
+        uuid: &str,
+        message: &Value,
+        request_id: Option<&str>,
+        fields: Option<&Value>,
+        parent: Option<&str>,
+    ) -> Option<Vec<u8>> {
+        let mut entry = Entry::new(&self.stamp, "assistant", uuid, self.now());
+        entry.parent_uuid = parent;
+        entry.message = Some(message);
+        entry.request_id = request_id;
+        entry.fields = fields.and_then(Value::as_object);
+        line(&entry, &self.secrets)
+    }
+
+    /// Where it is written; nothing where it is not.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.appender.as_ref().map(Appender::path)
     }
 
     /// Something that happened. `new_root` starts the chain anew, as a compaction does.
@@ -123,10 +160,28 @@ impl Transcript {
         self.append(uuid, line);
     }
 
+    /// Something that came along with a prompt or from a hook. `message` is what the model sees of it.
+    pub fn attachment(&mut self, uuid: &str, attachment: &Value, message: Option<&Value>) {
+        let leaf = self.leaf.clone();
+        let mut entry = Entry::new(&self.stamp, "attachment", uuid, self.now());
+        entry.parent_uuid = leaf.as_deref();
+        entry.attachment = Some(attachment);
+        entry.message = message;
+        let line = line(&entry, &self.secrets);
+        self.append(uuid, line);
+    }
+
     /// A line that is no part of the chain (`custom-title`, `tag`, `last-prompt`, …). One that is not an
     /// object with a `type` is not written: no reader could tell what it is.
     pub fn meta(&mut self, entry: &Value) {
-        let line = metadata(entry, &self.stamp.session_id).and_then(|entry| line(&entry, &self.secrets));
+        let mut entry = metadata(entry, &self.stamp.session_id);
+        // Whoever goes on from the last prompt has to know what followed it.
+        if let (Some(fields), Some(leaf)) = (&mut entry, &self.leaf)
+            && fields["type"] == "last-prompt"
+        {
+            fields.insert("leafUuid".into(), leaf.clone().into());
+        }
+        let line = entry.and_then(|entry| line(&entry, &self.secrets));
         self.keep(line);
     }
 

@@ -9,9 +9,9 @@ fn a_receipt_in_one_line() {
     let changed =
         Changes { known: true, files: vec![file(3, 1), file(4, 0)], more_files: 1, commits: vec!["abc x".into()] };
     for (outcome, words) in [
-        (Outcome::Progress, "progress · 3 files +7 −1 · 1 commit · 1 call · $0.25 · 1m 01s"),
+        (IterationOutcome::Progress, "progress · 3 files +7 −1 · 1 commit · 1 call · $0.25 · 1m 01s"),
         (
-            Outcome::Failed { failure: IterationFailure::Silence },
+            IterationOutcome::Failed { failure: IterationFailure::Silence },
             "the agent fell silent and was stopped · 3 files +7 −1 · 1 commit · 1 call · $0.25 · 1m 01s",
         ),
     ] {

@@ -4,12 +4,12 @@ use crate::effect::{Effect, Entry, Gather, ModelQuestion};
 use crate::fault::Fault;
 use crate::hook::{Hook, ModelSwitch};
 use crate::model_answer::{ModelAnswer, ModelFailure};
-use crate::next::{AnswerFacts, GiveUp, Next, Nudge, after_answer};
+use crate::next::{AnswerFacts, GiveUp, Next, after_answer};
 use crate::result::End;
-use crate::state::{Asking, Step, ToolUse};
+use crate::state::{Asking, HookContext, Step, ToolUse, UnwrittenBlock};
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
-use wire::{Assistant, Event, Message};
+use wire::{Assistant, Event, Message, ModelFallback, System};
 
 impl Turn {
     /// The next question, unless a limit is reached.
@@ -94,12 +94,13 @@ impl Turn {
         std::iter::once(self.model().to_owned()).chain(fallback.iter().cloned()).collect()
     }
 
-    pub(crate) fn answer_started(&mut self, message: Value, request_id: Option<String>) {
+    pub(crate) fn answer_started(&mut self, message: Value, request_id: Option<String>, cx: &mut Cx) {
+        self.write_answer(None, cx);
         self.asking.head = message;
         self.asking.request_id = request_id;
     }
 
-    /// A finished block leaves at once: one event, one entry in the transcript, one id.
+    /// A finished block leaves at once. Its entry in the transcript, of the same id, follows when the answer has ended.
     pub(crate) fn block_finished(
         &mut self,
         mut block: Value,
@@ -125,18 +126,28 @@ impl Turn {
         }
         let is_visible = self.role.is_main() || self.settings.shows_subagent_text || is_call;
         let message = one_block(&self.asking.head, block);
-        let request_id = self.asking.request_id.clone();
-        cx.push(Effect::Append(Entry::Assistant {
-            id: id.clone(),
-            message: message.clone(),
-            request_id: request_id.clone(),
-        }));
         if is_visible {
             let parent_tool_use_id = self.role.parent_tool_use_id();
-            let message = Message(message);
+            let (message, request_id) = (Message(message.clone()), self.asking.request_id.clone());
             let event = Assistant { message, parent_tool_use_id, request_id, tool_use_meta, ..Assistant::default() };
             let event = Box::new(Event::Assistant(Box::new(event)));
-            cx.push(Effect::Emit { event, id: Some(id) });
+            cx.push(Effect::Emit { event, id: Some(id.clone()) });
+        }
+        self.asking.unwritten.push(UnwrittenBlock { id, message, request_id: self.asking.request_id.clone() });
+    }
+
+    /// The blocks of the answer into the transcript, each with the counts and the stop reason that the answer ended with. An
+    /// answer without an end keeps those of its start.
+    pub(crate) fn write_answer(&mut self, answer: Option<&ModelAnswer>, cx: &mut Cx) {
+        for UnwrittenBlock { id, mut message, request_id } in std::mem::take(&mut self.asking.unwritten) {
+            if let Some(answer) = answer {
+                answer.complete(&mut message);
+            }
+            if let Some(fields) = message.as_object_mut() {
+                // A field of the wire that the file's readers do not know.
+                fields.shift_remove("context_management");
+            }
+            cx.push(Effect::Append(Entry::Assistant { id, message, request_id, fields: None }));
         }
     }
 
@@ -154,6 +165,7 @@ impl Turn {
     }
 
     pub(crate) fn answer_finished(&mut self, mut answer: ModelAnswer, cx: &mut Cx) {
+        self.write_answer(Some(&answer), cx);
         self.books.answered(&answer);
         self.books.resends = false;
         self.conversation.context_tokens = answer.usage.context_tokens();
@@ -166,6 +178,10 @@ impl Turn {
         let blocks = answer.blocks.iter_mut().filter(|block| block["type"] == "tool_use");
         for (block, call) in blocks.zip(&calls) {
             block["id"] = json!(call.id);
+            // The defaults of the tool's schema are part of the call, also in later requests.
+            if block["input"] != call.input {
+                block["input"] = call.input.clone();
+            }
         }
         if self.has_fault(Fault::KeepsEmptyText) {
             self.conversation.push_as_it_is(&answer.blocks);
@@ -187,7 +203,6 @@ impl Turn {
                 self.next_question(cx);
             }
             Next::Say(nudge) => {
-                self.books.continues = nudge == Nudge::Long;
                 self.push_synthetic(nudge.words(), cx);
                 self.next_question(cx);
             }
@@ -199,6 +214,7 @@ impl Turn {
     }
 
     pub(crate) fn model_failed(&mut self, failure: Box<ModelFailure>, cx: &mut Cx) {
+        self.write_answer(None, cx);
         self.books.api_ms += failure.api_ms;
         if failure.status == Some(401) && !self.asking.is_renewed {
             let ticket = self.wait(Step::Renew(failure));
@@ -224,7 +240,13 @@ impl Turn {
         if failure.is_of_the_model() && at + 1 < models.len() {
             self.books.fallen_back = at + 1;
             let (from, to) = (models[at].clone(), models[at + 1].clone());
-            cx.inform(format!("{from} is not available; going on with {to}."), "warning");
+            cx.emit(Event::System(System::ModelFallback(Box::new(ModelFallback {
+                trigger: failure.category.into(),
+                original_model: from.clone(),
+                fallback_model: to.clone(),
+                content: format!("{from} is not available; going on with {to}."),
+                ..ModelFallback::default()
+            }))));
             return self.fire(Hook::PostModelSwitch(ModelSwitch { from, to }), Step::SwitchHook, cx);
         }
         // Once a turn, and not where the prompt alone is what does not fit.
@@ -236,9 +258,7 @@ impl Turn {
     }
 
     pub(crate) fn model_switched(&mut self, contexts: Vec<String>, cx: &mut Cx) {
-        for text in contexts {
-            self.push_reminder(&text, cx);
-        }
+        self.push_contexts(HookContext::all("PostModelSwitch", contexts), cx);
         self.ask(cx);
     }
 }

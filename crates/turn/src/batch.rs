@@ -10,7 +10,7 @@ use crate::hook::{Hook, HookAnswer};
 use crate::input::{CallResult, Ticket};
 use crate::result::{End, totals};
 use crate::settings::{DeferredCall, Role, ToolFacts};
-use crate::state::{Batch, Call, CallEnd, CallState, Owner, Step, ToolUse, Waiting, Work};
+use crate::state::{Batch, Call, CallEnd, CallState, HookContext, Owner, Step, ToolUse, Waiting, Work};
 use crate::turn::{Cx, Turn};
 use crate::words;
 use serde_json::{Value, json};
@@ -138,6 +138,7 @@ impl Turn {
             is_compact_summary: false,
             tool_use_result: Some(result.structured.clone()),
             source_assistant: Some(entry),
+            fields: self.entry_fields(None),
         }));
         let event = User {
             message: Message(message),
@@ -170,9 +171,7 @@ impl Turn {
         for text in follow_ups {
             self.push_synthetic(&text, cx);
         }
-        for text in contexts {
-            self.push_reminder(&text, cx);
-        }
+        self.push_contexts(contexts, cx);
         if self.interrupt.is_some() {
             return self.finish(End::Interrupted { streaming: false }, cx);
         }
@@ -205,9 +204,7 @@ impl Turn {
         answer: HookAnswer,
         cx: &mut Cx,
     ) {
-        for text in answer.contexts {
-            self.push_reminder(&text, cx);
-        }
+        self.push_contexts(HookContext::all("PostToolBatch", answer.contexts), cx);
         let stop = stop.or(answer.stop).or(answer.blocked).map(End::HookStopped);
         let end = self.no_prompter.clone().map(End::NoPrompter).or(stop).or_else(|| self.structured_end());
         match (end.or(ends_turn.then_some(End::Done)), work) {

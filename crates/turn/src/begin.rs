@@ -6,7 +6,7 @@ use crate::hook::{Hook, HookAnswer};
 use crate::input::{Prepared, SubagentTask};
 use crate::result::End;
 use crate::settings::Role;
-use crate::state::{AfterInstructions, AfterStart, Start, Step, ToolUse, Work};
+use crate::state::{AfterInstructions, AfterStart, HookContext, Start, Step, ToolUse, Work};
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
 use wire::{Event, Message, User, UserInput};
@@ -21,9 +21,6 @@ impl Turn {
         self.forget_last_turn(origin, cx);
         if let Work::Prompt(prompt) = &mut work {
             self.name_prompt(prompt);
-            if self.settings.replays_prompts {
-                replay(prompt, cx);
-            }
         }
         let is_first = !self.has_started;
         let ticket = self.wait(Step::Prepare(work));
@@ -39,6 +36,7 @@ impl Turn {
         self.interrupt = None;
         self.command_contexts.clear();
         self.command_stop = None;
+        self.prompt_id = None;
     }
 
     /// The client's own id where it is one and was not used yet; two entries of one id would break the transcript.
@@ -66,9 +64,7 @@ impl Turn {
     }
 
     pub(crate) fn setup_done(&mut self, start: Box<Start>, answer: HookAnswer, cx: &mut Cx) {
-        for text in answer.contexts {
-            self.push_reminder(&text, cx);
-        }
+        self.push_contexts(HookContext::all("Setup", answer.contexts), cx);
         self.start_session(self.settings.start_source, AfterStart::Turn(start), cx);
     }
 
@@ -89,9 +85,7 @@ impl Turn {
             self.append_user(json!({"role": "user", "content": message}), false, cx);
             self.conversation.push_user(Value::String(message));
         }
-        for text in answer.contexts {
-            self.push_reminder(&text, cx);
-        }
+        self.push_contexts(HookContext::all("SessionStart", answer.contexts), cx);
         self.tell_instructions(AfterInstructions::Start(after), cx);
     }
 
@@ -112,6 +106,11 @@ impl Turn {
     /// Everything is ready: clients are told, then the work begins.
     fn started(&mut self, start: Start, cx: &mut Cx) {
         cx.push(Effect::EmitInit);
+        if let Work::Prompt(prompt) = &start.work
+            && self.settings.replays_prompts
+        {
+            replay(prompt, cx);
+        }
         if let Some(problem) = start.problem {
             return self.finish(End::BadCommand(problem), cx);
         }
@@ -152,7 +151,8 @@ impl Turn {
         for text in task.skills {
             self.push_meta(json!([{"type": "text", "text": text}]), cx);
         }
-        self.append_user(json!({"role": "user", "content": task.task}), false, cx);
+        let id = self.append_user(json!({"role": "user", "content": task.task}), false, cx);
+        self.show_task(&task.task, id, cx);
         self.task.clone_from(&task.task);
         self.conversation.push_user(Value::String(task.task));
         match &self.role {
@@ -164,10 +164,19 @@ impl Turn {
         }
     }
 
-    pub(crate) fn subagent_started(&mut self, answer: HookAnswer, cx: &mut Cx) {
-        for text in answer.contexts {
-            self.push_reminder(&text, cx);
+    /// Clients see the task of a sub-agent as its first message.
+    fn show_task(&self, task: &str, id: String, cx: &mut Cx) {
+        if self.role.answers_a_hook() {
+            return;
         }
+        let message = json!({"role": "user", "content": [{"type": "text", "text": task}]});
+        let event =
+            User { message: Message(message), parent_tool_use_id: self.role.parent_tool_use_id(), ..User::default() };
+        cx.push(Effect::Emit { event: Box::new(Event::User(Box::new(event))), id: Some(id) });
+    }
+
+    pub(crate) fn subagent_started(&mut self, answer: HookAnswer, cx: &mut Cx) {
+        self.push_contexts(HookContext::all("SubagentStart", answer.contexts), cx);
         self.tell_instructions(AfterInstructions::Task, cx);
     }
 }

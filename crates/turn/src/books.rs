@@ -12,6 +12,8 @@ pub(crate) struct Books {
     pub(crate) origin: Option<Value>,
     pub(crate) usage: Usage,
     pub(crate) api_ms: u64,
+    /// The prompt, cut, for the end of the turn in the transcript.
+    pub(crate) prompt: Option<String>,
     /// Answers of the model, against [`crate::Limits::max_answers`].
     pub(crate) answers: u32,
     /// Messages to the model since the prompt; the wire's `num_turns` counts them.
@@ -20,8 +22,6 @@ pub(crate) struct Books {
     /// How many of the models to fall back on were taken; the rest of the turn goes on with the last.
     pub(crate) fallen_back: usize,
     pub(crate) last_text: String,
-    /// The next answer goes on where the last one was cut.
-    pub(crate) continues: bool,
     /// The model paused: it goes on with its own last message.
     pub(crate) resends: bool,
     pub(crate) stop_reason: Option<String>,
@@ -44,9 +44,9 @@ impl Books {
         now_ms.saturating_sub(self.started_ms)
     }
 
-    /// `num_turns` of the result.
+    /// `num_turns` of the result. A question that failed or was interrupted counts like one that was answered.
     pub(crate) fn messages(&self) -> u64 {
-        if self.answers == 0 { self.user_messages } else { self.user_messages + 1 }
+        self.user_messages + u64::from(self.time_to_request_ms.is_some())
     }
 
     pub(crate) fn asking(&mut self, now_ms: u64) {
@@ -64,11 +64,7 @@ impl Books {
         }
         let said = answer.blocks.iter().rev().filter_map(|block| block["text"].as_str());
         if let Some(text) = said.into_iter().find(|text| !text.trim().is_empty()) {
-            // A continued answer is one answer.
-            if !std::mem::take(&mut self.continues) {
-                self.last_text.clear();
-            }
-            self.last_text.push_str(text);
+            text.clone_into(&mut self.last_text);
         }
     }
 }

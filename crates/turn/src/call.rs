@@ -6,7 +6,7 @@ use crate::effect::Effect;
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer, HookDecision};
 use crate::input::{CallResult, Input, Ticket, ToolFinish};
-use crate::state::{Call, CallEnd, CallState, Replacement};
+use crate::state::{Call, CallEnd, CallState, HookContext, Replacement};
 use crate::turn::{Cx, Turn};
 use serde_json::Value;
 
@@ -136,7 +136,7 @@ impl Turn {
     /// What the PreToolUse hooks say; a new input is checked like the model's own.
     fn pre_hooks_answered(&mut self, key: u64, answer: HookAnswer, cx: &mut Cx) {
         let Some(call) = self.call(key) else { return };
-        call.contexts.extend(answer.contexts);
+        call.contexts.extend(HookContext::all("PreToolUse", answer.contexts));
         call.wish = answer.decision;
         let name = call.name.clone();
         if let Some(reason) = answer.stop {
@@ -226,8 +226,8 @@ impl Turn {
     /// Hooks may add to the result, replace it, or stop the run.
     fn post_hooks_answered(&mut self, key: u64, answer: HookAnswer, cx: &mut Cx) {
         let Some(call) = self.call(key) else { return };
-        call.contexts.extend(answer.contexts);
-        call.contexts.extend(answer.blocked);
+        let texts = answer.contexts.into_iter().chain(answer.blocked).collect();
+        call.contexts.extend(HookContext::all("PostToolUse", texts));
         call.stop = call.stop.take().or(answer.stop);
         let Some(result) = call.result.take() else { return };
         let result = match answer.updated_output {

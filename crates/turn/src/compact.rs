@@ -17,6 +17,9 @@ use wire::{CompactBoundary, CompactMetadata, Event, Status, System};
 /// to less and less: the last makes a thousand messages fit any window.
 const TEXT_MAX: [usize; 4] = [usize::MAX, 20_000, 2_000, 200];
 
+/// A question beside the conversation needs the gist of it, not every file that was read.
+const ASIDE_TEXT_MAX: usize = 20_000;
+
 /// A rough rule, for a number that nobody has counted yet.
 const CHARS_PER_TOKEN: usize = 4;
 
@@ -41,8 +44,13 @@ impl Turn {
     }
 
     pub(crate) fn compaction_allowed(&mut self, mut compaction: Box<Compaction>, answer: &HookAnswer, cx: &mut Cx) {
-        if answer.blocked.is_some() {
-            return self.compaction_done(&compaction, cx);
+        if let Some(reason) = &answer.blocked {
+            return match compaction.resume {
+                Resume::Command => {
+                    self.command_done(Ok(format!("A hook kept the conversation as it is: {reason}")), cx)
+                }
+                Resume::Answer | Resume::Question => self.compaction_done(&compaction, cx),
+            };
         }
         compaction.started_ms = cx.now.ms;
         self.tell_compaction(Some("compacting"), None, cx);
@@ -130,7 +138,18 @@ impl Turn {
         cx.push(Effect::Append(Entry::System {
             id: self.ids.next_id(),
             subtype: "compact_boundary",
-            fields: json!({"content": "Conversation compacted", "compactMetadata": metadata}),
+            fields: json!({
+                "content": "Conversation compacted",
+                "isMeta": false,
+                "level": "info",
+                // The transcript's spelling differs from the wire's.
+                "compactMetadata": {
+                    "trigger": metadata.trigger,
+                    "preTokens": metadata.pre_tokens,
+                    "postTokens": metadata.post_tokens,
+                    "durationMs": metadata.duration_ms,
+                },
+            }),
             new_root: true,
         }));
         cx.push(Effect::Append(Entry::User {
@@ -140,6 +159,7 @@ impl Turn {
             is_compact_summary: true,
             tool_use_result: None,
             source_assistant: None,
+            fields: None,
         }));
         if self.role.is_main() {
             let boundary = CompactBoundary { compact_metadata: metadata.clone(), ..CompactBoundary::default() };
@@ -160,7 +180,11 @@ impl Turn {
         match compaction.resume {
             Resume::Answer => self.begin_answer(cx),
             Resume::Question => self.next_question(cx),
-            Resume::Command => self.command_done(Ok("The conversation was compacted.".into()), cx),
+            Resume::Command => {
+                // Clients that follow a session take the new size and settings from it.
+                cx.push(Effect::EmitInit);
+                self.command_done(Ok("The conversation was compacted.".into()), cx);
+            }
         }
     }
 
@@ -179,13 +203,18 @@ impl Turn {
 /// The conversation as plain text, with the wish for a summary behind it: without tools on offer the API
 /// takes no calls and no results, and pictures cost much and tell a summary little. Roles alternate.
 fn in_words(messages: &[Value], most: usize, wish: Option<&str>) -> Vec<Value> {
-    let told = messages.iter().map(|message| {
-        let blocks = blocks_of(message["content"].clone());
-        let texts: Vec<String> = blocks.iter().filter_map(tell).map(|text| cut(text, most)).collect();
-        (message["role"].as_str().unwrap_or("user"), texts.join("\n\n"))
-    });
+    let told = in_roles(messages, most);
     let wish = wish.map(|wish| format!("\nWhat the user wants of these notes: {wish}")).unwrap_or_default();
-    let asked = format!("{}{wish}", words::SUMMARISE);
+    joined(told, format!("{}{wish}", words::SUMMARISE))
+}
+
+/// A conversation with a question behind it, for a request without tools.
+pub fn asked_aside(messages: &[Value], question: &str) -> Vec<Value> {
+    joined(in_roles(messages, ASIDE_TEXT_MAX), question.to_owned())
+}
+
+/// Messages of one role that follow each other are one.
+fn joined<'a>(told: impl Iterator<Item = (&'a str, String)>, asked: String) -> Vec<Value> {
     let mut joined: Vec<(&str, String)> = Vec::new();
     for (role, text) in told.filter(|(_, text)| !text.trim().is_empty()).chain([("user", asked)]) {
         match joined.last_mut() {
@@ -194,6 +223,15 @@ fn in_words(messages: &[Value], most: usize, wish: Option<&str>) -> Vec<Value> {
         }
     }
     joined.into_iter().map(|(role, text)| json!({"role": role, "content": text})).collect()
+}
+
+/// Who said what, in plain text.
+fn in_roles(messages: &[Value], most: usize) -> impl Iterator<Item = (&str, String)> {
+    messages.iter().map(move |message| {
+        let blocks = blocks_of(message["content"].clone());
+        let texts: Vec<String> = blocks.iter().filter_map(tell).map(|text| cut(text, most)).collect();
+        (message["role"].as_str().unwrap_or("user"), texts.join("\n\n"))
+    })
 }
 
 fn tell(block: &Value) -> Option<String> {

@@ -254,19 +254,20 @@ pub enum Entry {
         tool_use_result: Option<Value>,
         /// The entry that holds the call that is answered here.
         source_assistant: Option<String>,
+        /// More of the entry's own fields: the prompt that it belongs to, and the like.
+        fields: Option<Value>,
     },
+    /// Something that belongs to a prompt or was said by a hook; `message` is what the model sees of it.
+    Attachment { id: String, attachment: Value, message: Value },
     Assistant {
         id: String,
         message: Value,
         request_id: Option<String>,
+        /// More of the entry's own fields, such as what kind of failure it tells.
+        fields: Option<Value>,
     },
     /// `new_root` starts the chain anew, as a compaction does.
-    System {
-        id: String,
-        subtype: &'static str,
-        fields: Value,
-        new_root: bool,
-    },
+    System { id: String, subtype: &'static str, fields: Value, new_root: bool },
     /// A line that is no part of the chain.
     Meta(Value),
 }

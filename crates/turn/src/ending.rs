@@ -1,16 +1,17 @@
 //! How a turn ends: Stop hooks may send the model on; everything else leads to one result.
 
-use crate::effect::{Effect, Entry};
+use crate::effect::Effect;
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer};
 use crate::model_answer::ModelFailure;
+use crate::next::GiveUp;
 use crate::result::{End, outcome, reason, subagent_result};
 use crate::settings::Role;
-use crate::state::Step;
+use crate::state::{HookContext, Step};
 use crate::turn::{Cx, Turn};
 use crate::words;
 use serde_json::json;
-use wire::{Assistant, Event, Message, Notification, RateLimitEvent, RateLimitInfo, System, Usage, User};
+use wire::{Event, Message, Notification, RateLimitEvent, RateLimitInfo, System, User};
 
 impl Turn {
     /// The model wants to end its turn.
@@ -43,9 +44,8 @@ impl Turn {
             return self.finish(End::Done, cx);
         }
         self.books.stop_blocks += 1;
-        for text in answer.contexts {
-            self.push_reminder(&text, cx);
-        }
+        let event = if self.role.is_main() { "Stop" } else { "SubagentStop" };
+        self.push_contexts(HookContext::all(event, answer.contexts), cx);
         self.push_synthetic(&format!("Stop hook feedback:\n{reason}"), cx);
         if self.role.is_main() {
             cx.emit(Event::System(System::Notification(Notification {
@@ -61,14 +61,13 @@ impl Turn {
 
     /// The turn is over: what it leaves behind for the client, the transcript and stderr, then its result.
     pub(crate) fn finish(&mut self, end: End, cx: &mut Cx) {
+        self.write_answer(None, cx);
         if !self.role.is_main() {
             return self.conclude(&end, cx);
         }
         match &end {
             End::Api(failure) => {
-                let words = reason(&end);
-                self.tell_failure(failure, &words, cx);
-                cx.push(Effect::Warn(words));
+                self.tell_failure(failure, &reason(&end), cx);
                 let hook = Hook::StopFailure {
                     category: failure.category,
                     message: failure.message.clone(),
@@ -76,7 +75,9 @@ impl Turn {
                 };
                 return self.fire(hook, Step::FailureHook(end), cx);
             }
+            End::GaveUp(GiveUp::Refused) => self.say_synthetic(&reason(&end), cx),
             End::Interrupted { streaming } => self.tell_interrupt(*streaming, cx),
+            // A fault of ours and a missing prompter are for the person who set the run up, whatever reads the result.
             End::Internal(_) | End::NoPrompter(_) => cx.push(Effect::Warn(reason(&end))),
             _ => {}
         }
@@ -90,10 +91,12 @@ impl Turn {
         self.batch = None;
         self.is_running = false;
         self.leave_if_told();
+        self.write_last_prompt(cx);
         let denials = std::mem::take(&mut self.denials);
         let effect = match &self.role {
             Role::Main => {
-                let outcome = outcome(&self.books, end, denials, self.interrupt, cx.now.ms);
+                let mut outcome = outcome(&self.books, end, denials, cx.now.ms);
+                outcome.queued_turn_count = Some(self.waiting_prompts());
                 Effect::EndTurn { outcome: Box::new(outcome) }
             }
             Role::Sub(sub) => {
@@ -115,29 +118,21 @@ impl Turn {
             let rate_limit_info = RateLimitInfo { status: "rejected".into(), resets_at, ..RateLimitInfo::default() };
             cx.emit(Event::RateLimitEvent(RateLimitEvent { rate_limit_info, ..RateLimitEvent::default() }));
         }
-        let message = json!({
-            "id": self.ids.next_id(),
-            "type": "message",
-            "role": "assistant",
-            "model": "<synthetic>",
-            "content": [{"type": "text", "text": words}],
-            "stop_reason": "stop_sequence",
-            "stop_sequence": "",
-            "usage": Usage::default(),
-            "context_management": null,
+        self.books.stop_reason = Some("stop_sequence".into());
+        let message = self.synthetic(words);
+        let fields = json!({
+            "isApiErrorMessage": true,
+            "error": failure.category,
+            "apiErrorStatus": failure.status,
         });
-        let id = self.ids.next_id();
-        cx.push(Effect::Append(Entry::Assistant { id: id.clone(), message: message.clone(), request_id: None }));
-        let (parent_tool_use_id, error) = (None, Some(failure.category.into()));
-        let message = Message(message);
-        let event = Assistant { message, parent_tool_use_id, error, ..Assistant::default() };
-        cx.push(Effect::Emit { event: Box::new(Event::Assistant(Box::new(event))), id: Some(id) });
+        self.emit_assistant(message, Some(failure.category.into()), Some(fields), cx);
     }
 
     fn tell_interrupt(&mut self, streaming: bool, cx: &mut Cx) {
         let words = if streaming { words::INTERRUPTED_ANSWER } else { words::INTERRUPTED_CALL };
         let message = json!({"role": "user", "content": [{"type": "text", "text": words}]});
         let id = self.append_user(message.clone(), false, cx);
+        self.books.user_messages += 1;
         self.conversation.push_user(message["content"].clone());
         let event = Event::User(Box::new(User { message: Message(message), ..User::default() }));
         cx.push(Effect::Emit { event: Box::new(event), id: Some(id) });

@@ -198,11 +198,20 @@ pub struct Prepared {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Gathered {
     /// Contents of mentioned files.
-    pub attachments: Vec<Value>,
+    pub attachments: Vec<Attachment>,
     /// Instructions and skills for files that were touched.
     pub reminders: Vec<String>,
     /// What hooks have said outside the turn.
     pub late: Vec<String>,
+}
+
+/// Something that comes along with a prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Attachment {
+    /// For the transcript: what it is.
+    pub attachment: Value,
+    /// For the model.
+    pub blocks: Vec<Value>,
 }
 
 /// What a prompt that begins with a slash is.

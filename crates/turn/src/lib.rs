@@ -72,14 +72,15 @@ mod say;
 mod testing;
 
 pub use batch::STRUCTURED_OUTPUT;
+pub use compact::asked_aside;
 pub use conversation::{blocks_of, last_text, text_of, without_last_text};
 pub use effect::{Effect, Entry, Gather, ModelQuestion, PermissionQuestion, Report, SubagentResult, SubagentStatus};
 pub use fault::Fault;
 pub use hook::{Hook, HookAnswer, HookDecision, ModelSwitch};
 pub use ids::Ids;
 pub use input::{
-    CallContent, CallResult, Command, ErrorFlag, Gathered, Input, InterruptCause, PermissionAnswer, Prepared, Recall,
-    SubagentTask, Ticket, ToolFinish,
+    Attachment, CallContent, CallResult, Command, ErrorFlag, Gathered, Input, InterruptCause, PermissionAnswer,
+    Prepared, Recall, SubagentTask, Ticket, ToolFinish,
 };
 pub use model_answer::{FailureSource, ModelAnswer, ModelFailure, Reset};
 pub use settings::{Change, DeferredCall, Limits, Now, Prompter, Role, Settings, Subagent, ToolFacts, ToolTable};

@@ -22,7 +22,9 @@ impl Turn {
     fn take_mainline(&mut self, input: Input, cx: &mut Cx) {
         // The stream goes on: the turn still waits for its end.
         let input = match input {
-            Input::AnswerStarted { message, request_id, .. } => return self.answer_started(message, request_id),
+            Input::AnswerStarted { message, request_id, .. } => {
+                return self.answer_started(message, request_id, cx);
+            }
             Input::BlockFinished { block, bad_input, tool_use_meta, .. } => {
                 return self.block_finished(block, bad_input, tool_use_meta, cx);
             }

@@ -1,20 +1,44 @@
 //! How one question to the model ended.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use wire::Usage;
 
 /// A finished answer. The runtime has added its cost to what [`crate::Now`] says before it hands this over.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelAnswer {
-    /// As the model sent them, without the defaults that clients see filled in.
+    /// As the model sent them; the machine fills in the inputs that the blocks of `BlockFinished` had.
     pub blocks: Vec<Value>,
     pub stop_reason: Option<String>,
+    pub stop_sequence: Option<String>,
     pub usage: Usage,
     /// The stream broke after at least one whole block.
     pub incomplete: bool,
     pub api_ms: u64,
     pub ttft_ms: Option<u64>,
     pub ttft_stream_ms: Option<u64>,
+}
+
+impl ModelAnswer {
+    /// Gives a message with one of the blocks the stop reason and the counts of the whole answer. Readers of transcripts
+    /// count a message once, from any of its lines.
+    pub(crate) fn complete(&self, message: &mut Value) {
+        message["stop_reason"] = json!(self.stop_reason);
+        message["stop_sequence"] = json!(self.stop_sequence);
+        if !message["usage"].is_object() {
+            message["usage"] = json!({});
+        }
+        let mut counts = self.usage.clone();
+        let split = &mut counts.cache_creation;
+        if split.ephemeral_1h_input_tokens == 0 && split.ephemeral_5m_input_tokens == 0 {
+            // Some gateways leave the split out; without a word the shorter lifetime is meant.
+            split.ephemeral_5m_input_tokens = counts.cache_creation_input_tokens;
+        }
+        if let (Ok(Value::Object(counts)), Some(usage)) =
+            (serde_json::to_value(counts), message["usage"].as_object_mut())
+        {
+            usage.extend(counts);
+        }
+    }
 }
 
 /// Where a failure comes from, as far as it matters for what is done next.

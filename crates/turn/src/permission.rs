@@ -144,8 +144,8 @@ impl Turn {
         }
     }
 
-    /// A refusal that no client gave: it is listed in the result, and clients are told. Rules and modes that refuse are told
-    /// to hooks as well.
+    /// A refusal that no client gave: it is listed in the result. Refusals of rules and modes (those with a decision) are told
+    /// to clients and to hooks as well; a hook's own is not.
     pub(crate) fn deny(
         &mut self,
         key: u64,
@@ -157,19 +157,19 @@ impl Turn {
         self.record_denial(key, input.clone(), cx);
         let agent_id = self.role.agent_id();
         let Some(call) = self.call(key) else { return };
+        let Some(decision) = decision else {
+            let end = if call.stop.is_some() { CallEnd::Stopped } else { CallEnd::Denied };
+            return self.end_call(key, end, CallResult::error(words), cx);
+        };
         cx.emit(Event::System(System::PermissionDenied(Box::new(ToolDenied {
             tool_name: call.name.clone(),
             tool_use_id: call.id.clone(),
             message: words.clone(),
             agent_id,
-            decision_reason_type: Some(decision.as_ref().map_or("hook", |decision| decision.reason_type).into()),
-            decision_reason: decision.as_ref().map(|decision| decision.reason.clone()),
+            decision_reason_type: Some(decision.reason_type.into()),
+            decision_reason: Some(decision.reason.clone()),
             ..ToolDenied::default()
         }))));
-        let Some(decision) = decision else {
-            let end = if call.stop.is_some() { CallEnd::Stopped } else { CallEnd::Denied };
-            return self.end_call(key, end, CallResult::error(words), cx);
-        };
         let hook = Hook::PermissionDenied {
             name: call.name.clone(),
             input: input.unwrap_or_else(|| call.input.clone()),

@@ -1,14 +1,35 @@
 //! From a prompt to its place in the conversation: commands, hooks, attachments.
 
-use crate::conversation::{is_unusable, last_text, text_of, usable, without_last_text};
+use crate::conversation::{is_unusable, last_text, message, text_of, usable, without_last_text};
 use crate::effect::{Effect, Entry, Gather};
 use crate::hook::{Hook, HookAnswer};
-use crate::input::{Command, Gathered};
+use crate::input::{Attachment, Command, Gathered};
 use crate::result::End;
-use crate::state::{ComingPrompt, Step};
+use crate::state::{ComingPrompt, HookContext, Step};
 use crate::turn::{Cx, Turn};
 use serde_json::{Value, json};
-use wire::{Event, LocalCommandOutput, System, UserInput};
+use wire::{Event, Informational, System, UserInput};
+
+/// As much of a prompt as lists of sessions show.
+const LAST_PROMPT_CHARS: usize = 2_000;
+
+/// A command as readers of transcripts know it: its name and its words, each in a tag of its own.
+fn as_command(content: Value) -> Value {
+    let typed = last_text(&content).trim().to_owned();
+    let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((&typed, ""));
+    let text = format!(
+        "<command-message>{}</command-message>\n<command-name>{name}</command-name>\n<command-args>{}</command-args>",
+        name.trim_start_matches('/'),
+        args.trim()
+    );
+    match without_last_text(content) {
+        others if others.is_empty() => Value::String(text),
+        mut others => {
+            others.push(json!({"type": "text", "text": text}));
+            Value::Array(others)
+        }
+    }
+}
 
 impl Turn {
     pub(crate) fn begin_prompt(&mut self, prompt: Box<UserInput>, cx: &mut Cx) {
@@ -18,6 +39,7 @@ impl Turn {
         }
         if let Some(id) = &prompt.uuid {
             cx.push(Effect::SetPromptId(id.clone()));
+            self.prompt_id = Some(id.clone());
         }
         let text = last_text(&prompt.message.content).to_owned();
         let may_be_command = self.settings.reads_commands && prompt.client_composed != Some(true);
@@ -67,7 +89,7 @@ impl Turn {
         if let Some(reason) = answer.blocked.or(answer.stop) {
             return self.finish(End::BadCommand(format!("A hook refused /{name}: {reason}")), cx);
         }
-        coming.contexts.extend(answer.contexts);
+        coming.contexts.extend(HookContext::all("UserPromptExpansion", answer.contexts));
         let ticket = self.wait(Step::Expand(coming));
         cx.push(Effect::ExpandCommand { ticket, name, args });
     }
@@ -97,10 +119,7 @@ impl Turn {
         match answer {
             Ok(text) => {
                 if !text.is_empty() {
-                    cx.emit(Event::System(System::LocalCommandOutput(LocalCommandOutput {
-                        content: text.clone(),
-                        ..LocalCommandOutput::default()
-                    })));
+                    self.show_synthetic(&text, cx);
                 }
                 self.books.last_text = text;
                 self.finish(End::Done, cx);
@@ -126,11 +145,23 @@ impl Turn {
 
     pub(crate) fn prompt_allowed(&mut self, mut coming: ComingPrompt, answer: HookAnswer, cx: &mut Cx) {
         if let Some(reason) = answer.blocked.or(answer.stop) {
-            return self.finish(End::BadCommand(format!("A hook refused the prompt: {reason}")), cx);
+            return self.refuse_prompt(&reason, cx);
         }
         Self::name_session(answer.session_title.as_deref(), cx);
-        coming.contexts.extend(answer.contexts);
+        coming.contexts.extend(HookContext::all("UserPromptSubmit", answer.contexts));
         self.take_prompt(coming, cx);
+    }
+
+    /// A hook refuses the prompt. That is no failure of the run: clients are told, and nothing is sent to the model.
+    fn refuse_prompt(&mut self, reason: &str, cx: &mut Cx) {
+        let content = format!("A hook refused the prompt: {reason}");
+        cx.emit(Event::System(System::Informational(Informational {
+            content: content.clone(),
+            level: "warning".into(),
+            prevent_continuation: Some(true),
+            ..Informational::default()
+        })));
+        self.finish(End::PromptRefused(content), cx);
     }
 
     /// The prompt into transcript and conversation.
@@ -140,15 +171,19 @@ impl Turn {
         cx.push(Effect::BeginCheckpoint { id: id.clone() });
         let content = prompt.message.content;
         let text = text_of(&content);
+        let written = if command.is_some() { as_command(content.clone()) } else { content.clone() };
         cx.push(Effect::Append(Entry::User {
             id,
-            message: json!({"role": "user", "content": content}),
+            message: message("user", written),
             is_meta: false,
             is_compact_summary: false,
             tool_use_result: None,
             source_assistant: None,
+            fields: self.entry_fields(Some(self.settings.mode)),
         }));
-        cx.push(Effect::Append(Entry::Meta(json!({"type": "last-prompt", "lastPrompt": text}))));
+        let shown: String = text.chars().take(LAST_PROMPT_CHARS).collect();
+        cx.push(Effect::Append(Entry::Meta(json!({"type": "last-prompt", "lastPrompt": shown}))));
+        self.books.prompt = Some(shown);
         let mentions =
             (self.settings.reads_mentions && prompt.client_composed != Some(true) && command.is_none()).then_some(text);
         match command {
@@ -162,11 +197,15 @@ impl Turn {
         cx.push(Effect::Gather { ticket, what: Gather::AfterPrompt { mentions } });
     }
 
-    pub(crate) fn prompt_complete(&mut self, contexts: Vec<String>, gathered: Gathered, cx: &mut Cx) {
-        if !gathered.attachments.is_empty() {
-            self.push_meta(Value::Array(gathered.attachments), cx);
+    pub(crate) fn prompt_complete(&mut self, contexts: Vec<HookContext>, gathered: Gathered, cx: &mut Cx) {
+        for Attachment { attachment, blocks } in gathered.attachments {
+            self.attach(attachment, Value::Array(blocks), cx);
         }
-        for text in gathered.reminders.into_iter().chain(contexts).chain(gathered.late) {
+        for text in gathered.reminders {
+            self.push_reminder(&text, cx);
+        }
+        self.push_contexts(contexts, cx);
+        for text in gathered.late {
             self.push_reminder(&text, cx);
         }
         self.next_question(cx);

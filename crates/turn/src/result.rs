@@ -2,7 +2,7 @@
 
 use crate::books::Books;
 use crate::effect::{SubagentResult, SubagentStatus};
-use crate::input::{CallResult, InterruptCause};
+use crate::input::CallResult;
 use crate::model_answer::{FailureSource, ModelFailure};
 use crate::next::GiveUp;
 use crate::words;
@@ -32,6 +32,8 @@ pub(crate) enum End {
     NoPrompter(String),
     /// The prompt was a command that does not exist or failed.
     BadCommand(String),
+    /// A hook refused the prompt: the words that clients were told.
+    PromptRefused(String),
     /// A fault of ours.
     Internal(String),
 }
@@ -39,14 +41,8 @@ pub(crate) enum End {
 const SUCCESS: &str = "success";
 
 /// The result. Costs are the runtime's to fill in.
-pub(crate) fn outcome(
-    books: &Books,
-    end: &End,
-    denials: Vec<Value>,
-    interrupt: Option<InterruptCause>,
-    now_ms: u64,
-) -> Outcome {
-    let shape = Shape::of(books, end, interrupt != Some(InterruptCause::Client));
+pub(crate) fn outcome(books: &Books, end: &End, denials: Vec<Value>, now_ms: u64) -> Outcome {
+    let shape = Shape::of(books, end);
     Outcome {
         subtype: shape.subtype.into(),
         is_error: Some(shape.is_error),
@@ -87,7 +83,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(books: &Books, end: &End, interrupt_is_error: bool) -> Self {
+    fn of(books: &Books, end: &End) -> Self {
         match end {
             End::Done => Self::said(false, final_text(books), None, "completed"),
             End::Api(failure) => Self::said(true, reason(end), failure.status, "api_error"),
@@ -96,6 +92,7 @@ impl Shape {
             End::Deferred(_) => Self::said(false, final_text(books), None, "tool_deferred"),
             End::DeferredGone(_) => Self::error("error_during_execution", end, "tool_deferred_unavailable"),
             End::BadCommand(_) => Self::said(true, reason(end), None, "turn_setup_failed"),
+            End::PromptRefused(words) => Self::said(false, words.clone(), None, "hook_stopped"),
             End::MaxTurns(_) => Self::error("error_max_turns", end, "max_turns"),
             End::Budget(_) => Self::error("error_max_budget_usd", end, "budget_exhausted"),
             End::SchemaRetries(_) => {
@@ -106,7 +103,7 @@ impl Shape {
             End::Internal(_) | End::NoPrompter(_) => Self::error("error_during_execution", end, "turn_setup_failed"),
             End::Interrupted { streaming } => {
                 let reason = if *streaming { "aborted_streaming" } else { "aborted_tools" };
-                Self { is_error: interrupt_is_error, ..Self::error("error_during_execution", end, reason) }
+                Self::error("error_during_execution", end, reason)
             }
         }
     }
@@ -155,7 +152,9 @@ pub(crate) fn reason(end: &End) -> String {
         End::GaveUp(why) => why.words().into(),
         End::Api(failure) => api_words(failure),
         End::Interrupted { .. } => "The turn was interrupted".into(),
-        End::BadCommand(what) | End::HookStopped(what) | End::NoPrompter(what) => what.clone(),
+        End::BadCommand(what) | End::HookStopped(what) | End::NoPrompter(what) | End::PromptRefused(what) => {
+            what.clone()
+        }
         End::Internal(what) => format!("Internal error: {what}. The session can be resumed; please report this."),
     }
 }

@@ -32,11 +32,12 @@ fn every_end_has_its_subtype_and_reason() {
         (End::DeferredGone("X".into()), "error_during_execution", true, "tool_deferred_unavailable"),
         (End::NoPrompter("x".into()), "error_during_execution", true, "turn_setup_failed"),
         (End::Internal("x".into()), "error_during_execution", true, "turn_setup_failed"),
-        (End::Interrupted { streaming: true }, "error_during_execution", false, "aborted_streaming"),
-        (End::Interrupted { streaming: false }, "error_during_execution", false, "aborted_tools"),
+        (End::PromptRefused("x".into()), "success", false, "hook_stopped"),
+        (End::Interrupted { streaming: true }, "error_during_execution", true, "aborted_streaming"),
+        (End::Interrupted { streaming: false }, "error_during_execution", true, "aborted_tools"),
     ];
     for (end, subtype, is_error, reason) in rows {
-        let outcome = outcome(&books, &end, Vec::new(), Some(InterruptCause::Client), 5);
+        let outcome = outcome(&books, &end, Vec::new(), 5);
         assert_eq!(
             (&*outcome.subtype, outcome.is_error, &*outcome.terminal_reason),
             (subtype, Some(is_error), reason),
@@ -45,8 +46,6 @@ fn every_end_has_its_subtype_and_reason() {
         assert_eq!(outcome.result.is_some(), subtype == SUCCESS, "{end:?}");
         assert_eq!(outcome.errors.is_some(), subtype != SUCCESS, "{end:?}");
     }
-    let signal = outcome(&books, &End::Interrupted { streaming: true }, Vec::new(), Some(InterruptCause::Signal), 5);
-    assert_eq!(signal.is_error, Some(true));
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(crate) struct Batch {
     pub(crate) reported: Vec<Value>,
     pub(crate) last_name: String,
     pub(crate) follow_ups: Vec<String>,
-    pub(crate) contexts: Vec<String>,
+    pub(crate) contexts: Vec<HookContext>,
     pub(crate) stop: Option<String>,
     pub(crate) ends_turn: bool,
     /// The work that waits behind a call that was put off.
@@ -118,7 +118,7 @@ pub(crate) struct Call {
     pub(crate) end: Option<CallEnd>,
     pub(crate) result: Option<CallResult>,
     /// What hooks want the model to know.
-    pub(crate) contexts: Vec<String>,
+    pub(crate) contexts: Vec<HookContext>,
     pub(crate) stop: Option<String>,
     pub(crate) follow_up: Option<String>,
     pub(crate) structured: Option<Value>,
@@ -232,7 +232,7 @@ pub(crate) struct ComingPrompt {
     /// The text that stands for a command.
     pub(crate) command: Option<Vec<Value>>,
     /// What hooks want the model to know.
-    pub(crate) contexts: Vec<String>,
+    pub(crate) contexts: Vec<HookContext>,
 }
 
 #[derive(Debug, Clone)]
@@ -249,7 +249,7 @@ pub(crate) enum Step {
     ClearHook,
     ClearReset,
     PromptHook(ComingPrompt),
-    AfterPrompt { contexts: Vec<String> },
+    AfterPrompt { contexts: Vec<HookContext> },
     BeforeAsking,
     PreCompact(Box<Compaction>),
     Summary(Box<Compaction>),
@@ -294,12 +294,35 @@ pub(crate) struct Compaction {
     pub(crate) end: End,
 }
 
+/// A finished block of an answer that has not ended.
+#[derive(Debug, Clone)]
+pub(crate) struct UnwrittenBlock {
+    pub(crate) id: String,
+    pub(crate) message: Value,
+    pub(crate) request_id: Option<String>,
+}
+
+/// What hooks of an event want the model to know.
+#[derive(Debug, Clone)]
+pub(crate) struct HookContext {
+    pub(crate) event: &'static str,
+    pub(crate) text: String,
+}
+
+impl HookContext {
+    pub(crate) fn all(event: &'static str, texts: Vec<String>) -> Vec<Self> {
+        texts.into_iter().map(|text| Self { event, text }).collect()
+    }
+}
+
 /// What has come of an answer so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asking {
     pub(crate) head: Value,
     pub(crate) request_id: Option<String>,
     pub(crate) calls: Vec<ToolUse>,
+    /// Finished blocks that are not in the transcript yet.
+    pub(crate) unwritten: Vec<UnwrittenBlock>,
     /// The credential was renewed for this answer already.
     pub(crate) is_renewed: bool,
 }

@@ -8,7 +8,7 @@ use crate::hook::Hook;
 use crate::ids::Ids;
 use crate::input::{Input, InterruptCause, Recall, Ticket};
 use crate::settings::{Change, DeferredCall, Limits, Now, Role, Settings};
-use crate::state::{Asking, Batch, Call, Step, Waiting, Work};
+use crate::state::{Asking, Batch, Call, HookContext, Step, Waiting, Work};
 use serde_json::{Value, json};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -64,7 +64,9 @@ pub struct Turn {
     pub(crate) denials: Vec<Value>,
     pub(crate) no_prompter: Option<String>,
     /// What hooks said about shell lines of a command that is being expanded.
-    pub(crate) command_contexts: Vec<String>,
+    pub(crate) command_contexts: Vec<HookContext>,
+    /// The prompt that is being worked on.
+    pub(crate) prompt_id: Option<String>,
     pub(crate) command_stop: Option<String>,
     /// Ids of calls and of clients' prompts that are taken.
     pub(crate) used_ids: HashSet<String>,
@@ -141,6 +143,7 @@ impl Turn {
             denials: Vec::new(),
             no_prompter: None,
             command_contexts: Vec::new(),
+            prompt_id: None,
             command_stop: None,
             used_ids,
             is_leaving: false,
@@ -171,6 +174,14 @@ impl Turn {
         !self.is_running && !self.is_leaving && !self.is_closed && !self.queue.is_empty()
     }
 
+    /// Prompts that begin a turn of their own after this one.
+    pub(crate) fn waiting_prompts(&self) -> u64 {
+        if self.is_leaving {
+            return 0;
+        }
+        self.queue.iter().filter(|work| matches!(work, Work::Prompt(_))).count() as u64
+    }
+
     /// Another prompt may be queued.
     pub fn has_room(&self) -> bool {
         self.queue.len() < QUEUE_MAX
@@ -196,6 +207,12 @@ impl Turn {
     /// The model that is asked next, before any fallback.
     pub fn model(&self) -> &str {
         self.skill_model.as_deref().unwrap_or(&self.settings.model)
+    }
+
+    /// Finished blocks of an answer that has not ended: id, message and request id. Only the runtime can keep them from
+    /// being lost in a crash.
+    pub fn unwritten(&self) -> impl Iterator<Item = (&str, &Value, Option<&str>)> {
+        self.asking.unwritten.iter().map(|block| (&*block.id, &block.message, block.request_id.as_deref()))
     }
 
     pub fn deferred(&self) -> Option<&DeferredCall> {
@@ -319,6 +336,7 @@ impl Turn {
     }
 
     fn close(&mut self, reason: &'static str, cx: &mut Cx) {
+        self.write_answer(None, cx);
         self.cancel_everything(cx);
         self.calls.clear();
         self.batch = None;

@@ -27,9 +27,10 @@ fn a_prompt_is_prepared_heard_asked_and_answered_once() {
         "Gather",
         "Gather",
         "AskModel",
-        "Append",
         "Emit",
+        "Append",
         "FireHook",
+        "Append",
         "EndTurn",
     ];
     assert_eq!(names(&plain.effects), expected);
@@ -101,7 +102,7 @@ fn an_interrupt_ends_a_turn_wherever_it_is() {
             plain.feed(Input::Prepared { ticket: Ticket(1), prepared: Box::default() });
         }
         let outcome = plain.outcome();
-        assert_eq!((&*outcome.terminal_reason, outcome.is_error), (reason, Some(false)), "{name}");
+        assert_eq!((&*outcome.terminal_reason, outcome.is_error), (reason, Some(true)), "{name}");
         let open = plain.results().len();
         assert_eq!(open, if reason == "aborted_tools" { 2 } else { 0 }, "{name}");
     }

@@ -101,12 +101,20 @@ message! {
         total_cost_usd: Option<f64> = "total_cost_usd" optional,
         usage: ResultUsage = "usage",
         model_usage: BTreeMap<String, ModelUsage> = "modelUsage",
+        /// What was added to `modelUsage` since the result before.
+        model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>> = "model_usage_since_last_result" optional,
         permission_denials: Vec<Value> = "permission_denials",
+        /// Prompts that wait: each is another turn.
+        queued_turn_count: Option<u64> = "queued_turn_count" optional,
         structured_output: Option<Value> = "structured_output" optional,
         /// The call that a hook put off; the run ended before it.
         deferred_tool_use: Option<Value> = "deferred_tool_use" optional,
         /// Present, even as null, on `success`; absent on `error_…`.
         api_error_status: NullableStatus = "api_error_status" optional,
+        /// Agents that the run has started, and what became of them.
+        subagent_stats: Option<Value> = "subagent_stats" optional,
+        /// How many results came before it in this run.
+        result_index: Option<u64> = "result_index" optional,
         terminal_reason: Word = "terminal_reason",
         fast_mode_state: Word = "fast_mode_state",
         origin: Option<Value> = "origin" optional,

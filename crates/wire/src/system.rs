@@ -1,7 +1,7 @@
 //! `system` events: everything about a session that is neither a message nor a result.
 
 use crate::message::{message, tagged};
-use crate::{Extra, PermissionMode, Word};
+use crate::{PermissionMode, Word};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -23,13 +23,14 @@ tagged! {
         SessionStateChanged(SessionStateChanged) = "session_state_changed",
         LocalCommandOutput(LocalCommandOutput) = "local_command_output",
         PluginInstall(PluginInstall) = "plugin_install",
+        ModelFallback(Box<ModelFallback>) = "model_fallback",
     }
 }
 
 impl System {
     /// `level` is `info`, `notice`, `suggestion` or `warning`.
     pub fn informational(content: impl Into<String>, level: &'static str) -> Self {
-        Self::Informational(Informational { content: content.into(), level: level.into(), extra: Extra::new() })
+        Self::Informational(Informational { content: content.into(), level: level.into(), ..Informational::default() })
     }
 }
 
@@ -67,6 +68,12 @@ message! {
         product_feedback_disabled: bool = "product_feedback_disabled",
         memory_paths: BTreeMap<String, String> = "memory_paths",
         fast_mode_state: Word = "fast_mode_state",
+        /// What clients may rely on beside the fields, by the names that they know.
+        capabilities: Vec<String> = "capabilities" optional,
+        /// Where the run began.
+        original_cwd: String = "original_cwd",
+        /// Folders beside `cwd` that tools may use.
+        additional_directories: Vec<String> = "additional_directories",
     }
 }
 
@@ -111,6 +118,19 @@ message! {
     pub struct Informational {
         content: String = "content",
         level: Word = "level",
+        /// Nothing follows: a hook refused what was about to happen.
+        prevent_continuation: Option<bool> = "prevent_continuation" optional,
+    }
+}
+
+message! {
+    /// The rest of the turn is answered by another model.
+    pub struct ModelFallback {
+        /// What kind of failure made it necessary, such as `overloaded`.
+        trigger: Word = "trigger",
+        original_model: String = "original_model",
+        fallback_model: String = "fallback_model",
+        content: String = "content",
     }
 }
 

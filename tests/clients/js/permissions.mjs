@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { HERE, ask, assert, blocks, call, model, of, options, prompts, read, result, say, sdk, sentText, until } from './world.mjs'
+import { HERE, ask, assert, blocks, call, fails, model, of, options, prompts, read, result, say, sdk, sentText, until } from './world.mjs'
 
 export async function bypass() {
   const api = await model([call('Bash', { command: 'echo made > made.txt; cat made.txt' }), say('done')])
@@ -53,8 +53,8 @@ export async function callbackDenies() {
 export async function callbackInterrupts() {
   const api = await model([call('Bash', { command: 'touch x' }), say('never said')])
   const canUseTool = async () => ({ behavior: 'deny', message: 'stop everything', interrupt: true })
-  const messages = await ask('go', api, { canUseTool })
-  assert.equal(result(messages).terminal_reason, 'aborted_tools')
+  const { messages } = await fails('go', api, { canUseTool })
+  assert.deepEqual([result(messages).terminal_reason, result(messages).is_error], ['aborted_tools', true])
   assert.equal(api.requests().length, 1)
   assert.equal(blocks(messages, 'tool_result').length, 1)
 }

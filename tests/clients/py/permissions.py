@@ -8,7 +8,7 @@ from claude_agent_sdk import (
     PermissionUpdate,
 )
 
-from world import HERE, ask, call, init, model, options, result, say, sent_text, system, tool_results, tool_uses
+from world import HERE, ask, call, fails, init, model, options, result, say, sent_text, system, tool_results, tool_uses
 
 
 async def bypass():
@@ -94,10 +94,10 @@ async def callback_interrupts():
         return PermissionResultDeny(message="stop everything", interrupt=True)
 
     api = model(call("Bash", command="touch x"), say("never said"))
-    messages = await ask("go", api, can_use_tool=stop)
+    messages, _ = await fails("go", api, can_use_tool=stop)
     assert len(api.requests()) == 1 and not (HERE / "x").exists()
     assert tool_results(messages)[0].is_error
-    assert (result(messages).subtype, result(messages).is_error) == ("error_during_execution", False), result(messages)
+    assert (result(messages).subtype, result(messages).is_error) == ("error_during_execution", True), result(messages)
 
 
 async def callback_fails():

@@ -146,7 +146,7 @@ async def interrupted_after(client, moment):
         async for message in client.receive_response():
             messages.append(message)
     final = result(messages)
-    assert final.subtype == "error_during_execution" and not final.is_error, final
+    assert final.subtype == "error_during_execution" and final.is_error, final
     assert any("[Request interrupted by user" in str(message) for message in messages), messages
     return messages
 

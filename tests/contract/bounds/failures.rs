@@ -26,11 +26,11 @@ fn final_errors_fail_at_once_and_name_the_cause_and_the_request() {
         let result = outcome.result().unwrap();
         assert_eq!((&result["subtype"], &result["is_error"]), (&json!("success"), &json!(true)), "{status}");
         assert_eq!((&result["api_error_status"], &result["terminal_reason"]), (&json!(status), &json!("api_error")));
-        for place in [result["result"].as_str().unwrap(), &outcome.stderr] {
-            for word in ["API Error", "the cause in words", "req_000001", &status.to_string()] {
-                assert!(place.contains(word), "{status}: no {word:?} in {place}");
-            }
+        let words = result["result"].as_str().unwrap();
+        for word in ["API Error", "the cause in words", "req_000001", &status.to_string()] {
+            assert!(words.contains(word), "{status}: no {word:?} in {words}");
         }
+        assert_eq!(outcome.stderr, "", "{status}: the error is said once");
         let said = outcome.events().into_iter().find(|event| event["type"] == "assistant").unwrap();
         assert_eq!((&said["error"], &said["message"]["model"]), (&json!(category), &json!("<synthetic>")), "{status}");
         assert!(outcome.elapsed < Duration::from_secs(5), "{status}: {:?}", outcome.elapsed);

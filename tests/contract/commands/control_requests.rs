@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Where requests are answered, by an arm of a `match` for each subtype.
-const ANSWERS: [&str; 2] = ["crates/agent/src/control/mod.rs", "crates/agent/src/control/servers.rs"];
+const ANSWERS: [&str; 3] =
+    ["crates/agent/src/control/mod.rs", "crates/agent/src/control/servers.rs", "crates/agent/src/control/aside.rs"];
 
 fn read(file: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)).expect("a file")

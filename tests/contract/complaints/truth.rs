@@ -14,7 +14,8 @@ fn c08_79500_api_errors_are_failures_in_every_format() {
             let outcome = finish(run.env("CLAUDE_CODE_MAX_RETRIES", "0"));
             assert_eq!(outcome.code, Some(1), "{status} {format}");
             let said = outcome.lines.join("\n");
-            assert!(said.contains("API Error") && outcome.stderr.contains("API Error"), "{status} {format}: {said}");
+            assert!(said.contains("API Error"), "{status} {format}: {said}");
+            assert_eq!(outcome.stderr, "", "{status} {format}: the error is said once");
             if format == "stream-json" {
                 let result = only_result(&outcome);
                 assert_eq!((&result["subtype"], &result["is_error"]), (&json!("success"), &json!(true)), "{status}");

@@ -15,7 +15,7 @@ pub fn asking(run: Run, id: &str, request: &Value) -> Run {
     run.send(ask(id, request)).wait(json!({"type": "control_response", "response": {"request_id": id}}))
 }
 
-fn answered(outcome: &Outcome, id: &str) -> Value {
+pub fn answered(outcome: &Outcome, id: &str) -> Value {
     let found = outcome.events().into_iter().find(|event| event["response"]["request_id"] == id);
     found.unwrap_or_else(|| panic!("no answer to {id}: {:?}", outcome.lines))["response"].take()
 }
@@ -237,4 +237,50 @@ fn what_cannot_go_on_by_itself_is_told_so() {
         assert_eq!(answer["subtype"], expected);
         assert_ne!(answer["response"]["backgrounded"], true);
     }
+}
+
+#[test]
+fn a_title_a_side_question_and_the_usage_are_answered_beside_the_conversation() {
+    let script =
+        json!({"turns": [say("the codeword is plum")], "untooled": [say("\"Plums for all\""), say("It is plum.")]});
+    let world = World::empty(mock::Script::from_value(script).unwrap()).unwrap();
+    let run = duplex(&world).prompt("remember").wait(json!({"type": "result"}));
+    let title = json!({"subtype": "generate_session_title", "description": "plums and more plums", "persist": true});
+    let run = asking(run, "t", &title);
+    let run = asking(run, "q", &json!({"subtype": "side_question", "question": "what is the codeword?"}));
+    let run = asking(run, "e", &json!({"subtype": "side_question"}));
+    let outcome = finish(asking(run, "u", &json!({"subtype": "get_usage"})).close());
+    assert_eq!(answered(&outcome, "t")["response"]["title"], "Plums for all");
+    assert_eq!(answered(&outcome, "q")["response"], json!({"response": "It is plum.", "synthetic": false}));
+    assert_eq!(answered(&outcome, "e")["subtype"], "error");
+    let session = &answered(&outcome, "u")["response"]["session"];
+    assert!(session["total_cost_usd"].as_f64().unwrap() > 0.0 && session["model_usage"].is_object(), "{session}");
+    let asked = &world.mock().requests()[2].body;
+    assert!(asked["messages"].to_string().contains("the codeword is plum"), "{asked}");
+    let entries = transcript(&world, &outcome.session_id().unwrap());
+    assert!(entries.iter().any(|entry| entry["customTitle"] == "Plums for all"));
+    assert!(
+        !entries.iter().any(|entry| entry.to_string().contains("It is plum.")),
+        "the conversation does not hear of it"
+    );
+}
+
+#[test]
+fn init_and_result_say_what_clients_of_the_reference_look_for() {
+    let agent = call("Agent", &json!({"description": "look", "prompt": "look", "subagent_type": "general-purpose"}));
+    let world = world(json!([agent, say("seen"), say("one"), say("two")]));
+    let folder = world.home().display().to_string();
+    let run = duplex(&world).args(["--add-dir", &folder]).prompt("a").wait(json!({"type": "result"}));
+    let outcome = finish(run.prompt("b").wait(json!({"type": "result"})).close());
+    let init = outcome.events().into_iter().find(|event| event["subtype"] == "init").unwrap();
+    assert_eq!((&init["original_cwd"], &init["cwd"]), (&init["cwd"], &json!(world.wd())));
+    assert_eq!(init["additional_directories"].as_array().unwrap().len(), 1, "{init}");
+    assert!(init["capabilities"].as_array().unwrap().contains(&json!("interrupt_receipt_v1")));
+    let results: Vec<Value> = outcome.events().into_iter().filter(|event| event["type"] == "result").collect();
+    for (at, result) in results.iter().enumerate() {
+        assert_eq!((&result["result_index"], &result["queued_turn_count"]), (&json!(at), &json!(0)), "{result}");
+    }
+    let stats = &results[0]["subagent_stats"];
+    assert_eq!((&stats["spawned"], &stats["completed"]), (&json!(1), &json!(1)), "{stats}");
+    assert_eq!(stats["by_type"], json!({"general-purpose": 1}));
 }

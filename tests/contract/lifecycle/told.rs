@@ -131,9 +131,9 @@ fn an_administrators_rule_is_not_a_clients_to_remove() {
     }
 }
 
-/// Every prompt that is taken is shown, also one that no model sees, and before anything else of its turn.
+/// Every prompt that is taken is shown, also one that no model sees, right after its turn's `init`.
 #[test]
-fn a_prompt_is_replayed_first_whatever_becomes_of_it() {
+fn a_prompt_is_replayed_whatever_becomes_of_it() {
     let world = world(json!([say("one")]));
     let run = duplex(&world).args(["--replay-user-messages"]);
     let outcome = finish(["go", "/cost", "/nonsense", "  "].iter().fold(run, |run, text| run.prompt(text)).close());
@@ -147,7 +147,7 @@ fn a_prompt_is_replayed_first_whatever_becomes_of_it() {
             _ => None,
         })
         .collect();
-    assert_eq!(kinds, ["replay", "init", "result"].repeat(4));
+    assert_eq!(kinds, ["init", "replay", "result"].repeat(4));
     let replayed: Vec<&Value> =
         events.iter().filter(|event| event["isReplay"] == true).map(|event| &event["message"]["content"]).collect();
     assert_eq!(replayed, ["go", "/cost", "/nonsense", "  "]);

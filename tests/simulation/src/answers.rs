@@ -4,7 +4,7 @@ use crate::world::World;
 use policy::{Decision, Verdict};
 use serde_json::{Value, json};
 use turn::{
-    CallContent, CallResult, Command, Effect, Gather, Gathered, Hook, HookAnswer, HookDecision, Input,
+    Attachment, CallContent, CallResult, Command, Effect, Gather, Gathered, Hook, HookAnswer, HookDecision, Input,
     PermissionAnswer, Prepared, STRUCTURED_OUTPUT, ToolFinish,
 };
 
@@ -83,7 +83,8 @@ impl World {
             1 => gathered.late.push(format!("late {}", self.number())),
             _ => {
                 let text = ["file", ""][self.pick(2)];
-                gathered.attachments.push(json!({"type": "text", "text": text}));
+                let blocks = vec![json!({"type": "text", "text": text})];
+                gathered.attachments.push(Attachment { attachment: json!({"type": "file"}), blocks });
             }
         }
         gathered

@@ -57,18 +57,22 @@ fn write(path: &std::path::Path, entries: &[Entry]) {
     let mut transcript = Transcript::create(path, Stamp { session_id: "s".into(), ..Stamp::default() });
     for entry in entries {
         match entry {
-            Entry::User { id, message, is_meta, is_compact_summary, tool_use_result, source_assistant } => {
+            Entry::User { id, message, is_meta, is_compact_summary, tool_use_result, source_assistant, fields } => {
                 let extra = UserExtra {
                     tool_use_result: tool_use_result.as_ref(),
                     source_assistant: source_assistant.as_deref(),
                     is_meta: *is_meta,
                     is_compact_summary: *is_compact_summary,
+                    fields: fields.as_ref(),
                     ..UserExtra::default()
                 };
                 transcript.user(id, message, extra);
             }
-            Entry::Assistant { id, message, request_id } => transcript.assistant(id, message, request_id.as_deref()),
+            Entry::Assistant { id, message, request_id, .. } => {
+                transcript.assistant(id, message, request_id.as_deref());
+            }
             Entry::System { id, subtype, fields, new_root } => transcript.system(id, subtype, fields, *new_root),
+            Entry::Attachment { id, attachment, message } => transcript.attachment(id, attachment, Some(message)),
             Entry::Meta(value) => transcript.meta(value),
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Deliberately absent: the lines that carry requests and answers (`stdio`), and our own questions to the client (`output::ClientAsker`).
 
+mod aside;
 mod error;
 mod files;
 mod initialize;
@@ -13,6 +14,7 @@ mod usage;
 
 use crate::Options;
 use crate::flag_settings::FlagSettings;
+use crate::model_asker::ModelAsker;
 use crate::model_switcher::ModelSwitcher;
 use context::ToolResources;
 use conversation::rules::Rules;
@@ -26,7 +28,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-use tools::{Checkpoints, Tasks, rewind};
+use tools::{Checkpoints, TaskError, Tasks, rewind};
 use turn::{InterruptCause, Recall};
 use wire::{ControlResponse, Event, PermissionMode};
 
@@ -51,6 +53,7 @@ pub struct Requests {
     pub checkpoints: Rc<Checkpoints>,
     pub models: Rc<ModelSwitcher>,
     pub flags: Rc<FlagSettings>,
+    pub model: Rc<ModelAsker>,
 }
 
 impl Requests {
@@ -77,8 +80,18 @@ impl Requests {
             });
             return;
         }
+        if aside::is_aside(subtype) {
+            let requests = Rc::clone(self);
+            tokio::task::spawn_local(async move {
+                let answer = aside::answer(&requests, &request).await;
+                requests.respond(&request_id, answer).await;
+            });
+            return;
+        }
         let answer = self.answer(&request).await;
         self.respond(&request_id, answer).await;
+        // Clients take the answer first, then the event that tells everybody.
+        self.machine.send_waiting().await;
     }
 
     async fn respond(&self, request_id: &str, answer: Result<Value, RequestError>) {
@@ -96,7 +109,7 @@ impl Requests {
             "initialize" => self.initialize(request),
             "interrupt" => Ok(interrupt(&self.machine, request)),
             "cancel_async_message" => Ok(take_back(&self.machine, request)),
-            "set_permission_mode" => set_mode(&self.rules, &self.updates, request).await,
+            "set_permission_mode" => set_mode(&self.rules, &self.updates, &self.machine, request),
             "register_repo_root" => roots::register(options, &self.rules, &self.hooks, request),
             "set_max_thinking_tokens" => set_thinking(options, choices, request),
             "set_model" => self.models.set_model(&request["model"]).await,
@@ -116,6 +129,7 @@ impl Requests {
             "rename_session" => rename(&self.output, &self.transcripts, request),
             "get_binary_version" => Ok(json!({"version": options.version})),
             "list_models" => Ok(json!({"models": model::listing(&options.asking.model_env)})),
+            "get_usage" => Ok(self.ledger.shown()),
             "get_session_cost" => Ok(json!({"total_cost_usd": self.ledger.total_usd()})),
             other => return Err(RequestError::Unsupported(other.to_owned())),
         };
@@ -161,7 +175,7 @@ fn take_back(machine: &MainMachine, request: &Value) -> Value {
     json!({"cancelled": named.is_some_and(|taken_back| !taken_back.is_empty())})
 }
 
-async fn set_mode(rules: &Rules, updates: &Updates, request: &Value) -> Result<Value, String> {
+fn set_mode(rules: &Rules, updates: &Updates, machine: &MainMachine, request: &Value) -> Result<Value, String> {
     let name = request["mode"].as_str().ok_or("set_permission_mode needs \"mode\", a string")?;
     let mode = PermissionMode::parse(name)
         .ok_or_else(|| format!("unknown permission mode '{name}'; known: {}", PermissionMode::NAMES.join(", ")))?;
@@ -171,7 +185,7 @@ async fn set_mode(rules: &Rules, updates: &Updates, request: &Value) -> Result<V
             "bypassPermissions needs --dangerously-skip-permissions or --allow-dangerously-skip-permissions at start";
         return Err(if mode == PermissionMode::Auto { auto } else { bypass }.into());
     }
-    updates.change_mode(mode).await;
+    machine.let_wait(updates.enter_mode(mode));
     Ok(json!({"mode": mode.as_str()}))
 }
 
@@ -234,6 +248,9 @@ fn background(options: &Options, tasks: &Tasks, request: &Value) -> Result<Value
 
 async fn stop_task(tasks: &Tasks, request: &Value) -> Result<Value, String> {
     let id = request["task_id"].as_str().ok_or("stop_task needs \"task_id\", a string")?;
-    tasks.stop(id, STOP_WAIT).await.map_err(|error| error.to_string())?;
-    Ok(json!({}))
+    match tasks.stop(id, STOP_WAIT).await {
+        // What is not there any more has stopped.
+        Ok(_) | Err(TaskError::Unknown(_)) => Ok(json!({})),
+        Err(error) => Err(error.to_string()),
+    }
 }

@@ -47,11 +47,11 @@ pub fn status(session: &SessionServers) -> Value {
             "status": server.status,
             "config": server.config,
             "scope": server.scope,
+            "source": server.source,
             "tools": server.tools,
         });
         let error = server.error.map(Value::from);
-        let source = server.source.map(Value::from);
-        for (key, part) in [("serverInfo", server.server_info), ("error", error), ("source", source)] {
+        for (key, part) in [("serverInfo", server.server_info), ("error", error)] {
             if let Some(part) = part {
                 value[key] = part;
             }

@@ -4,9 +4,11 @@
 
 mod background;
 mod setup;
+mod stats;
 mod worktree;
 
 pub use background::any_running;
+pub use stats::Stats;
 
 use crate::skill_texts::SkillTexts;
 use crate::{Options, Prompter};
@@ -92,6 +94,7 @@ pub struct Subagents {
     pub skill_texts: Rc<SkillTexts>,
     /// Sub-agents at work now, against the limit.
     pub running: Rc<Cell<usize>>,
+    pub stats: Stats,
     pub drive: OnceCell<Weak<dyn Drive>>,
 }
 
@@ -189,6 +192,7 @@ impl Subagents {
             depth: parent.role.depth() + 1,
             answers_a_hook: agent.name == HOOK_AGENT,
         };
+        self.stats.spawn(&sub);
         let may_nest = sub.depth < options.limits.agent_depth;
         let mut toolset = parent.toolset.borrow().narrowed(agent.tools.as_deref(), &agent.disallowed_tools, may_nest);
         if let Some(servers) = &servers {
@@ -274,6 +278,9 @@ impl Subagents {
             && let Some(note) = worktree.settle().await
         {
             result = noted(result, &note);
+        }
+        if !ready.conversation.answers_a_hook() {
+            self.stats.end(ended.status);
         }
         Finished { result, status: ended.status, totals: ended.totals }
     }

@@ -164,7 +164,7 @@ fn wrong_answers_decide_nothing() {
 #[test]
 fn failures_block_only_where_that_was_asked_for() {
     use OnFailure::{Block, BlockOnTimeout, Continue};
-    let late = || Raw::TimedOut(Duration::from_secs(5));
+    let late = || Raw::TimedOut(Duration::from_secs(5), Some(143));
     let gone = || Raw::Failed("gone".into());
     let http = |status, body: &str| Raw::Http { status, body: body.into() };
     for (event, on_failure, raw, blocks, outcome) in [

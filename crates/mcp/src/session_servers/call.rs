@@ -5,11 +5,11 @@ use crate::error::ServerError;
 use crate::server_tool::outcome;
 use crate::servers::Servers;
 use serde_json::{Value, json};
-use tools::Outcome;
+use tools::ToolOutcome;
 
 /// What came of a call.
 pub struct SessionCall {
-    pub outcome: Outcome,
+    pub outcome: ToolOutcome,
     /// The server says that a call of this tool that succeeds ends the turn.
     pub ends_turn: bool,
 }

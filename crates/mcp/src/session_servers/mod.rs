@@ -54,6 +54,8 @@ pub struct SessionHandles {
     pub changed: Box<dyn Fn()>,
     /// One line for people.
     pub warn: fn(&str),
+    /// Clients see `init`, which lists servers that did not come up.
+    pub shows_init: bool,
 }
 
 /// The servers of one session.
@@ -150,8 +152,12 @@ impl SessionServers {
         (self.handles.changed)();
     }
 
-    /// A server that does not come up is said once, with its reason: its tools are missing from the run.
+    /// A server that does not come up is said once, with its reason: its tools are missing from the run. Where `init` is
+    /// shown, that says so.
     fn say_failures(&self, servers: &Servers) {
+        if self.handles.shows_init {
+            return;
+        }
         let mut said = self.said.borrow_mut();
         for server in servers.statuses() {
             if let Some(error) = server.error.filter(|_| !said.contains(&server.name)) {
@@ -208,13 +214,7 @@ impl SessionServers {
 
     /// For `init`: names and how they stand.
     pub fn summary(&self) -> Vec<Value> {
-        let one = |server: Status| {
-            let mut value = json!({"name": server.name, "status": server.status});
-            if let Some(source) = server.source {
-                value["source"] = json!(source);
-            }
-            value
-        };
+        let one = |server: Status| json!({"name": server.name, "status": server.status, "source": server.source});
         self.statuses().into_iter().map(one).collect()
     }
 

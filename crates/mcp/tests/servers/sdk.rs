@@ -80,7 +80,7 @@ fn its_tools_are_used_through_the_client() {
         let servers = connected(&client, &folder).await;
         assert_eq!(servers.statuses().len(), 1);
         let status = status(&servers, "srv");
-        assert_eq!((status.status, status.source.as_deref()), ("connected", Some("sdk")));
+        assert_eq!((status.status, &*status.source), ("connected", "sdk"));
         assert!(servers.tools()[0].read_only);
         assert_eq!(call(&servers, "mcp__srv__greet").await, "hello from srv");
         assert_eq!(client.methods()[..4], ["initialize", "notifications/initialized", "tools/list", "tools/call"]);

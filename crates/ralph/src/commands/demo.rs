@@ -81,6 +81,7 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
         auth: Auth::Ambient,
         rules: None,
         confined: None,
+        beads_socket: None,
         reviewer: None,
         warnings: Vec::new(),
         env,

@@ -107,6 +107,7 @@ impl Scratch {
             allow_read: Vec::new(),
             network: if cut { Network::Only(Hosts::default()) } else { Network::Open },
             unix_sockets: false,
+            beads_socket: None,
             whole: None,
         }
     }

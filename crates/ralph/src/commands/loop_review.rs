@@ -46,7 +46,8 @@ pub fn command(
     let mut env: process::Env = env.iter().filter(|(name, _)| name != "RALPH_STORE").cloned().collect();
     let mut sandbox = None;
     if !ours {
-        let foreign = resolve::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[] };
+        let foreign =
+            resolve::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[], beads_socket: None };
         let held = resolve::held(&foreign, &there, &mut Vec::new()).map_err(|refusal| refusal.text)?;
         env.extend(held.sets.clone());
         sandbox = Some(held.look);

@@ -18,7 +18,7 @@ use sandbox::{Level, Rules};
 use settings::Found;
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -177,6 +177,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     let auth = auth(&settings, &backend.name, environment);
     let mut warnings = Vec::new();
     let rules = confined(&settings, environment, &mut warnings)?;
+    let beads_socket = beads_socket(&folder, &settings, environment)?;
     Ok(Job {
         folder,
         settings,
@@ -185,6 +186,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         env: environment.vars.clone(),
         rules,
         confined: None,
+        beads_socket,
         reviewer: None,
         warnings,
         zone: TimeZone::system(),
@@ -222,6 +224,15 @@ fn confined(
     resolve::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
 }
 
+/// The one socket that agents in the sandbox may reach: of the daemon whose issues the loop waits for.
+fn beads_socket(folder: &Folder, settings: &Settings, environment: &Environment) -> Result<Option<PathBuf>, Refusal> {
+    if !settings.watch || settings.sandbox == SandboxMode::Off {
+        return Ok(None);
+    }
+    let policy = resolve::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
+    Ok(runner::beads_socket(folder).filter(|_| policy.is_none()))
+}
+
 /// The box around an agent that is not ours.
 fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
     let level = match job.settings.sandbox {
@@ -232,7 +243,13 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
     if job.backend.is_ours() {
         return Ok(());
     }
-    let foreign = resolve::Foreign { name: &job.backend.name, level, env: &job.env, keeps: &job.settings.keep_env };
+    let foreign = resolve::Foreign {
+        name: &job.backend.name,
+        level,
+        env: &job.env,
+        keeps: &job.settings.keep_env,
+        beads_socket: job.beads_socket.clone(),
+    };
     let held = resolve::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
     job.confined = Some(held);
     Ok(())

@@ -76,7 +76,8 @@ pub fn resolve(
     };
     warnings.extend(unknown(block));
     let network = network(block, lists_only(wish, settings), &[], warnings);
-    let request = request(level, network, block, places, extra_roots, environment, warnings);
+    let mut request = request(level, network, block, places, extra_roots, environment, warnings);
+    request.beads_socket = beads_socket(typed, settings)?;
     let confined = built(&request, block, wish, warnings)?;
     let exits = exits::find(settings, wish != Wish::Settings);
     Ok(confined.map(|confined| Confined { exits, ..confined }))
@@ -111,6 +112,15 @@ pub const POLICY: &str = "the administrator's settings ask for a sandbox (sandbo
 /// A flag that adds a sandbox must not open the network that the administrator has closed by asking for one.
 fn lists_only(wish: Wish, settings: &Settings) -> bool {
     wish == Wish::Settings || is_policy(settings)
+}
+
+/// The one socket that a flag opens. An administrator who asks for a sandbox has said which sockets open.
+fn beads_socket(typed: &Arguments, settings: &Settings) -> Result<Option<PathBuf>, Refusal> {
+    let Some(path) = typed.beads_socket.as_ref().map(PathBuf::from) else { return Ok(None) };
+    if !path.is_absolute() {
+        return Err(Refusal::new(format!("Error: --beads-socket needs an absolute path, not '{}'.", path.display())));
+    }
+    Ok(Some(path).filter(|_| !is_policy(settings)))
 }
 
 fn wish(typed: &Arguments, settings: &Settings) -> Result<Wish, Refusal> {
@@ -199,6 +209,7 @@ fn request(
         allow_read,
         network,
         unix_sockets: block["network"]["allowAllUnixSockets"] == Value::Bool(true),
+        beads_socket: None,
         whole: None,
     }
 }
@@ -282,6 +293,19 @@ mod tests {
         assert_eq!(with(json!({"allowedDomains": ["b.test"]})), json!(["a.test", "b.test"]));
         assert_eq!(with(json!({"allowedDomains": ["b.test"], DOMAINS_ONLY: true})), json!(["b.test"]));
         assert_eq!(with(json!({DOMAINS_ONLY: true})), json!([]));
+    }
+
+    #[test]
+    fn a_flag_opens_one_socket_unless_the_administrator_holds_the_sandbox() {
+        let named = |path: &str, managed: Value| {
+            let typed = arguments::parse(["--beads-socket".to_owned(), path.to_owned()]).unwrap();
+            let settings = Settings { managed, ..Settings::default() };
+            beads_socket(&typed, &settings).map_err(|refusal| refusal.text)
+        };
+        assert_eq!(named("/w/.beads/bd.sock", json!({})), Ok(Some("/w/.beads/bd.sock".into())));
+        assert_eq!(named("/w/.beads/bd.sock", json!({"sandbox": {"enabled": true}})), Ok(None));
+        assert!(named("bd.sock", json!({})).unwrap_err().contains("absolute path"));
+        assert_eq!(beads_socket(&Arguments::default(), &Settings::default()).ok().flatten(), None);
     }
 
     #[test]

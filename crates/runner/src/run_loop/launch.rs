@@ -15,14 +15,6 @@ use std::time::Duration;
 /// Agents that answer in events say which session they are in long before this.
 const FIRST_WORD: Duration = Duration::from_secs(10);
 
-/// The sandbox opens no sockets, so an issue tracker inside works on its files and not through its daemon.
-fn work_without_daemon(env: &mut Env) {
-    const VARIABLE: &str = "BEADS_NO_DAEMON";
-    if get(env, VARIABLE).is_none() {
-        set(env, VARIABLE, Some(OsStr::new("1")));
-    }
-}
-
 /// A prompt in a file: what is said instead of it.
 fn by_file(path: &std::path::Path) -> String {
     format!("Read {} and carry out the task in it.", path.display())
@@ -74,7 +66,25 @@ impl RunLoop<'_> {
             let context = trace.iteration(start.iteration, start.attempt).to_string();
             set(&mut call.env, "TRACEPARENT", Some(OsStr::new(&context)));
         }
+        let socket = self.reachable_beads();
+        match &socket {
+            Some(socket) => self.job.backend.open_beads(&mut call, socket),
+            None => self.work_without_daemon(&mut call.env),
+        }
         self.run_call(call, &text, self.first_word(), self.job.confined.as_ref().map(|confined| &*confined.work))
+    }
+
+    /// The socket of the issue tracker's daemon, where the daemon runs now and the sandbox can open it.
+    fn reachable_beads(&self) -> Option<std::path::PathBuf> {
+        self.job.beads_socket.clone().filter(|socket| sandbox::reaches_beads(socket))
+    }
+
+    /// A sandbox that opens no socket: an issue tracker inside works on its files and not through its daemon.
+    fn work_without_daemon(&self, env: &mut Env) {
+        const VARIABLE: &str = "BEADS_NO_DAEMON";
+        if self.job.settings.sandbox != SandboxMode::Off && get(env, VARIABLE).is_none() {
+            set(env, VARIABLE, Some(OsStr::new("1")));
+        }
     }
 
     /// The environment of this way to a model; the run's own needs no change.
@@ -108,6 +118,7 @@ impl RunLoop<'_> {
         let model = self.summary_model();
         let mut call = self.job.backend.summary_call(&model, transport, &text, &self.job.auth, &self.env);
         self.take_way(self.way, &mut call.env);
+        self.work_without_daemon(&mut call.env);
         self.run_call(call, &text, None, self.job.confined.as_ref().map(|confined| &*confined.look))
     }
 
@@ -122,9 +133,6 @@ impl RunLoop<'_> {
         if let (Some(confined), Some(sandbox)) = (&self.job.confined, sandbox) {
             confined.copy_state()?;
             confined.prepare_env(sandbox, &mut call.env);
-        }
-        if self.job.settings.sandbox != SandboxMode::Off {
-            work_without_daemon(&mut call.env);
         }
         let (program, folder) = (&self.job.backend.program, self.job.folder.root());
         let mut running = AgentProcess::start(program, call, folder, text, bounds, sandbox)?;

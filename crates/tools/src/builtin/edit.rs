@@ -105,7 +105,7 @@ fn edit(files: &Files, target: &Target, input: &Input) -> Result<ToolOutcome, To
     if changed {
         text.push_str(" The file had been modified since read; this edit was made on its present content.");
     }
-    Ok(done(target, input, text, Some(&existing.shown()), &Text::shown(&replaced.body)))
+    Ok(done(target, input, text, &existing.shown(), &Text::shown(&replaced.body)))
 }
 
 fn require_known(files: &Files, target: &Target, existing: &Existing) -> Result<(), ToolOutcome> {
@@ -138,16 +138,17 @@ fn create(files: &Files, target: &Target, input: &Input) -> Result<ToolOutcome, 
         .replace(target, &bytes, None)
         .map_err(|error| ToolOutcome::error(file_error::writing(target, &error)))?;
     files.reads.known(&target.real, stamp);
-    Ok(done(target, input, format!("Created {}.", target.shown()), None, &input.new_string))
+    Ok(done(target, input, format!("Created {}.", target.shown()), "", &input.new_string))
 }
 
-fn done(target: &Target, input: &Input, text: String, original: Option<&str>, new: &str) -> ToolOutcome {
+/// A file that was not there before had no text.
+fn done(target: &Target, input: &Input, text: String, original: &str, new: &str) -> ToolOutcome {
     let structured = json!({
         "filePath": target.shown(),
         "oldString": input.old_string,
         "newString": input.new_string,
-        "originalFile": original.and_then(existing::shown_original),
-        "structuredPatch": patch::structured(original.unwrap_or_default(), new),
+        "originalFile": existing::shown_original(original),
+        "structuredPatch": patch::structured(original, new),
         "userModified": false,
         "replaceAll": input.replace_all,
     });

@@ -21,6 +21,8 @@ pub struct Foreign<'a> {
     pub env: &'a Env,
     /// Variables that its user wants it to have.
     pub keeps: &'a [String],
+    /// The socket of the issue tracker's daemon, where it may reach that while it works.
+    pub beads_socket: Option<PathBuf>,
 }
 
 impl Foreign<'_> {
@@ -84,8 +86,9 @@ pub fn held(
             .map_err(|error| Refusal::new(format!("Error: {} cannot be made: {error}.", folder.display())))?;
     }
     let mut said = Vec::new();
-    let work = sandbox(foreign, foreign.level, settings, places, environment, &mut said)?;
-    let look = sandbox(foreign, Level::ReadOnly, settings, places, environment, &mut said)?;
+    let make = |foreign: &Foreign, said: &mut Vec<String>| sandbox(foreign, settings, places, environment, said);
+    let work = make(foreign, &mut said)?;
+    let look = make(&Foreign { level: Level::ReadOnly, beads_socket: None, ..*foreign }, &mut said)?;
     said.extend(links(&work, places));
     for line in said {
         if !warnings.contains(&line) {
@@ -122,13 +125,13 @@ fn links(sandbox: &Sandbox, places: &Places) -> Vec<String> {
 
 fn sandbox(
     foreign: &Foreign,
-    level: Level,
     settings: &Settings,
     places: &Places,
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Arc<Sandbox>, Refusal> {
     let block = &super::block(settings);
+    let level = foreign.level;
     let wish = super::Wish::Flag(level);
     let network = network(block, super::lists_only(wish, settings), &foreign.hosts(), warnings);
     let mut request = request(level, network, block, places, &[], environment, warnings);
@@ -136,6 +139,7 @@ fn sandbox(
     request.deny_read.retain(|path| !places.credential_files().contains(path));
     let clouds = CLOUDS.iter().filter(|(switch, ..)| is_set(foreign.env, switch));
     let keeps = clouds.map(|(.., folder)| PathBuf::from(folder)).collect();
+    request.beads_socket.clone_from(&foreign.beads_socket);
     request.whole = Some(WholeAgent { keeps, folders: foreign.folders() });
     let confined = built(&request, block, wish, warnings)?;
     let confined = confined.ok_or_else(|| Refusal::new("Error: no sandbox can be made here."))?;
@@ -218,7 +222,8 @@ mod tests {
     #[test]
     fn it_keeps_its_own_variables_and_those_of_its_cloud() {
         let with = |pairs: &[(&str, &str)], keeps: &[String]| {
-            super::keeps(&Foreign { name: "a", level: Level::Workspace, env: &env(pairs), keeps }).join(" ")
+            super::keeps(&Foreign { name: "a", level: Level::Workspace, env: &env(pairs), keeps, beads_socket: None })
+                .join(" ")
         };
         assert_eq!(with(&[("CLAUDE_CODE_USE_BEDROCK", "0")], &[]), "ANTHROPIC_ CLAUDE_");
         assert_eq!(with(&[("CLAUDE_CODE_USE_BEDROCK", "1")], &[]), "ANTHROPIC_ CLAUDE_ AWS_");
@@ -226,7 +231,10 @@ mod tests {
         for (name, kept) in
             [("gemini", "GEMINI_ GOOGLE_ X_KEY"), ("acp:codex-acp", "OPENAI_ CODEX_ X_KEY"), ("acp:other", "X_KEY")]
         {
-            let keeps = keeps(&Foreign { name, level: Level::Workspace, env: &env(&[]), keeps: &["X_KEY".into()] });
+            let env = env(&[]);
+            let foreign =
+                Foreign { name, level: Level::Workspace, env: &env, keeps: &["X_KEY".into()], beads_socket: None };
+            let keeps = keeps(&foreign);
             assert_eq!(keeps.join(" "), kept, "no agent gets the credential of another one");
         }
     }

@@ -35,10 +35,7 @@ pub(super) fn read(bytes: Vec<u8>, target: &Target, limits: ToolLimits) -> Resul
         )));
     }
     let structured = json!({"type": "notebook", "file": {"filePath": target.shown(), "cells": cells}});
-    Ok(match blocks.as_slice() {
-        [only] if only["type"] == "text" => ToolOutcome::text(only["text"].as_str().unwrap_or_default(), structured),
-        _ => ToolOutcome::blocks(blocks, structured),
-    })
+    Ok(ToolOutcome::blocks(blocks, structured))
 }
 
 fn shown_cell(cell: &Value, index: usize, language: &str) -> Value {
@@ -100,7 +97,7 @@ fn cut(text: String) -> String {
     }
 }
 
-/// Text runs as one block each, with the pictures where they were drawn.
+/// A block of text for each cell with its outputs, and the pictures where they were drawn.
 fn blocks(cells: &[Value]) -> Vec<Value> {
     let mut blocks = Vec::new();
     let mut text = String::new();
@@ -122,6 +119,7 @@ fn blocks(cells: &[Value]) -> Vec<Value> {
                 blocks.push(picture::block(media, data));
             }
         }
+        flush(&mut text, &mut blocks);
     }
     if blocks.is_empty() && text.is_empty() {
         text.push_str("[The notebook has no cells.]");
@@ -158,9 +156,11 @@ mod tests {
             {"cell_type":"code","execution_count":3,"source":"1/0","outputs":[
                 {"output_type":"stream","name":"stdout","text":["hi\n"]},
                 {"output_type":"error","ename":"ZeroDivisionError","evalue":"x","traceback":["t1","t2"]}]}]}));
-        let text = "<cell id=\"intro\" type=\"markdown\">\n# A\nb\n</cell>\n<cell id=\"cell-1\" type=\"code\">\n1/0\n</cell>\n\
-            <output cell=\"cell-1\">\nhi\n</output>\n<output cell=\"cell-1\">\nZeroDivisionError: x\nt1\nt2\n</output>";
-        assert_eq!(outcome.content, Content::Text(text.into()));
+        let intro = "<cell id=\"intro\" type=\"markdown\">\n# A\nb\n</cell>";
+        let code = "<cell id=\"cell-1\" type=\"code\">\n1/0\n</cell>\n<output cell=\"cell-1\">\nhi\n</output>\n\
+            <output cell=\"cell-1\">\nZeroDivisionError: x\nt1\nt2\n</output>";
+        let blocks = [intro, code].map(|text| json!({"type": "text", "text": text})).to_vec();
+        assert_eq!(outcome.content, Content::Blocks(blocks));
         assert_eq!(
             outcome.structured["file"]["cells"][1],
             json!({"cellType":"code","source":"1/0","cell_id":"cell-1","language":"python","execution_count":3,"outputs":[

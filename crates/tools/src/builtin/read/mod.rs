@@ -76,7 +76,16 @@ async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome,
     let work = move |stop: &Stop| {
         read(&files, &target, &input, stop).unwrap_or_else(|error| ToolOutcome::error(error.to_string()))
     };
-    Ok(worker::run(SPEC.entry.name, DEADLINE, work).await)
+    let mut outcome = worker::run(SPEC.entry.name, DEADLINE, work).await;
+    name_as_given(&mut outcome.structured, call.input);
+    Ok(outcome)
+}
+
+/// Clients find the file by the path of the call, whatever it was resolved to.
+fn name_as_given(structured: &mut Value, input: &Value) {
+    if let Some(path) = structured.get_mut("file").and_then(|file| file.get_mut("filePath")) {
+        *path = input[SPEC.entry.subject].clone();
+    }
 }
 
 fn read(files: &Files, target: &Target, input: &Input, stop: &Stop) -> Result<ToolOutcome, ReadError> {
