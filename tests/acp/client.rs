@@ -52,6 +52,7 @@ impl Client {
             .env("HOME", world.home())
             .env("PATH", path)
             .env("ANTHROPIC_API_KEY", "sk-ant-test-0000000000000000")
+            .env("IS_SANDBOX", "1")
             .env("ANTHROPIC_BASE_URL", world.mock().url())
             .env("CLAUDE_CODE_MAX_RETRIES", "0")
             .envs(env.iter().copied())

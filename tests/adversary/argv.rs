@@ -79,7 +79,6 @@ fn a37_a_value_that_looks_like_a_flag_is_never_silently_dropped() {
         &["-p", "hi", "--mcp-config", "/nowhere.json"],
         &["-p", "hi", "--session-id", "../../etc/passwd"],
         &["-p", "hi", "--resume", "../../etc/passwd"],
-        &["-p", "hi", "--add-dir", "/nowhere/at/all"],
     ] {
         let world = hello(1);
         let outcome = finish(world.run(&binary()).args(words.iter().copied()).close());

@@ -77,6 +77,7 @@ fn start(world: &World, program: &Path, runner: &str, clients: &Path) -> Run {
         .env("PATH", &format!("{}:{path}", text(&bin)))
         .env("CLAUDE", &text(&bin.join("claude")))
         .env("RALPH", &text(binary))
+        .env("IS_SANDBOX", "1")
         .env("CLIENTS", &text(clients))
         .env("PYTHON", &text(&clients.join("venv/bin/python")))
         .env("PYTHONDONTWRITEBYTECODE", "1")

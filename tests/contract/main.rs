@@ -3,5 +3,6 @@
 
 mod captures;
 mod common;
+mod parity_cli;
 
 use common::binary;

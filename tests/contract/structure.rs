@@ -19,7 +19,7 @@ const LINES_MAX_OF: [(&str, usize); 1] = [("agent", 6_000)];
 const FILE_MAX: usize = 500;
 
 /// A crate with more lines than the limit, and the most that it may have.
-const LARGE: [(&str, usize); 1] = [("ralph", 9_300)];
+const LARGE: [(&str, usize); 1] = [("ralph", 9_950)];
 /// A large crate that has this many lines less than its most gets a new most.
 const LARGE_STEP: usize = 500;
 

@@ -97,6 +97,7 @@ impl Stage {
             .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
             .env("TMPDIR", self.path("tmp"))
             .env("ANTHROPIC_API_KEY", "sk-ant-test-0000000000000000")
+            .env("IS_SANDBOX", "1")
             .env("ANTHROPIC_BASE_URL", mock.url())
             .env("CLAUDE_CODE_MAX_RETRIES", "2")
             .env("API_TIMEOUT_MS", SILENCE_MS)

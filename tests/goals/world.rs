@@ -56,6 +56,7 @@ impl Goals {
         command.env("TMPDIR", self.world.home().parent().unwrap().join("tmp"));
         command
             .env("ANTHROPIC_API_KEY", "sk-ant-test-0000000000000000")
+            .env("IS_SANDBOX", "1")
             .env("ANTHROPIC_BASE_URL", self.world.mock().url());
         command.envs(self.store.iter().map(|store| ("RALPH_STORE", store)));
         command.stdin(Stdio::null());

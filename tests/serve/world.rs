@@ -64,6 +64,7 @@ impl Server {
             ("HOME", &home),
             ("TMPDIR", &tmp),
             ("ANTHROPIC_API_KEY", "sk-ant-test-0000000000000000"),
+            ("IS_SANDBOX", "1"),
             ("ANTHROPIC_BASE_URL", &mock),
         ];
         let service = Service::start(&binary(), self.world.wd(), &words, &env).expect("a server");

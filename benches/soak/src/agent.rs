@@ -39,6 +39,7 @@ impl Agent {
             .env("HOME", folder)
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("ANTHROPIC_API_KEY", "sk-ant-soak-000000")
+            .env("IS_SANDBOX", "1")
             .env("ANTHROPIC_BASE_URL", model.url())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -47,6 +47,7 @@ impl Stage {
                 ("HOME".into(), home.into()),
                 ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
                 ("ANTHROPIC_API_KEY".into(), "sk-ant-bench-000000".into()),
+                ("IS_SANDBOX".into(), "1".into()),
                 ("ANTHROPIC_BASE_URL".into(), url.into()),
                 ("DISABLE_AUTOUPDATER".into(), "1".into()),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".into(), "1".into()),

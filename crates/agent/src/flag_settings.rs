@@ -92,6 +92,6 @@ impl FlagSettings {
         let mode =
             name.as_str().and_then(PermissionMode::parse).ok_or_else(|| format!("unknown permission mode {name}"))?;
         let may = self.rules.may_enter(mode);
-        may.then_some(mode).ok_or_else(|| "bypassPermissions was not made possible at the start".into())
+        may.then_some(mode).ok_or_else(|| format!("{} was not made possible at the start", mode.as_str()))
     }
 }

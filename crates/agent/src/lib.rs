@@ -10,7 +10,9 @@
 
 mod access;
 mod builtin_commands;
+mod checkouts;
 mod elicitation;
+mod rewind;
 mod servers;
 mod task_news;
 
@@ -41,9 +43,11 @@ mod wiring;
 
 pub mod session;
 
+pub use checkouts::{Checkout, Existing, check_out};
 pub use options::{
     Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Schema, Session, SessionPlan, Setup, StateEvents,
     StdinKind, ToolChoice, ToolSetup,
 };
 pub use output::{PIPE_BUF, Writer, warn};
+pub use rewind::rewind_files;

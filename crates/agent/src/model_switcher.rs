@@ -35,6 +35,9 @@ impl ModelSwitcher {
         let asking = &self.options.asking;
         let named = wanted.filter(|name| !name.is_empty() && *name != "default");
         let to = named.map_or_else(|| asking.model.clone(), |name| model::resolve(name, &asking.model_env));
+        if let (Some(name), false) = (named, asking.model_env.allows(&to)) {
+            return Err(format!("the settings do not allow the model '{name}' (availableModels)"));
+        }
         let switch = Switch { from: self.choices.model(), to, requested: named.map(str::to_owned), source };
         let changes = switch.from != switch.to;
         if changes {

@@ -68,8 +68,11 @@ impl Skills {
     /// For the rest of the turn the skill may choose who answers and how hard they think.
     fn choose_model(&self, conversation: &Conversation, skill: &Skill) {
         if let Some(name) = skill.model.as_deref().filter(|name| *name != "inherit") {
-            let model = model::resolve(name, &self.options.asking.model_env);
-            self.machine.set(Change::TurnModel(model));
+            let env = &self.options.asking.model_env;
+            let model = model::resolve(name, env);
+            if env.allows(&model) {
+                self.machine.set(Change::TurnModel(model));
+            }
         }
         if let Some(effort) = &skill.effort {
             conversation.effort.replace(Some(effort.clone()));

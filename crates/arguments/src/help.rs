@@ -1,5 +1,6 @@
 //! Help texts, made from the tables they describe.
 
+use crate::agent_commands::{AGENT_COMMANDS, AgentCommand};
 use crate::flags::agent_option_lines;
 use crate::loop_flags;
 use crate::table::{COMMANDS, Command};
@@ -27,9 +28,30 @@ pub fn ralph() -> String {
     text + &wire::exit_table()
 }
 
-/// The help of one command.
+/// The help of one command of `ralph`.
 pub fn command(command: &Command) -> String {
-    let mut text = format!("Usage: {}\n\n{}\n", command.usage(), command.summary);
+    command_of(command, "ralph") + "\n'ralph help' lists all commands, and the options of 'ralph [N]'.\n"
+}
+
+/// The help of one command of the agent.
+pub fn agent_command(command: &AgentCommand) -> String {
+    let last = "\n'claude --help' lists the options of the agent.\n";
+    match Command::find(command.name).filter(|_| command.summary.is_empty()) {
+        Some(shared) => command_of(shared, "claude") + last,
+        None => {
+            let usage = format!("claude {} {}", command.name, command.arguments);
+            format!("Usage: {}\n\n{}\n{last}", usage.trim_end(), command.summary)
+        }
+    }
+}
+
+/// Commands that both programs have are described once, by the name of `ralph`.
+fn command_of(command: &Command, program: &str) -> String {
+    let called = |line: &str| match line.strip_prefix("ralph ") {
+        Some(rest) => format!("{program} {rest}"),
+        None => line.to_owned(),
+    };
+    let mut text = format!("Usage: {}\n\n{}\n", called(&command.usage()), command.summary);
     if !command.details.is_empty() {
         text.push_str(&format!("\n{}\n", command.details.trim_end()));
     }
@@ -40,9 +62,8 @@ pub fn command(command: &Command) -> String {
     }
     text.push_str("\nExamples:\n");
     for (example, meaning) in command.examples {
-        text.push_str(&format!("  {example}\n      {meaning}\n"));
+        text.push_str(&format!("  {}\n      {meaning}\n", called(example)));
     }
-    text.push_str("\n'ralph help' lists all commands, and the options of 'ralph [N]'.\n");
     text
 }
 
@@ -69,6 +90,13 @@ prompts are messages on stdin, one JSON object a line.
         "\nExamples:\n  claude -p 'What does this do?'\n      one answer on stdout\n  \
          git diff | claude -p 'Review this' --output-format json\n      a prompt with input, and the result as JSON\n",
     );
-    text.push_str("\nCommands: auth status [--json|--text], doctor\n\nExit codes:\n");
+    text.push_str("\nCommands ('claude COMMAND --help' explains one):\n");
+    for command in AGENT_COMMANDS.iter().filter(|command| command.instead.is_none()) {
+        let shared = Command::find(command.name).filter(|_| command.summary.is_empty());
+        let (arguments, summary) =
+            shared.map_or((command.arguments, command.summary), |shared| (shared.arguments, shared.summary));
+        text.push_str(&format!("  {:<48} {summary}\n", format!("{} {arguments}", command.name)));
+    }
+    text.push_str("\nExit codes:\n");
     text + &wire::exit_table()
 }

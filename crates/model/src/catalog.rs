@@ -121,6 +121,8 @@ pub struct ModelEnv {
     pub overrides: BTreeMap<String, String>,
     /// A cloud that has model ids of its own.
     pub endpoint: Option<Arc<dyn ModelNames>>,
+    /// The names that the settings allow; `None` for any.
+    pub available: Option<Vec<String>>,
 }
 
 impl ModelEnv {

@@ -22,6 +22,7 @@ mod recorded;
 pub mod retry;
 mod http;
 mod login;
+mod available;
 mod step_down;
 mod stream;
 mod ask;

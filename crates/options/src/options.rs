@@ -293,6 +293,8 @@ pub struct Options {
     /// Instruction files, where they count at all.
     pub memory: Option<project::MemoryOptions>,
     pub bare: bool,
+    /// What was installed before the start, for clients that wait for it.
+    pub plugin_installs: Vec<wire::PluginInstall>,
     pub builtin_agents: BuiltinAgents,
     pub version: &'static str,
     pub debug_file: Option<PathBuf>,

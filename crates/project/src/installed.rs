@@ -25,10 +25,14 @@ pub struct Installed {
     pub id: String,
     pub version: String,
     pub path: PathBuf,
+    /// For whom it was installed; `None` where the state does not say, as for the two times.
+    pub scope: Option<String>,
+    pub installed_at: Option<String>,
+    pub last_updated: Option<String>,
 }
 
 fn folder(places: &Places) -> PathBuf {
-    places.config_dir.join("plugins")
+    places.plugin_cache.clone().unwrap_or_else(|| places.config_dir.join("plugins"))
 }
 
 fn markets_file(places: &Places) -> PathBuf {
@@ -123,13 +127,35 @@ pub fn installed(places: &Places) -> Vec<Installed> {
         // The reference keeps a list, one entry a scope.
         let entry = entry.as_array().and_then(|list| list.first().cloned()).unwrap_or(entry);
         let path = PathBuf::from(entry["installPath"].as_str()?);
-        Some(Installed { id, version: entry["version"].as_str().unwrap_or("unknown").to_owned(), path })
+        let text = |key: &str| entry[key].as_str().map(str::to_owned);
+        Some(Installed {
+            id,
+            version: text("version").unwrap_or_else(|| "unknown".to_owned()),
+            path,
+            scope: text("scope"),
+            installed_at: text("installedAt"),
+            last_updated: text("lastUpdated"),
+        })
     };
     entries.into_iter().filter_map(one).collect()
 }
 
-/// Copies a plugin's folder to its own place, remembers it and switches it on. Returns what was installed.
+/// Installs a plugin and switches it on in the settings of the scope. Returns what was installed.
 pub fn install(
+    places: &Places,
+    market: &str,
+    name: &str,
+    from: &Path,
+    scope: Scope,
+    now: &str,
+) -> Result<Installed, ProjectError> {
+    let installed = install_declared(places, market, name, from, scope, now)?;
+    switch(places, &installed.id, scope, Some(true))?;
+    Ok(installed)
+}
+
+/// Copies a plugin's folder to its own place and remembers it. The settings that switch it on stay as they are.
+pub fn install_declared(
     places: &Places,
     market: &str,
     name: &str,
@@ -143,6 +169,11 @@ pub fn install(
     let id = format!("{name}@{market}");
     let place = folder(places).join("cache").join(market).join(name).join(plain(&version));
     crate::copying::replace(from, &place)?;
+    let scope = match scope {
+        Scope::User => "user",
+        Scope::Project => "project",
+        Scope::Local => "local",
+    };
     change(&installed_file(places), |state| {
         state.insert("version".to_owned(), json!(2));
         let plugins = state.entry("plugins").or_insert_with(|| json!({}));
@@ -150,15 +181,15 @@ pub fn install(
             *plugins = json!({});
         }
         plugins[&id] = json!([{
-            "scope": match scope { Scope::User => "user", Scope::Project => "project", Scope::Local => "local" },
+            "scope": scope,
             "installPath": place,
             "version": version,
             "installedAt": now,
             "lastUpdated": now,
         }]);
     })?;
-    switch(places, &id, scope, Some(true))?;
-    Ok(Installed { id, version, path: place })
+    let (scope, now) = (Some(scope.to_owned()), Some(now.to_owned()));
+    Ok(Installed { id, version, path: place, scope, installed_at: now.clone(), last_updated: now })
 }
 
 /// A version as the name of a folder.

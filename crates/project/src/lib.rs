@@ -21,16 +21,18 @@ mod plugins;
 mod manifest;
 mod marketplace;
 mod installed;
+mod declared;
 mod skills;
 mod skill_choice;
 
 pub use agents::{AgentDef, agents, agents_from_json};
 pub use archive::ArchiveError;
+pub use declared::{Declared, declared_plugins, seeded_plugin};
 pub use error::ProjectError;
 pub use expand::{Segment, expand, split_arguments};
 pub use installed::{
-    Fetching, Installed, add_marketplace, enabled_plugins, install, installed, known_marketplaces, market_folder,
-    may_use, remove_marketplace, switch, uninstall,
+    Fetching, Installed, add_marketplace, enabled_plugins, install, install_declared, installed, known_marketplaces,
+    market_folder, may_use, remove_marketplace, switch, uninstall,
 };
 pub use marketplace::{Marketplace, Offer, Source, marketplace};
 pub use memory::{Cause, Memory, MemoryFile, MemoryOptions, memory, memory_index};

@@ -115,6 +115,10 @@ pub fn hangup_is_ignored() -> bool {
     u64::from_str_radix(ignored.trim(), 16).is_ok_and(|signals| signals & 1 != 0)
 }
 
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 pub fn temp_dir() -> PathBuf {
     std::env::temp_dir()
 }

@@ -5,6 +5,7 @@ mod environment;
 mod cloud_world;
 mod say;
 mod runtime;
+mod plugin_fetch;
 mod resolve;
 mod commands;
 

@@ -18,6 +18,7 @@ mod load;
 mod sidecar;
 mod store;
 mod listing;
+mod retention;
 mod transcript;
 mod unwritten;
 
@@ -28,6 +29,7 @@ pub use entry::Stamp;
 pub use fork::copy_for_fork;
 pub use listing::{Listed, Page};
 pub use load::{Loaded, TOOL_DEFERRED, load, load_until};
+pub use retention::{RETENTION_BUDGET, remove_old};
 pub use sidecar::write_agent_meta;
 pub use store::{Store, is_session_id, slug};
 pub use transcript::{Clock, Mirror, Transcript, UserExtra};

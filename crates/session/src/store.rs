@@ -68,6 +68,11 @@ impl Store {
         &self.project
     }
 
+    /// The folder of this project's sessions.
+    pub fn folder(&self) -> &Path {
+        &self.project
+    }
+
     /// The folder beside a session's file, for what belongs to it: sub-agents, spilled tool results.
     pub fn side_dir(&self, id: &str) -> PathBuf {
         self.project.join(safe(id))

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::files::{self, ReadFailure};
+use crate::own_file;
+use crate::repository::is_top_of;
 use crate::settings::{self, Settings};
+use crate::surfaces::{Surface, is_plugin_only};
 use crate::text::one_line;
 use crate::{Places, SettingsError, SourceKind, Sources, Trust, json, screen, trust_state};
 
@@ -75,12 +78,29 @@ impl Layer {
     }
 }
 
+/// Whether git does not track a file: the checkout, the folder of the file in it, the name of the file.
+pub type IsUntracked<'a> = &'a dyn Fn(&Path, &Path, &str) -> bool;
+
+/// The settings, where nobody can say what git tracks.
 pub fn load(
     places: &Places,
     sources: Sources,
     flag: Option<&FlagSettings>,
     managed_flag: Option<&str>,
     safe_mode: bool,
+) -> Result<Loaded, SettingsError> {
+    load_with_own_rules(places, sources, flag, managed_flag, safe_mode, &|_, _, _| false)
+}
+
+/// The settings. In a folder that is not trusted, the allow rules of a `settings.local.json` count that is this user's
+/// alone and that git does not track.
+pub fn load_with_own_rules(
+    places: &Places,
+    sources: Sources,
+    flag: Option<&FlagSettings>,
+    managed_flag: Option<&str>,
+    safe_mode: bool,
+    is_untracked: IsUntracked<'_>,
 ) -> Result<Loaded, SettingsError> {
     let mut found = own_and_folder_layers(places, sources)?;
     found.extend(flag.map(|flag| flag_layer(places, flag)).transpose()?);
@@ -94,7 +114,7 @@ pub fn load(
     if let Trust::Unknown { file, reason } = &trust {
         warnings.push(one_line(&format!("{}: skipped, {reason}; repair it or remove it", file.display())));
     }
-    warnings.extend(screen_folder(places, &mut found, trusted));
+    warnings.extend(screen_folder(places, &mut found, trusted, is_untracked));
     if safe_mode {
         for layer in found.iter_mut().filter(|layer| layer.source != SourceKind::Managed) {
             screen::safe_mode(&mut layer.value, layer.source.is_folder());
@@ -215,10 +235,23 @@ fn managed_layers(places: &Places) -> Result<Vec<Layer>, SettingsError> {
 }
 
 /// Takes out what the folder may not say, and tells it in one line.
-fn screen_folder(places: &Places, layers: &mut [Layer], trusted: bool) -> Option<String> {
+fn screen_folder(
+    places: &Places,
+    layers: &mut [Layer],
+    trusted: bool,
+    is_untracked: IsUntracked<'_>,
+) -> Option<String> {
     let (mut files, mut untrusted, mut never) = (Vec::new(), Vec::new(), Vec::new());
     for layer in layers.iter_mut().filter(|layer| layer.source.is_folder()) {
-        let screened = screen::folder(&mut layer.value, trusted);
+        let own = if trusted { None } else { own_allow_rules(layer, is_untracked) };
+        let mut screened = screen::folder(&mut layer.value, trusted);
+        if let Some(own) = own {
+            screened.untrusted.retain(|name| name != ALLOW_RULES);
+            let permissions = layer.value.entry("permissions").or_insert_with(|| Value::Object(Map::new()));
+            if let Some(permissions) = permissions.as_object_mut() {
+                permissions.insert("allow".to_owned(), own);
+            }
+        }
         if !screened.untrusted.is_empty() || !screened.never.is_empty() {
             files.push(layer.origin());
         }
@@ -240,6 +273,27 @@ fn screen_folder(places: &Places, layers: &mut [Layer], trusted: bool) -> Option
     (!parts.is_empty()).then(|| one_line(&format!("{}: {}", files.join(", "), parts.join("; "))))
 }
 
+/// As the warning names them.
+const ALLOW_RULES: &str = "permissions.allow";
+const LOCAL_NAME: &str = "settings.local.json";
+
+/// The allow rules that this user wrote into a file of his own, and nothing else of it.
+fn own_allow_rules(layer: &Layer, is_untracked: IsUntracked<'_>) -> Option<Value> {
+    let has_rules = |value: &Map<String, Value>| value.get("permissions")?.get("allow").cloned();
+    has_rules(&layer.value).filter(|_| layer.source == SourceKind::Local)?;
+    let folder = layer.file.as_deref()?.parent().filter(|folder| folder.ends_with(".claude"))?;
+    let base = folder.parent()?;
+    // Only a checkout that git itself would find: not a folder that looks like a repository in another one.
+    let top = base.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
+    if !is_top_of(base, top) {
+        return None;
+    }
+    let text = own_file::read(base, ".claude", LOCAL_NAME, SETTINGS_MAX)?;
+    let rules = has_rules(&json::object(text.trim_start_matches('\u{FEFF}')).ok()?)?;
+    let inside = folder.strip_prefix(top).ok()?;
+    is_untracked(top, inside, LOCAL_NAME).then_some(rules)
+}
+
 fn listed(names: &[String]) -> String {
     let shown = names.iter().take(NAMES_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(NAMES_SHOWN) {
@@ -254,9 +308,13 @@ fn settle_hooks(layers: &mut [Layer]) {
     let says = |layer: &Layer, key: &str| layer.value.get(key).and_then(Value::as_bool);
     let managed =
         |key: &str| layers.iter().any(|layer| layer.source == SourceKind::Managed && says(layer, key) == Some(true));
+    let hooks_of_plugins = |layer: &Layer| {
+        layer.source == SourceKind::Managed && is_plugin_only(&Value::Object(layer.value.clone()), Surface::Hooks)
+    };
     let all_off = managed("disableAllHooks");
     let others_off = all_off
         || managed("allowManagedHooksOnly")
+        || layers.iter().any(hooks_of_plugins)
         || layers.iter().rev().find_map(|layer| says(layer, "disableAllHooks")) == Some(true);
     for layer in layers {
         if all_off || (others_off && layer.source != SourceKind::Managed) {

@@ -36,7 +36,7 @@ fn each_layer_overrides_the_one_below() {
     assert_eq!(model(Some(&flag)), "managed");
     bed.file("etc/managed-settings.d/10.json", r#"{"model":"drop-in"}"#);
     assert_eq!(model(Some(&flag)), "drop-in");
-    assert_eq!(loaded(&bed).settings.cleanup_period_days, Some(7));
+    assert_eq!(loaded(&bed).settings.number("cleanupPeriodDays"), Some(7));
 }
 
 #[test]

@@ -17,17 +17,20 @@ mod scope;
 mod mcp_store;
 mod screen;
 mod sources;
+mod surfaces;
+mod own_file;
 pub mod text;
 mod trust;
 mod layers;
 mod settings;
 mod credentials;
 mod oauth;
+pub mod policies;
 
 pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, Secret, credentials};
 pub use error::SettingsError;
 pub use json::value as parse_json;
-pub use layers::{FlagSettings, Loaded, load};
+pub use layers::{FlagSettings, IsUntracked, Loaded, load, load_with_own_rules};
 pub use mcp_store::{StoredServer, add_server, remove_server, reset_project_choices, stored_servers};
 pub use oauth::{OAuth, OAuthLock, store_oauth};
 pub use permission_store::{restrictions, store_permission_update};
@@ -35,7 +38,10 @@ pub use places::Places;
 pub use scope::Scope;
 pub use settings::{Permissions, Settings, line_of};
 pub use sources::{SourceKind, Sourced, Sources};
-pub use trust::{Trust, forget_trust, inherit_trust, is_trusted, trust, trust_state};
+pub use surfaces::{Surface, is_on, is_plugin_only};
+pub use trust::{
+    Trust, forget_projects, forget_trust, inherit_trust, is_trusted, recorded_projects, trust, trust_state,
+};
 
 #[cfg(test)]
 mod testbed;

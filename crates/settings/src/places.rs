@@ -20,6 +20,8 @@ pub struct Places {
     pub config_dir: PathBuf,
     pub config_dir_is_custom: bool,
     pub managed_dir: PathBuf,
+    /// Where plugins are kept; `None` for the usual place.
+    pub plugin_cache: Option<PathBuf>,
 }
 
 impl Places {
@@ -39,6 +41,7 @@ impl Places {
             config_dir,
             config_dir_is_custom,
             managed_dir: PathBuf::from("/etc/claude-code"),
+            plugin_cache: None,
         }
     }
 

@@ -36,6 +36,11 @@ impl Top {
     }
 }
 
+/// Whether the nearest repository upwards from `folder` is at `top`.
+pub(crate) fn is_top_of(folder: &Path, top: &Path) -> bool {
+    folder.ancestors().find(|dir| is_repository(dir)) == Some(top)
+}
+
 /// A `.git` of any kind counts, also a broken one: what git would make of it is not guessed.
 fn is_repository(dir: &Path) -> bool {
     dir.join(".git").symlink_metadata().is_ok() || is_git_dir(dir)

@@ -53,7 +53,6 @@ pub struct Settings {
     pub skip_permissions: bool,
     pub auto_compact_enabled: Option<bool>,
     pub auto_compact_window: Option<u64>,
-    pub cleanup_period_days: Option<u64>,
     pub claude_md_excludes: Vec<String>,
     /// Memory text that the administrator put into the managed settings.
     pub managed_claude_md: Option<String>,
@@ -74,6 +73,12 @@ impl fmt::Debug for Settings {
 impl Settings {
     pub fn flag(&self, key: &str) -> Option<bool> {
         self.merged.get(key).and_then(Value::as_bool)
+    }
+
+    /// Somebody said that the permission mode `auto` must not be used.
+    pub fn auto_mode_is_disabled(&self) -> bool {
+        let nested = self.merged.get("permissions").and_then(|permissions| permissions.get("disableAutoMode"));
+        [self.merged.get("disableAutoMode"), nested].into_iter().any(crate::surfaces::is_on)
     }
 
     pub fn text(&self, key: &str) -> Option<&str> {
@@ -129,7 +134,6 @@ pub(crate) fn assemble(
     settings.always_thinking = settings.flag("alwaysThinkingEnabled");
     settings.auto_compact_enabled = settings.flag("autoCompactEnabled");
     settings.auto_compact_window = settings.number("autoCompactWindow");
-    settings.cleanup_period_days = settings.number("cleanupPeriodDays");
     Ok(Settings { model, output_style, language, agent, effort_level, ..settings })
 }
 

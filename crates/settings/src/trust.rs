@@ -228,6 +228,30 @@ fn record(places: &Places, top: &Top) -> Result<(), SettingsError> {
     Ok(())
 }
 
+/// The folders that the user's file has a record of: trust, servers.
+pub fn recorded_projects(places: &Places) -> Result<Vec<String>, SettingsError> {
+    let file = places.global_file();
+    let state = records(&file).map_err(|reason| SettingsError::Refused { file, reason })?;
+    let mut paths: Vec<String> = state.into_keys().collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// Removes the records of these folders; everything else in the file stays.
+pub fn forget_projects(places: &Places, paths: &[String]) -> Result<(), SettingsError> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let file = places.global_file();
+    let _lock = FileLock::acquire(&file, LOCK_PATIENCE)?;
+    let mut state = files::read_object(&file)?;
+    if let Some(projects) = state.get_mut("projects").and_then(Value::as_object_mut) {
+        projects.retain(|path, _| !paths.contains(path));
+        files::write_object(&file, &state)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 #[path = "trust_tests.rs"]
 mod tests;

@@ -17,7 +17,7 @@ use failed::Failed;
 use std::rc::Rc;
 use stdin::Text;
 use turn::InterruptCause;
-use wire::ExitCode;
+use wire::{Event, ExitCode, System};
 use writer::Writer;
 
 /// Runs one agent process from its options to its exit code.
@@ -131,6 +131,9 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
 /// Turn after turn until there is nothing left to do.
 async fn serve(session: &Rc<Session>, mut turns: Turns, mut desk: Desk) -> ExitCode {
     session.start_servers();
+    for install in &session.options().plugin_installs {
+        session.output().send(Event::System(System::PluginInstall(install.clone()))).await;
+    }
     let mut last = ExitCode::Success;
     let forced = loop {
         match desk.next(session).await {

@@ -117,6 +117,13 @@ impl Run {
         self
     }
 
+    /// In another folder.
+    #[must_use]
+    pub fn in_folder(mut self, folder: &Path) -> Self {
+        self.cwd = folder.into();
+        self
+    }
+
     #[must_use]
     pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));

@@ -90,6 +90,8 @@ impl World {
             .env("PATH", &path)
             .env("TMPDIR", &self.tmp.to_string_lossy())
             .env("ANTHROPIC_API_KEY", API_KEY)
+            // Tests may run as root, who needs a sign that the machine may be lost before permissions are skipped.
+            .env("IS_SANDBOX", "1")
             .env("ANTHROPIC_BASE_URL", &self.mock.url())
     }
 

@@ -50,8 +50,8 @@ pub use requests::{
 };
 pub use system::{
     CompactBoundary, CompactMetadata, HookResponse, HookStarted, Informational, Init, LocalCommandOutput,
-    ModelFallback, Notification, Retry, SessionStateChanged, Status, System, TaskNotification, TaskProgress,
-    TaskStarted, TaskUpdated, ToolDenied,
+    ModelFallback, Notification, PluginInstall, Retry, SessionStateChanged, Status, System, TaskNotification,
+    TaskProgress, TaskStarted, TaskUpdated, ToolDenied,
 };
 pub use usage::{CacheCreation, ModelUsage, ServerToolUse, Usage};
 pub use visible::{is_hidden, visible};

@@ -22,6 +22,7 @@ tagged! {
         Notification(Notification) = "notification",
         SessionStateChanged(SessionStateChanged) = "session_state_changed",
         LocalCommandOutput(LocalCommandOutput) = "local_command_output",
+        PluginInstall(PluginInstall) = "plugin_install",
         ModelFallback(Box<ModelFallback>) = "model_fallback",
     }
 }
@@ -30,6 +31,16 @@ impl System {
     /// `level` is `info`, `notice`, `suggestion` or `warning`.
     pub fn informational(content: impl Into<String>, level: &'static str) -> Self {
         Self::Informational(Informational { content: content.into(), level: level.into(), ..Informational::default() })
+    }
+}
+
+message! {
+    /// How the installation of plugins that the settings name goes on.
+    pub struct PluginInstall {
+        /// `started`, `installed`, `failed` or `completed`.
+        status: String = "status",
+        name: Option<String> = "name" optional,
+        error: Option<String> = "error" optional,
     }
 }
 

@@ -31,7 +31,7 @@ fn it_says_which_one_is_used_and_why_not_the_others() {
     let (value, outcome) = status(run);
     assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
     assert_eq!(value["loggedIn"], true);
-    assert_eq!(value["authMethod"], "CLAUDE_API_KEY");
+    assert_eq!((&value["authMethod"], &value["credential"]), (&json!("api_key"), &json!("CLAUDE_API_KEY")));
     assert_eq!(value["apiProvider"], "firstParty");
     assert_eq!(value["apiKeySource"], "ANTHROPIC_API_KEY");
     assert_eq!(
@@ -101,7 +101,7 @@ fn flags_may_come_before_it_and_count() {
     }
     let with_key = r#"{"env": {"ANTHROPIC_API_KEY": "of-the-settings"}}"#;
     let (value, _) = status(bare(&world).args(["--settings", with_key, "auth", "status"]));
-    assert_eq!(value["authMethod"], "ANTHROPIC_API_KEY", "what a run would use");
+    assert_eq!(value["credential"], "ANTHROPIC_API_KEY", "what a run would use");
     own(&world, ".claude.json", &json!({"primaryApiKey": "sk-ant-file"}));
     let (value, outcome) = status(bare(&world).args(["--bare", "auth", "status"]));
     assert_eq!((outcome.code, &value["considered"][6]["verdict"]), (Some(1), &json!("not used with --bare")));

@@ -97,8 +97,10 @@ pub fn apply(handles: &Handles<'_>, request: &Value) -> Result<Value, String> {
 fn follow_agent(options: &Options, choices: &Choices, models: &ModelSwitcher) {
     let setup = choices.setup();
     let own = session_agent(&setup).and_then(|agent| agent.model.as_deref()).filter(|model| *model != "inherit");
+    let env = &options.asking.model_env;
+    let own = own.map(|own| model::resolve(own, env)).filter(|own| env.allows(own));
     if let (false, Some(own)) = (options.asking.model_named, own) {
-        models.take(&model::resolve(own, &options.asking.model_env));
+        models.take(&own);
     }
 }
 

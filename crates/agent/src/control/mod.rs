@@ -180,10 +180,10 @@ fn set_mode(rules: &Rules, updates: &Updates, machine: &MainMachine, request: &V
     let mode = PermissionMode::parse(name)
         .ok_or_else(|| format!("unknown permission mode '{name}'; known: {}", PermissionMode::NAMES.join(", ")))?;
     if !rules.may_enter(mode) {
-        return Err(
-            "bypassPermissions needs --dangerously-skip-permissions or --allow-dangerously-skip-permissions at start"
-                .into(),
-        );
+        let auto = "the permission mode auto is switched off by the settings (disableAutoMode)";
+        let bypass =
+            "bypassPermissions needs --dangerously-skip-permissions or --allow-dangerously-skip-permissions at start";
+        return Err(if mode == PermissionMode::Auto { auto } else { bypass }.into());
     }
     machine.let_wait(updates.enter_mode(mode));
     Ok(json!({"mode": mode.as_str()}))

@@ -293,7 +293,8 @@ impl Subagents {
             .or(assignment.model.as_deref())
             .or(assignment.agent.model.as_deref())
             .filter(|model| !model.is_empty() && *model != "inherit");
-        wanted.map_or_else(|| parent.model(), |model| model::resolve(model, &asking.model_env))
+        let wanted = wanted.map(|model| model::resolve(model, &asking.model_env));
+        wanted.filter(|id| asking.model_env.allows(id)).unwrap_or_else(|| parent.model())
     }
 
     /// An agent may tighten the mode or, where the parent asks, choose another; it never gains bypass.

@@ -4,17 +4,13 @@
 //! stays, and whoever sent the agent is told where. Deliberately absent: merging.
 
 use crate::Options;
+use crate::checkouts::{Checkout, DEADLINE, Existing, check_out, run};
 use conversation::HookRunner;
 use hooks::{HookEvent, WorktreeCreate, WorktreeRemove};
 use process::Git;
 use std::ffi::OsStr;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
-use std::time::Duration;
-
-/// Checking out a large repository takes a while; longer is a broken disk.
-const DEADLINE: Duration = Duration::from_mins(2);
 
 pub struct Worktree {
     /// The root of the checkout.
@@ -53,25 +49,9 @@ impl Worktree {
 
     async fn by_git(options: &Options, name: &str) -> Result<Self, String> {
         let failed = |why: String| format!("The agent was not started: it wants a worktree of its own, but {why}.");
-        let (repository, cwd) = (options.places.checkout_root(), &options.cwd);
-        if !repository.join(".git").exists() || !cwd.starts_with(&repository) {
-            return Err(failed(format!("{} is not in a git repository", cwd.display())));
-        }
-        let git = Git::find(&options.env).ok_or_else(|| failed("git is not installed".into()))?;
-        let git = git.without_filters(&repository, DEADLINE).await;
-        let folder = repository.join(".claude/worktrees");
-        hide(&folder).map_err(|error| failed(format!("{} cannot be written: {error}", folder.display())))?;
-        let root = folder.join(name);
-        let branch = format!("worktree-{name}");
-        let base = run(&git, &repository, &["rev-parse", "--verify", "HEAD"]).await.map_err(&failed)?;
-        let words = ["worktree", "add", "--quiet", "-b", &branch].map(OsStr::new);
-        let words: Vec<&OsStr> = words.into_iter().chain([root.as_os_str(), OsStr::new("HEAD")]).collect();
-        git.run(&repository, &words, DEADLINE).await.map_err(&failed)?;
-        let inner = cwd.strip_prefix(&repository).unwrap_or(Path::new(""));
-        let cwd = root.join(inner);
-        // A folder that nobody has committed is not in the checkout.
-        std::fs::create_dir_all(&cwd).map_err(|error| failed(format!("{}: {error}", cwd.display())))?;
-        let maker = Maker::Git { git, repository, branch, base: base.trim().to_owned() };
+        let made = check_out(&options.env, &options.places, name, Existing::Refuse).await.map_err(failed)?;
+        let Checkout { git, repository, root, cwd, branch, base } = made;
+        let maker = Maker::Git { git, repository, branch, base };
         Ok(Self { root, cwd, maker, settled: false })
     }
 
@@ -132,20 +112,4 @@ async fn clear(maker: &Maker, root: &Path) -> Option<String> {
     let _ = git.run(repository, &words, DEADLINE).await;
     let _ = run(git, repository, &["branch", "-D", "--quiet", branch]).await;
     None
-}
-
-async fn run(git: &Git, folder: &Path, words: &[&str]) -> Result<String, String> {
-    let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-    git.run(folder, &words, DEADLINE).await
-}
-
-/// The folder of worktrees is no change of the project.
-fn hide(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    // Commands may write in this folder, so never through a link of theirs.
-    match std::fs::File::create_new(folder.join(".gitignore")) {
-        Ok(mut ignore) => ignore.write_all(b"*\n"),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-    }
 }

@@ -58,7 +58,11 @@ impl Rules {
     }
 
     pub fn may_enter(&self, mode: PermissionMode) -> bool {
-        mode != PermissionMode::BypassPermissions || self.options.permissions.may_bypass
+        match mode {
+            PermissionMode::BypassPermissions => self.options.permissions.may_bypass,
+            PermissionMode::Auto => !self.options.settings.auto_mode_is_disabled(),
+            _ => true,
+        }
     }
 
     /// A copy of the session's rules.

@@ -1,20 +1,21 @@
 //! The agent face: `claude …`.
 
-use super::{auth, doctor, mcp, plugin};
+use super::{agent_commands, agent_worktree};
 use crate::environment::Environment;
 use crate::resolve::{self, CONTRACT_VERSION, Refusal};
 use crate::runtime::runtime;
 use crate::say;
 use agent::{InputFormat, OutputFormat};
-use arguments::Arguments;
-use arguments::help;
+use arguments::{Arguments, FirstWord, help};
+use std::path::PathBuf;
 use wire::ExitCode;
 
-/// Subcommands of the reference that clients call, and those we know but do not have.
-const SUBCOMMANDS: [&str; 6] = ["auth", "doctor", "help", "update", "mcp", "plugin"];
-
 pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
-    let command = command_words(&mut words);
+    let command = match arguments::first_word(&words) {
+        FirstWord::Command { at } => Some(words.split_off(at)),
+        FirstWord::Misspelled { word, near } => return agent_commands::misspelled(&word, near),
+        FirstWord::Other => None,
+    };
     let typed = match arguments::parse(words) {
         Ok(typed) => typed,
         Err(error) => return refuse(&error.to_string()),
@@ -27,19 +28,26 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         say::out(&help::agent());
         return ExitCode::Success;
     }
-    match command.as_deref() {
-        Some([name, rest @ ..]) if name == "auth" => return auth::run(rest, &environment, Some(&typed)),
-        Some([name, rest @ ..]) if name == "mcp" => return mcp::run(rest, &environment),
-        Some([_, rest @ ..]) => return plugin::run(rest, &environment),
-        _ => {}
+    if let Some(command) = command {
+        return agent_commands::run(&command, &typed, &environment);
     }
-    if let Some(exit) = subcommand(&typed, &environment) {
-        return exit;
+    if typed.worktree.is_given {
+        // Mistakes on the command line make no worktree.
+        if let Err(refusal) = resolve::formats(&typed) {
+            return refused(&typed, refusal);
+        }
+        environment = match agent_worktree::enter(&typed, &environment) {
+            Ok(inside) => inside,
+            Err(line) => return refuse(&line),
+        };
     }
     let resolved = match resolve::options(&typed, &mut environment) {
         Ok(resolved) => resolved,
         Err(refusal) => return refused(&typed, refusal),
     };
+    if let Some(message) = typed.rewind_files.as_deref() {
+        return rewind(message, &resolved.options);
+    }
     if is_interactive(&typed, &resolved.options, &environment) {
         return refuse("Error: this agent has no interactive mode. Give a prompt with -p, or pipe one in.");
     }
@@ -54,31 +62,57 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
+    let retention = Retention::of(&resolved.options);
     let exit = runtime.block_on(stdio::run(resolved.options));
     // A thread may still sit in a read of stdin; nothing waits for it.
     runtime.shutdown_background();
+    if let Some(retention) = retention.filter(|_| exit == ExitCode::Success) {
+        retention.apply();
+    }
     if let Some(sandbox) = sandbox {
         sandbox.close();
     }
     exit
 }
 
-/// Commands with flags of their own, by their first two words.
-const COMMANDS: [(&[&str], &[&str]); 3] =
-    [(&["auth"], &["status", "login", "logout"]), (&["plugin", "plugins"], plugin::NAMES), (&["mcp"], mcp::NAMES)];
+/// `cleanupPeriodDays` of the user or the administrator; a folder has no say about the conversations of others.
+struct Retention {
+    config_dir: PathBuf,
+    days: u64,
+    session: String,
+}
 
-/// `… auth status --json`: flags of ours may come before, flags after are the command's own. The same
-/// words in a prompt, or as a flag's value, are no command.
-fn command_words(words: &mut Vec<String>) -> Option<Vec<String>> {
-    let is_command = |pair: &[String]| {
-        COMMANDS.iter().any(|(names, next)| names.contains(&pair[0].as_str()) && next.contains(&pair[1].as_str()))
-    };
-    let at = words.windows(2).position(is_command)?;
-    let before = arguments::parse(words[..at].iter().cloned()).ok()?;
-    if before.print || !before.positionals.is_empty() || words[..at].iter().any(|word| word == "--") {
-        return None;
+impl Retention {
+    fn of(options: &agent::Options) -> Option<Self> {
+        let days = options.settings.personal["cleanupPeriodDays"].as_u64().filter(|days| *days > 0)?;
+        let config_dir = options.places.config_dir.clone();
+        options.session.persist.then(|| Self { config_dir, days, session: options.session.id.clone() })
     }
-    Some(words.split_off(at))
+
+    fn apply(&self) {
+        session::remove_old(&self.config_dir, self.days, &self.session, session::RETENTION_BUDGET);
+    }
+}
+
+/// `--rewind-files`, which ends the process: no prompt is read and no model is asked.
+fn rewind(message: &str, options: &agent::Options) -> ExitCode {
+    if !matches!(options.session.plan, agent::SessionPlan::Resume { .. }) {
+        return refuse("Error: --rewind-files needs --resume with the id of a session, and no --fork-session.");
+    }
+    match agent::rewind_files(options, message) {
+        Ok(answer) if options.output == OutputFormat::Text => {
+            let files = answer["filesChanged"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let lines = files.iter().filter_map(|file| file.as_str()).map(|file| format!("Restored: {file}\n"));
+            say::out(&lines.collect::<String>());
+            say::out(&format!("{} files restored.\n", files.len()));
+            ExitCode::Success
+        }
+        Ok(answer) => {
+            say::out(&format!("{answer}\n"));
+            ExitCode::Success
+        }
+        Err(problem) => refuse(&format!("Error: {problem}")),
+    }
 }
 
 fn refuse(line: &str) -> ExitCode {
@@ -102,33 +136,4 @@ fn is_interactive(typed: &Arguments, options: &agent::Options, environment: &Env
         && !typed.print
         && options.input == InputFormat::Text
         && options.preparation != Some(agent::Preparation::InitOnly)
-}
-
-/// A first word that is a command, unless `-p` says that it is a prompt.
-fn subcommand(typed: &Arguments, environment: &Environment) -> Option<ExitCode> {
-    let (first, rest) = typed.positionals.split_first()?;
-    if typed.print || typed.input_format.is_some() {
-        return None;
-    }
-    Some(match first.as_str() {
-        "doctor" if rest.is_empty() => doctor::run(environment, false, false),
-        "help" if rest.is_empty() => {
-            say::out(&help::agent());
-            ExitCode::Success
-        }
-        "plugin" | "plugins" if is_bare_command(rest) => plugin::run(rest, environment),
-        "mcp" if is_bare_command(rest) => mcp::run(rest, environment),
-        "update" | "install" if rest.len() < 4 && is_bare_command(rest) => {
-            refuse(&format!("Error: '{first}' is not part of this agent yet."))
-        }
-        word if rest.is_empty() && !word.contains(char::is_whitespace) => {
-            let near = arguments::nearest(word, SUBCOMMANDS.into_iter()).filter(|_| word.len() > 2)?;
-            refuse(&format!("error: unknown command '{word}' (did you mean '{near}'?). A prompt goes after -p."))
-        }
-        _ => return None,
-    })
-}
-
-fn is_bare_command(rest: &[String]) -> bool {
-    rest.iter().all(|word| !word.contains(char::is_whitespace))
 }

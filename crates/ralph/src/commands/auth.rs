@@ -4,6 +4,7 @@ use crate::environment::Environment;
 use crate::{resolve, say};
 use arguments::Arguments;
 use serde_json::json;
+use settings::Found;
 use wire::ExitCode;
 
 pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments>) -> ExitCode {
@@ -13,12 +14,14 @@ pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments
         ["status"] => status(environment, typed, flags.contains(&"--text")),
         ["login" | "logout"] => {
             say::err(
-                "Error: this agent does not log in by itself. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings.",
+                "Error: this agent can neither log in with a browser nor log out. Set ANTHROPIC_API_KEY; or set CLAUDE_CODE_OAUTH_TOKEN \
+                 to a token that another program made; or configure apiKeyHelper in your user settings. A login that another \
+                 program has stored is used and renewed.",
             );
             ExitCode::Failure
         }
         _ => {
-            say::err("usage: auth status [--json|--text]");
+            say::err("usage: auth status [--json|--text] | login | logout");
             ExitCode::Failure
         }
     }
@@ -44,7 +47,7 @@ fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -
         }
     };
     let chosen = resolution.chosen.as_ref();
-    let text = if as_text { in_words(&resolution) } else { in_json(&resolution) };
+    let text = if as_text { in_words(&resolution) } else { in_json(&resolution, &resolve::places(environment)) };
     say::out(&text);
     if chosen.is_some() { ExitCode::Success } else { ExitCode::Failure }
 }
@@ -71,15 +74,36 @@ fn in_words(resolution: &settings::Resolution) -> String {
     text
 }
 
-fn in_json(resolution: &settings::Resolution) -> String {
+fn in_json(resolution: &settings::Resolution, places: &settings::Places) -> String {
     let considered: Vec<_> =
         resolution.considered.iter().map(|one| json!({"name": one.name, "verdict": one.verdict})).collect();
+    let chosen = resolution.chosen.as_ref();
     let value = json!({
-        "loggedIn": resolution.chosen.is_some(),
-        "authMethod": resolution.chosen.as_ref().map_or("none", |chosen| chosen.label.as_str()),
+        "loggedIn": chosen.is_some(),
+        "authMethod": chosen.map_or("none", |chosen| method(&chosen.found)),
         "apiProvider": "firstParty",
-        "apiKeySource": resolution.chosen.as_ref().map(|chosen| chosen.source.as_str()),
+        "apiKeySource": chosen.map(|chosen| chosen.source.as_str()),
+        "credential": chosen.map(|chosen| chosen.label.as_str()),
+        "loginExpiresAt": chosen.and_then(|chosen| expiry(&chosen.found)),
+        "configDirectory": places.config_dir,
+        "projectsDirectory": places.config_dir.join("projects"),
         "considered": considered,
     });
     format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
+}
+
+/// The kind of credential, in the reference's words.
+fn method(found: &Found) -> &'static str {
+    match found {
+        Found::ApiKey(_) | Found::ApiKeyFile(_) => "api_key",
+        Found::Helper { .. } => "apiKeyHelper",
+        Found::AuthToken(_) | Found::OAuthToken(_) => "oauth_token",
+        Found::OAuthFile(_) => "claude.ai",
+    }
+}
+
+/// When a stored login ends; a key and a token in a variable do not say.
+fn expiry(found: &Found) -> Option<String> {
+    let Found::OAuthFile(login) = found else { return None };
+    jiff::Timestamp::from_millisecond(login.expires_at_ms?).ok().map(|time| time.to_string())
 }

@@ -8,20 +8,6 @@ use serde_json::{Map, Value, json};
 use settings::{Places, Scope, StoredServer};
 use wire::ExitCode;
 
-/// The words that make `mcp` a command and not the beginning of a prompt.
-pub const NAMES: &[&str] = &[
-    "add",
-    "add-json",
-    "list",
-    "get",
-    "remove",
-    "reset-project-choices",
-    "serve",
-    "login",
-    "logout",
-    "add-from-claude-desktop",
-];
-
 const USAGE: &str = "usage: mcp add [-s local|project|user] [-t stdio|http|sse] [-e NAME=VALUE]… [-H \"Name: value\"]… \
                      <name> <command or address> [arguments…]\n       \
                      mcp add-json [-s SCOPE] <name> <json> | list | get <name> | remove [-s SCOPE] <name> | reset-project-choices";

@@ -3,6 +3,8 @@
 mod acp;
 mod acp_bridge;
 pub mod agent;
+mod agent_commands;
+mod agent_worktree;
 mod auth;
 mod demo;
 mod doctor;
@@ -33,7 +35,7 @@ mod mcp;
 mod mock;
 mod mock_record;
 mod plugin;
-mod plugin_fetch;
+mod purge;
 mod serve;
 mod trust;
 

@@ -2,18 +2,14 @@
 //!
 //! Deliberately absent: loading plugins, which every run does by its settings.
 
-use super::plugin_fetch::{self, Fetched};
 use crate::environment::Environment;
+use crate::plugin_fetch::{self, Fetched};
 use crate::{resolve, say};
 use project::{Installed, Marketplace, Offer, Source};
 use serde_json::{Value, json};
 use settings::{Places, Scope, Settings};
 use std::path::Path;
 use wire::ExitCode;
-
-/// The words that make `plugin` a command and not the beginning of a prompt.
-pub const NAMES: &[&str] =
-    &["marketplace", "install", "i", "uninstall", "remove", "rm", "enable", "disable", "list", "update", "validate"];
 
 const USAGE: &str = "usage: plugin marketplace add <folder|repository> | list | remove <name> | update [name]\n       \
                      plugin install|uninstall|enable|disable|update <name[@marketplace]> [--scope user|project|local]\n       \
@@ -114,7 +110,8 @@ impl<'a> Shop<'a> {
         if !project::may_use(&self.settings, source) {
             return Err("Error: the administrator does not allow this marketplace.".to_owned());
         }
-        match plugin_fetch::fetch(source, &self.places, self.environment)? {
+        let limit = plugin_fetch::limit(self.environment);
+        match plugin_fetch::fetch(source, &self.places, self.environment, limit)? {
             Fetched::Folder(folder) => {
                 let folder = folder.canonicalize().map_err(|error| told(format!("{}: {error}", folder.display())))?;
                 project::marketplace(&folder).map_err(told)
@@ -192,7 +189,8 @@ impl<'a> Shop<'a> {
         if !project::may_use(&self.settings, &source) {
             return Err(format!("Error: the administrator does not allow the marketplace {}.", market.name));
         }
-        let fetched = plugin_fetch::fetch(&offer.source, &self.places, self.environment)?;
+        let limit = plugin_fetch::limit(self.environment);
+        let fetched = plugin_fetch::fetch(&offer.source, &self.places, self.environment, limit)?;
         let folder = match &fetched {
             Fetched::Folder(folder) => folder.clone(),
             Fetched::Clone(fetching) => fetching.path(),
@@ -228,7 +226,17 @@ impl<'a> Shop<'a> {
         let is_on = |id: &str| self.settings.merged["enabledPlugins"][id] == true;
         let here = project::installed(&self.places);
         if as_json {
-            let one = |plugin: &Installed| json!({"id": plugin.id, "version": plugin.version, "enabled": is_on(&plugin.id), "installPath": plugin.path});
+            let one = |plugin: &Installed| {
+                json!({
+                    "id": plugin.id,
+                    "version": plugin.version,
+                    "scope": plugin.scope,
+                    "enabled": is_on(&plugin.id),
+                    "installPath": plugin.path,
+                    "installedAt": plugin.installed_at,
+                    "lastUpdated": plugin.last_updated,
+                })
+            };
             return pretty(&here.iter().map(one).collect());
         }
         let line = |plugin: &Installed| {

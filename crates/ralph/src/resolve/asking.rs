@@ -19,25 +19,29 @@ pub fn resolve(
     settings: &Settings,
     environment: &Environment,
     access: &Access,
+    warnings: &mut Vec<String>,
 ) -> Result<Asking, Refusal> {
     let mut model_env = model_env(settings, environment);
     model_env.endpoint =
         access.client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()) as Arc<dyn ModelNames>);
     let named = non_empty(typed.model.as_deref()).or(environment.get("ANTHROPIC_MODEL"));
     let asked = named.or(settings.model.as_deref()).unwrap_or("default");
+    let model = available_model(asked, settings, &model_env)?;
     let profile = &access.client.profile;
     let own_small = match profile.small_model {
         SmallModel::Haiku => "haiku",
         SmallModel::Main => asked,
     };
     let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or(own_small);
+    let small_model =
+        Some(model::resolve(small, &model_env)).filter(|id| model_env.allows(id)).unwrap_or_else(|| model.clone());
     Ok(Asking {
-        model: model::resolve(asked, &model_env),
+        model,
         model_named: named.is_some(),
-        small_model: model::resolve(small, &model_env),
-        fallback: fallback(typed, settings, &model_env)?,
+        small_model,
+        fallback: fallback(typed, settings, &model_env, warnings)?,
         thinking: thinking(typed, settings, environment)?,
-        effort: effort(typed, settings, environment)?,
+        effort: effort(typed, settings, environment, warnings),
         max_output: environment.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0),
         betas: betas(typed, environment),
         task_budget: number(typed.task_budget.as_deref(), "task-budget")?,
@@ -47,6 +51,27 @@ pub fn resolve(
         window: window(environment, profile.context_window),
         subagent_model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         model_env,
+    })
+}
+
+/// The id that is sent, where `availableModels` allows it. The default model is always allowed, unless the administrator
+/// enforces his list for it too; then the first model of the list takes its place.
+fn available_model(asked: &str, settings: &Settings, env: &ModelEnv) -> Result<String, Refusal> {
+    let id = model::resolve(asked, env);
+    let Some(listed) = env.available.as_ref().filter(|_| !env.allows(&id)) else { return Ok(id) };
+    if asked != "default" {
+        return Err(Refusal::new(format!(
+            "Error: the settings do not allow the model '{asked}'. Allowed (availableModels): {}",
+            listed.join(", ")
+        )));
+    }
+    if !settings::is_on(settings.managed.get("enforceAvailableModels")) {
+        return Ok(id);
+    }
+    listed.first().map(|name| model::resolve(name, env)).ok_or_else(|| {
+        Refusal::new(
+            "Error: the administrator allows no model (availableModels is empty, enforceAvailableModels is on).",
+        )
     })
 }
 
@@ -64,8 +89,9 @@ fn caching(environment: &Environment) -> Caching {
 pub fn follow_agent(asking: &mut Asking, agent: Option<&str>, agents: &[AgentDef]) {
     let agent = agents.iter().find(|known| Some(known.name.as_str()) == agent);
     let own = agent.and_then(|agent| agent.model.as_deref()).filter(|model| *model != "inherit");
+    let own = own.map(|own| model::resolve(own, &asking.model_env)).filter(|own| asking.model_env.allows(own));
     if let (false, Some(own)) = (asking.model_named, own) {
-        asking.model = model::resolve(own, &asking.model_env);
+        asking.model = own;
     }
 }
 
@@ -84,15 +110,27 @@ fn model_env(settings: &Settings, environment: &Environment) -> ModelEnv {
         disable_legacy_remap: environment.is_on("CLAUDE_CODE_DISABLE_LEGACY_MODEL_REMAP"),
         overrides: settings.model_overrides.clone(),
         endpoint: None,
+        available: settings.available_models.clone(),
     }
 }
 
-fn fallback(typed: &Arguments, settings: &Settings, env: &ModelEnv) -> Result<Vec<String>, Refusal> {
+fn fallback(
+    typed: &Arguments,
+    settings: &Settings,
+    env: &ModelEnv,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<String>, Refusal> {
     let listed: Vec<&str> = match typed.fallback_model.as_deref() {
         Some(list) => list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
         None => settings.fallback_model.iter().map(String::as_str).collect(),
     };
-    listed.into_iter().take(FALLBACKS_MAX).map(|name| fallback_id(name, env)).collect()
+    let ids: Vec<String> =
+        listed.into_iter().take(FALLBACKS_MAX).map(|name| fallback_id(name, env)).collect::<Result<_, _>>()?;
+    let (allowed, refused): (Vec<String>, Vec<String>) = ids.into_iter().partition(|id| env.allows(id));
+    if !refused.is_empty() {
+        warnings.push(format!("warning: the settings do not allow the fallback model {}", refused.join(", ")));
+    }
+    Ok(allowed)
 }
 
 /// `provider:model`, where the provider is the one that is asked anyway. Another one is refused rather than sent as the
@@ -138,15 +176,24 @@ fn display(typed: &Arguments) -> Result<Option<String>, Refusal> {
     }
 }
 
-fn effort(typed: &Arguments, settings: &Settings, environment: &Environment) -> Result<Option<String>, Refusal> {
+/// A level that nobody knows is said and left out: the model's own level stands.
+fn effort(
+    typed: &Arguments,
+    settings: &Settings,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Option<String> {
     let flag = non_empty(typed.effort.as_deref());
     if let Some(level) = flag.filter(|level| !EFFORTS.contains(level)) {
-        return Err(one_of("effort", level, "low, medium, high, xhigh, max"));
+        warnings.push(format!(
+            "warning: --effort '{level}' is unknown and ignored; known are low, medium, high, xhigh, max"
+        ));
     }
+    let flag = flag.filter(|level| EFFORTS.contains(level));
     let chosen = environment.get("CLAUDE_CODE_EFFORT_LEVEL").or(flag).or(settings.effort_level.as_deref());
-    Ok(chosen
+    chosen
         .filter(|level| EFFORTS.contains(level))
-        .map(|level| if level == "ultracode" { "max" } else { level }.to_owned()))
+        .map(|level| if level == "ultracode" { "max" } else { level }.to_owned())
 }
 
 fn betas(typed: &Arguments, environment: &Environment) -> Vec<String> {

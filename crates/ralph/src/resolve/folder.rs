@@ -1,18 +1,21 @@
 //! What the folder, the user and the plugins bring: agents, skills, and what hangs on them.
 
+use super::declared_plugins;
 use super::refusal::Refusal;
 use crate::environment::Environment;
 use agent::InputFormat;
 use arguments::Arguments;
 use model::ClientConfig;
 use project::{AgentDef, MemoryOptions, PluginDir, PluginProblem, Plugins, Skill};
-use settings::{Places, Settings, Sources};
+use settings::{Places, Settings, Sources, Surface};
 use std::path::PathBuf;
 
 pub struct Folder {
     pub agents: Vec<AgentDef>,
     pub skills: Vec<Skill>,
     pub plugins: Plugins,
+    /// What clients are told that wait for plugins.
+    pub installs: Vec<wire::PluginInstall>,
 }
 
 /// The folder's and the user's first, so that a plugin never takes the place of their own.
@@ -25,10 +28,25 @@ pub fn read(
     client: &ClientConfig,
     environment: &mut Environment,
 ) -> Result<Folder, Refusal> {
-    let mut agents = project::agents(places, sources, typed.agents.as_deref())
+    let of_plugins = |surface| settings::is_plugin_only(&settings.managed, surface);
+    let shelves = |surface| if of_plugins(surface) { Sources::NONE } else { sources };
+    let given = given_agents(typed, environment)?.filter(|_| !of_plugins(Surface::Agents));
+    let mut agents = project::agents(places, shelves(Surface::Agents), given.as_deref())
         .map_err(|error| Refusal::new(format!("Error: {error}")))?;
-    let mut skills = project::skills(places, sources, roots);
-    let (installed, problems) = if minimal { Default::default() } else { project::enabled_plugins(places, settings) };
+    let roots: &[PathBuf] = if of_plugins(Surface::Skills) { &[] } else { roots };
+    let mut skills = project::skills(places, shelves(Surface::Skills), roots);
+    let declared = if minimal { Default::default() } else { declared_plugins::install(places, settings, environment) };
+    let (mut installed, mut problems) =
+        if minimal { Default::default() } else { project::enabled_plugins(places, settings) };
+    // One reason is enough: why it could not be installed, or nothing where it lies ready.
+    let is_told = |plugin: &str| {
+        let name = plugin.rsplit_once('@').map(|(name, _)| name);
+        declared.problems.iter().any(|known| known.plugin == plugin)
+            || declared.seeded.iter().any(|dir| dir.called.as_deref() == name)
+    };
+    problems.retain(|problem| problem.kind != "plugin-not-found" || !is_told(&problem.plugin));
+    installed.extend(declared.seeded);
+    problems.extend(declared.problems);
     // Those of the command line first: they take the place of installed ones of the same name.
     let mut dirs = plugin_dirs(typed, environment);
     let (fetched, unfetched) = fetched(typed, places, client);
@@ -42,7 +60,25 @@ pub fn read(
     }
     project::override_skills(&mut skills, settings);
     add_programs(&plugins, environment);
-    Ok(Folder { agents, skills, plugins })
+    Ok(Folder { agents, skills, plugins, installs: declared.events })
+}
+
+/// A file of agents is text that somebody wrote by hand.
+const AGENTS_MAX: u64 = 2 * 1024 * 1024;
+
+/// `--agents`: JSON, or the file that holds it.
+fn given_agents(typed: &Arguments, environment: &Environment) -> Result<Option<String>, Refusal> {
+    let Some(given) = typed.agents.as_deref().filter(|given| !given.trim().is_empty()) else { return Ok(None) };
+    if given.trim_start().starts_with(['{', '[', '"']) {
+        return Ok(Some(given.to_owned()));
+    }
+    let file = environment.cwd.join(given);
+    let unusable = |why: String| Refusal::new(format!("Error: --agents {}: {why}", file.display()));
+    match settings::files::read_text(&file, AGENTS_MAX) {
+        Ok(Some(text)) => Ok(Some(text)),
+        Ok(None) => Err(unusable("it is neither JSON nor a file that exists".to_owned())),
+        Err(failure) => Err(unusable(failure.to_string())),
+    }
 }
 
 fn plugin_dirs(typed: &Arguments, environment: &Environment) -> Vec<PluginDir> {

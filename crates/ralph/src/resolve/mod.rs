@@ -2,12 +2,16 @@
 //! here is one line on stderr and exit 1, before any model call.
 
 mod refusal;
+mod restricted;
 mod access;
 mod asking;
 mod confined;
+mod declared_plugins;
 mod folder;
+mod local_rules;
 mod outside;
 mod permissions;
+mod policies;
 mod sessions;
 mod tooling;
 
@@ -26,7 +30,7 @@ use runner::ConfinedAgent;
 use sandbox::Rules;
 use settings::{FlagSettings, Places, Settings, Sources};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The contract we speak: the version clients compare against.
@@ -45,24 +49,25 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     let places = places_for(typed, environment)?;
     let (bare, safe) = minimal(typed, environment);
     let sources = sources(typed)?;
-    let loaded = settings(typed, &places, sources, safe || bare)?;
+    let loaded = settings(typed, (&places, &*environment), sources, safe || bare)?;
     warnings.extend(loaded.warnings);
     let settings = loaded.settings;
     environment.overlay(&settings.env);
 
     let prompt = prompt(typed);
     let schema = schema(typed)?;
-    let extra_roots = permissions::extra_roots(typed, &settings, environment)?;
+    let extra_roots = permissions::extra_roots(typed, &settings, environment, &mut warnings);
     let mut permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
     let memory = if bare || safe { None } else { folder::memory(&settings, &places, &extra_roots, environment) };
     permissions::let_read(&mut permissions.rules, memory.as_ref());
     let access = access::resolve(&settings, &places, environment, bare, &mut warnings)?;
-    let mut asking = asking::resolve(typed, &settings, environment, &access)?;
+    policies::enforce(typed, &settings, &access, &mut warnings)?;
+    let mut asking = asking::resolve(typed, &settings, environment, &access, &mut warnings)?;
     let session = sessions::resolve(typed, &places, environment)?;
-    let limits = tooling::limits(typed, environment, access.client.profile.concurrency)?;
+    let limits = tooling::limits(typed, environment, access.client.profile.concurrency, &mut warnings)?;
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
-    let folder::Folder { agents, skills, plugins } =
+    let folder::Folder { agents, skills, plugins, installs } =
         folder::read(typed, &places, shelves, &extra_roots, (&settings, bare || safe), &access.client, environment)?;
     let outside = outside::resolve(typed, &settings, &places, &plugins, environment, (bare || safe, &session))?;
     warnings.extend(outside.problems.iter().map(|problem| match problem.name.as_str() {
@@ -73,6 +78,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
     let mut tools = tooling::resolve(typed, environment, &places, &session);
     let confined = confined::resolve(typed, &settings, &places, &extra_roots, environment, &mut warnings)?;
+    policies::restrain_root(&mut permissions, environment, confined.is_some() && typed.sandbox.is_given)?;
     if let Some(confined) = confined {
         tooling::confine(&mut tools, confined);
     }
@@ -101,7 +107,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         may_suggest: may_suggest(&settings, environment),
         preparation: preparation(typed),
         state_events: state_events(environment),
-        checkpoint_dir: checkpoint_dir(environment, &places, &session),
+        checkpoint_dir: checkpoint_dir(typed, &settings, environment, &places, &session),
         stop_block_cap: environment.number("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP").map_or(STOP_BLOCK_CAP, |cap| cap as u32),
         ascii: environment.stdout_is_terminal && output != OutputFormat::Text,
         cwd: environment.cwd.clone(),
@@ -125,6 +131,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         outside,
         access,
         bare,
+        plugin_installs: installs,
         builtin_agents: builtin_agents(environment),
     };
     Ok(Resolved { options, warnings })
@@ -209,9 +216,17 @@ fn state_events(environment: &Environment) -> StateEvents {
     }
 }
 
-fn checkpoint_dir(environment: &Environment, places: &Places, session: &agent::Session) -> Option<PathBuf> {
-    let wanted = environment.is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")
+fn checkpoint_dir(
+    typed: &Arguments,
+    settings: &Settings,
+    environment: &Environment,
+    places: &Places,
+    session: &agent::Session,
+) -> Option<PathBuf> {
+    let kept = settings.flag("fileCheckpointingEnabled") != Some(false)
+        && environment.is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")
         && !environment.is_on("CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING");
+    let wanted = kept || typed.rewind_files.is_some();
     wanted.then(|| places.config_dir.join("file-history").join(&session.id))
 }
 
@@ -237,8 +252,14 @@ pub fn credentials_only(typed: Option<&Arguments>, environment: &Environment) ->
     let nothing = Arguments::default();
     let typed = typed.unwrap_or(&nothing);
     let (bare, safe) = minimal(typed, environment);
-    let settings = settings(typed, &places, sources(typed)?, bare || safe)?.settings;
+    let settings = settings(typed, (&places, environment), sources(typed)?, bare || safe)?.settings;
     Ok(access::credentials(&settings, &places, environment, bare))
+}
+
+/// The settings as a run would have them, for commands that only tell.
+pub fn loaded_settings(typed: &Arguments, environment: &Environment) -> Result<Settings, Refusal> {
+    let (bare, safe) = minimal(typed, environment);
+    Ok(settings(typed, (&places(environment), environment), sources(typed)?, bare || safe)?.settings)
 }
 
 /// The environment with what the settings add to it, for commands that only tell.
@@ -247,7 +268,8 @@ pub fn with_settings(typed: Option<&Arguments>, environment: &Environment) -> En
     let typed = typed.unwrap_or(&nothing);
     let mut whole = environment.clone();
     let (bare, safe) = minimal(typed, environment);
-    let loaded = sources(typed).and_then(|sources| settings(typed, &places(environment), sources, bare || safe));
+    let loaded =
+        sources(typed).and_then(|sources| settings(typed, (&places(environment), environment), sources, bare || safe));
     if let Ok(loaded) = loaded {
         whole.overlay(&loaded.settings.env);
     }
@@ -256,7 +278,8 @@ pub fn with_settings(typed: Option<&Arguments>, environment: &Environment) -> En
 
 /// The profile of the endpoint, or why it cannot be; `None` where the settings cannot be read.
 pub fn profile(environment: &Environment) -> Option<Result<model::Profile, Refusal>> {
-    let loaded = settings(&Arguments::default(), &places(environment), Sources::default(), false).ok()?;
+    let loaded =
+        settings(&Arguments::default(), (&places(environment), environment), Sources::default(), false).ok()?;
     Some(access::profile(&loaded.settings, environment, false))
 }
 
@@ -264,14 +287,14 @@ pub fn profile(environment: &Environment) -> Option<Result<model::Profile, Refus
 pub fn judging(typed: &Arguments, environment: &Environment) -> Result<Judging, Refusal> {
     let places = places_for(typed, environment)?;
     let (bare, safe) = minimal(typed, environment);
-    let loaded = settings(typed, &places, sources(typed)?, bare || safe)?;
+    let loaded = settings(typed, (&places, environment), sources(typed)?, bare || safe)?;
     permissions::judging(typed, loaded, places, environment)
 }
 
 /// What a loop's checks may do: what commands may in a workspace, whatever level agents have.
 pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<Rules>, Refusal> {
     let places = places(environment);
-    let settings = loop_settings(&places)?;
+    let settings = loop_settings(&places, environment)?;
     let typed = arguments::parse(["--sandbox".to_owned(), "workspace".to_owned()])
         .map_err(|error| Refusal::new(error.to_string()))?;
     let confined = confined::resolve(&typed, &settings, &places, &[], environment, warnings)?;
@@ -285,26 +308,26 @@ pub fn held(
     warnings: &mut Vec<String>,
 ) -> Result<ConfinedAgent, Refusal> {
     let places = places(environment);
-    let settings = loop_settings(&places)?;
+    let settings = loop_settings(&places, environment)?;
     confined::held(foreign, &settings, &places, environment, warnings)
 }
 
 /// Its agents would refuse rules that cannot be read, one after the other; so the loop does, once.
-fn loop_settings(places: &Places) -> Result<Settings, Refusal> {
-    let settings = settings(&Arguments::default(), places, Sources::default(), false)?.settings;
+fn loop_settings(places: &Places, environment: &Environment) -> Result<Settings, Refusal> {
+    let settings = settings(&Arguments::default(), (places, environment), Sources::default(), false)?.settings;
     permissions::check(&settings)?;
     Ok(settings)
 }
 
 /// Why a loop may not do without a sandbox, where it may not.
 pub fn sandbox_is_policy(environment: &Environment) -> Result<Option<&'static str>, Refusal> {
-    let settings = loop_settings(&places(environment))?;
+    let settings = loop_settings(&places(environment), environment)?;
     Ok(confined::is_policy(&settings).then_some(confined::POLICY))
 }
 
 /// A setting of the user's or the administrator's, for a loop.
 pub fn user_setting(key: &str, environment: &Environment) -> Option<String> {
-    loop_settings(&places(environment)).ok()?.text(key).map(str::to_owned)
+    loop_settings(&places(environment), environment).ok()?.text(key).map(str::to_owned)
 }
 
 /// What keeps requests from being sent at all, for `doctor`.
@@ -326,7 +349,9 @@ fn places_for(typed: &Arguments, environment: &Environment) -> Result<Places, Re
 
 pub fn places(environment: &Environment) -> Places {
     let custom = environment.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let places = Places::new(environment.cwd.clone(), environment.home.clone(), custom);
+    let mut places = Places::new(environment.cwd.clone(), environment.home.clone(), custom);
+    let cache = environment.get("CLAUDE_CODE_PLUGIN_CACHE_DIR").map(PathBuf::from);
+    places.plugin_cache = cache.filter(|folder| folder.is_absolute());
     // Tests cannot write where administrators do.
     match environment.get("RALPH_TEST_MANAGED_DIR").filter(|_| cfg!(debug_assertions)) {
         Some(folder) => Places { managed_dir: folder.into(), ..places },
@@ -350,14 +375,23 @@ fn may_suggest(settings: &Settings, environment: &Environment) -> bool {
 
 fn sources(typed: &Arguments) -> Result<Sources, Refusal> {
     match typed.setting_sources.as_deref() {
+        _ if typed.restricted => Ok(Sources::NONE),
         Some(list) => Sources::parse(list).map_err(|error| Refusal::new(format!("Error: {error}"))),
         None => Ok(Sources::default()),
     }
 }
 
-fn settings(typed: &Arguments, places: &Places, sources: Sources, safe: bool) -> Result<settings::Loaded, Refusal> {
+fn settings(
+    typed: &Arguments,
+    (places, environment): (&Places, &Environment),
+    sources: Sources,
+    safe: bool,
+) -> Result<settings::Loaded, Refusal> {
     let flag = typed.settings.as_deref().and_then(|value| FlagSettings::parse(value, places));
-    settings::load(places, sources, flag.as_ref(), typed.managed_settings.as_deref(), safe)
+    let is_untracked =
+        |top: &Path, folder: &Path, name: &str| local_rules::is_untracked(environment, top, folder, name);
+    let managed = typed.managed_settings.as_deref();
+    settings::load_with_own_rules(places, sources, flag.as_ref(), managed, safe, &is_untracked)
         .map_err(|error| Refusal::new(format!("Error: {error}")))
 }
 
@@ -391,7 +425,7 @@ fn prompting(typed: &Arguments) -> Result<Prompting, Refusal> {
         .filter(|text| !text.is_empty()),
         append_subagent: typed.append_subagent_system_prompt.as_deref().map(str::to_owned),
         static_system: typed.exclude_dynamic_system_prompt_sections,
-        plan: None,
+        plan: typed.plan_mode_instructions.clone().filter(|text| !text.trim().is_empty()),
     })
 }
 

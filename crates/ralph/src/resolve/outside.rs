@@ -36,10 +36,11 @@ pub fn resolve(
     }
     // An administrator who lists the servers lists all of them.
     let open = managed.is_none();
-    for given in typed.mcp_config.iter().filter(|given| open && !given.is_empty()) {
+    let of_plugins = settings::is_plugin_only(&settings.managed, settings::Surface::Mcp);
+    for given in typed.mcp_config.iter().filter(|given| open && !of_plugins && !given.is_empty()) {
         found.take(&given_config(given, environment)?, "dynamic", &variable);
     }
-    if open && !isolated && !typed.strict_mcp_config {
+    if open && !of_plugins && !isolated && !typed.strict_mcp_config {
         // `doctor` tells of a broken one.
         let global = read(&places.global_file()).ok().flatten().unwrap_or_default();
         let here = &global["projects"][environment.cwd.display().to_string()];

@@ -1,6 +1,7 @@
 //! Mode, rules and folders: what may be done.
 
 use super::refusal::{Refusal, one_of};
+use super::restricted;
 use crate::environment::Environment;
 use agent::{Permissions, Prompter};
 use arguments::Arguments;
@@ -15,13 +16,16 @@ pub fn resolve(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Permissions, Refusal> {
-    if let Some(other) = typed.permission_prompts.as_deref().filter(|who| !["", "none"].contains(who)) {
-        return Err(one_of("permission-prompts", other, "none"));
+    if let Some(other) = typed.permission_prompts.as_deref().filter(|who| !["", "none", "host"].contains(who)) {
+        return Err(one_of("permission-prompts", other, "none, host"));
     }
     let mode = mode(typed, settings, warnings)?;
     let cli = Source { name: "cliArg".into(), anchor: environment.cwd.clone() };
     let rules = rules(typed, settings, &cli, kind_of, warnings)?;
-    Ok(Permissions { mode, rules, prompter: prompter(typed), may_bypass: may_bypass(typed, settings, mode) })
+    let may_bypass = may_bypass(typed, settings, mode);
+    let mut permissions = Permissions { mode, rules, prompter: prompter(typed), may_bypass };
+    restricted::apply(typed, &mut permissions, &cli)?;
+    Ok(permissions)
 }
 
 /// The model keeps its automatic memory in files of its own, which it may read.
@@ -43,6 +47,11 @@ fn mode(typed: &Arguments, settings: &Settings, warnings: &mut Vec<String>) -> R
     } else {
         from_settings(settings, warnings)
     };
+    if mode == PermissionMode::Auto && settings.auto_mode_is_disabled() {
+        return Err(Refusal::new(
+            "Error: the permission mode 'auto' is switched off by the settings (disableAutoMode).",
+        ));
+    }
     if mode == PermissionMode::BypassPermissions && forbidden {
         return Err(Refusal::new(
             "Error: bypassPermissions is switched off by the administrator (permissions.disableBypassPermissionsMode).",
@@ -54,6 +63,13 @@ fn mode(typed: &Arguments, settings: &Settings, warnings: &mut Vec<String>) -> R
 fn prompter(typed: &Arguments) -> Prompter {
     match typed.permission_prompt_tool.as_deref() {
         _ if typed.permission_prompts.as_deref() == Some("none") => Prompter::Nobody,
+        // Only a client that sends messages can answer.
+        None | Some("")
+            if typed.permission_prompts.as_deref() == Some("host")
+                && typed.input_format.as_deref() == Some("stream-json") =>
+        {
+            Prompter::Client
+        }
         None | Some("") => Prompter::Nobody,
         Some("stdio") => Prompter::Client,
         Some(tool) => Prompter::Tool(tool.to_owned()),
@@ -98,7 +114,7 @@ pub fn judging(
     let mode = mode(typed, &settings, &mut warnings)?;
     let cli = Source { name: "the command line".into(), anchor: environment.cwd.clone() };
     let rules = rules(typed, &settings, &cli, place_of, &mut warnings)?;
-    let roots = extra_roots(typed, &settings, environment)?;
+    let roots = extra_roots(typed, &settings, environment, &mut warnings);
     let workspace = tools::Workspace::new(places.cwd.clone(), roots, places.home.clone());
     let policy = Policy { mode, rules, roots: workspace.roots().to_vec(), cwd: workspace.cwd(), home: places.home };
     let has_hooks = settings.merged["hooks"]["PreToolUse"].as_array().is_some_and(|hooks| !hooks.is_empty());
@@ -183,22 +199,26 @@ fn kind_of(text: &Sourced<String>) -> String {
     kind.to_owned()
 }
 
-/// Folders beside the working folder. They must exist: a typing error must not silently narrow the work.
-pub fn extra_roots(typed: &Arguments, settings: &Settings, environment: &Environment) -> Result<Vec<PathBuf>, Refusal> {
+/// Folders beside the working folder. One that cannot be used is said, and the work goes on without it, as in the
+/// reference.
+pub fn extra_roots(
+    typed: &Arguments,
+    settings: &Settings,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     for folder in typed.add_dir.iter().flat_map(|list| folders(list, environment)) {
         match std::fs::canonicalize(&folder) {
             Ok(real) if real.is_dir() => roots.push(real),
-            Ok(_) => return Err(Refusal::new(format!("Error: --add-dir {} is not a folder.", folder.display()))),
-            Err(error) => {
-                return Err(Refusal::new(format!("Error: --add-dir {} cannot be used: {error}", folder.display())));
-            }
+            Ok(_) => warnings.push(format!("warning: --add-dir {} is ignored: it is not a folder", folder.display())),
+            Err(error) => warnings.push(format!("warning: --add-dir {} is ignored: {error}", folder.display())),
         }
     }
     let configured = &settings.permissions.additional_directories;
     roots.extend(configured.iter().filter_map(|folder| std::fs::canonicalize(&folder.value).ok()));
     roots.dedup();
-    Ok(roots)
+    roots
 }
 
 /// A comma list, unless a folder of that very name exists.

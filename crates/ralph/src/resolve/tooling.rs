@@ -25,11 +25,16 @@ const LINGER_SHELLS: Duration = Duration::from_secs(5);
 const LINGER_AGENTS_MS: u64 = 600_000;
 
 /// `slots` is how many requests the endpoint answers at a time, where it says.
-pub fn limits(typed: &Arguments, environment: &Environment, slots: Option<usize>) -> Result<Limits, Refusal> {
+pub fn limits(
+    typed: &Arguments,
+    environment: &Environment,
+    slots: Option<usize>,
+    warnings: &mut Vec<String>,
+) -> Result<Limits, Refusal> {
     let count = |name: &str, default: u64| environment.number(name).unwrap_or(default);
     let agents = count("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", LINGER_AGENTS_MS);
     Ok(Limits {
-        max_turns: max_turns(typed, environment)?,
+        max_turns: max_turns(typed, environment, warnings)?,
         max_budget_usd: budget(typed)?,
         schema_retries: count("MAX_STRUCTURED_OUTPUT_RETRIES", SCHEMA_RETRIES) as u32,
         agent_depth: count("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", AGENT_DEPTH) as u32,
@@ -42,12 +47,17 @@ pub fn limits(typed: &Arguments, environment: &Environment, slots: Option<usize>
     })
 }
 
-fn max_turns(typed: &Arguments, environment: &Environment) -> Result<Option<u32>, Refusal> {
+/// `--max-turns 0` is accepted as in the reference, where it is no limit; it is said, because it may not be meant.
+fn max_turns(typed: &Arguments, environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<u32>, Refusal> {
     let positive = |value: u64, name: &str| match u32::try_from(value) {
         Ok(turns) if turns > 0 => Ok(Some(turns)),
         _ => Err(Refusal::new(format!("error: {name} is {value}; at least 1 turn is needed"))),
     };
     if let Some(turns) = asking::number(typed.max_turns.as_deref(), "max-turns")? {
+        if turns == 0 {
+            warnings.push("warning: --max-turns 0 sets no limit".to_owned());
+            return Ok(None);
+        }
         return positive(turns, "option '--max-turns'");
     }
     match environment.get("CLAUDE_CODE_MAX_TURNS") {

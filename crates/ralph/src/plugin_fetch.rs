@@ -12,12 +12,17 @@ use std::time::Duration;
 /// A clone over a slow line; longer is no line.
 const CLONE: Duration = Duration::from_mins(5);
 
+/// How long git may take, where the user sets it.
+pub fn limit(environment: &Environment) -> Duration {
+    environment.number("CLAUDE_CODE_PLUGIN_GIT_TIMEOUT_MS").filter(|ms| *ms > 0).map_or(CLONE, Duration::from_millis)
+}
+
 pub enum Fetched {
     Folder(PathBuf),
     Clone(Fetching),
 }
 
-pub fn fetch(source: &Source, places: &Places, environment: &Environment) -> Result<Fetched, String> {
+pub fn fetch(source: &Source, places: &Places, environment: &Environment, limit: Duration) -> Result<Fetched, String> {
     match source {
         Source::Folder(folder) => Ok(Fetched::Folder(folder.clone())),
         Source::Unsupported(why) => Err(format!("Error: it cannot be fetched: {why}.")),
@@ -26,7 +31,7 @@ pub fn fetch(source: &Source, places: &Places, environment: &Environment) -> Res
             let fetching = Fetching::begin(places).map_err(|error| format!("Error: {error}"))?;
             let runtime = runtime().map_err(|_| "Error: the runtime cannot be started".to_owned())?;
             runtime
-                .block_on(clone(&git, url, at.as_deref(), &fetching.path(), &environment.cwd))
+                .block_on(clone(&git, (url, at.as_deref()), &fetching.path(), &environment.cwd, limit))
                 .map_err(|why| format!("Error: {url} cannot be cloned: {why}"))?;
             Ok(Fetched::Clone(fetching))
         }
@@ -34,7 +39,13 @@ pub fn fetch(source: &Source, places: &Places, environment: &Environment) -> Res
 }
 
 /// A branch or a tag is cloned by itself; a commit needs the history it is in.
-async fn clone(git: &Git, url: &str, at: Option<&str>, to: &Path, cwd: &Path) -> Result<(), String> {
+async fn clone(
+    git: &Git,
+    (url, at): (&str, Option<&str>),
+    to: &Path,
+    cwd: &Path,
+    limit: Duration,
+) -> Result<(), String> {
     let is_commit = at.is_some_and(|at| at.len() >= 7 && at.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let mut words = vec![OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--no-recurse-submodules")];
     if !is_commit {
@@ -43,10 +54,10 @@ async fn clone(git: &Git, url: &str, at: Option<&str>, to: &Path, cwd: &Path) ->
     let branch = at.filter(|_| !is_commit).map(|at| format!("--branch={at}"));
     words.extend(branch.as_deref().map(OsStr::new));
     words.extend([OsStr::new("--"), OsStr::new(url), to.as_os_str()]);
-    git.run(cwd, &words, CLONE).await?;
+    git.run(cwd, &words, limit).await?;
     if let Some(commit) = at.filter(|_| is_commit) {
         let words = ["checkout", "--quiet", "--detach", commit].map(OsStr::new);
-        git.run(to, &words, CLONE).await?;
+        git.run(to, &words, limit).await?;
     }
     Ok(())
 }
