@@ -1,5 +1,6 @@
-//! A turn in the formats of the other providers: AWS's frames, and OpenAI's two streams. Pure.
+//! A turn in the formats of the other providers: AWS's frames, OpenAI's two streams, Gemini's. Pure.
 
+use crate::gemini;
 use crate::routes::Format;
 use crate::sse::{Answer, event};
 use base64::Engine as _;
@@ -14,7 +15,13 @@ pub(crate) fn pieces(answer: &Answer, format: Format) -> Vec<Vec<u8>> {
         Format::EventStream => answer.events().iter().filter_map(|event| frame(event)).collect(),
         Format::ChatCompletions => chat(answer),
         Format::Responses => responses(answer),
+        Format::Gemini => gemini::pieces(answer).iter().map(data).collect(),
     }
+}
+
+/// An answer that does not stream.
+pub(crate) fn whole(answer: &Answer, format: Format) -> Value {
+    if format == Format::Gemini { gemini::whole(answer) } else { answer.whole() }
 }
 
 /// An error inside of a stream.
@@ -33,6 +40,7 @@ pub(crate) fn error_piece(error: &Value, format: Format) -> Vec<u8> {
         }
         Format::ChatCompletions => data(&json!({"error": {"message": message, "type": error["error"]["type"]}})),
         Format::Responses => data(&json!({"type": "error", "code": "server_error", "message": message})),
+        Format::Gemini => data(&gemini::error(500, message)),
     }
 }
 

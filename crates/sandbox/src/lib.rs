@@ -23,6 +23,7 @@ mod placeholder;
 mod proxy;
 mod repository;
 mod layout;
+mod obeyed;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
@@ -64,6 +65,7 @@ use linux::Linux as Native;
 use macos::Mac as Native;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use nowhere::Nowhere as Native;
+pub use obeyed::is_obeyed;
 pub use rules::{Agent, Level, Network, OutOfReach, OwnTemp, Rules, Weakness};
 pub use whole::Whole;
 

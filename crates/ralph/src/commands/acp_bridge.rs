@@ -118,8 +118,18 @@ fn launched(command: &str, environment: &Environment) -> Result<Launched, String
     let name = words.remove(0);
     let path = environment.raw("PATH").unwrap_or_default();
     let program = find(&name, path.as_ref(), environment)
-        .ok_or_else(|| format!("the agent {name} is not on PATH; install it"))?;
+        .ok_or_else(|| not_found(&name, environment.is_on("IS_SANDBOX")))?;
     Ok(Launched { program, args: words, cwd: environment.cwd.clone(), env: environment.vars.clone() })
+}
+
+/// The loop has seen it on PATH, so what hides it here is the box.
+fn not_found(name: &str, is_boxed: bool) -> String {
+    if is_boxed {
+        return format!(
+            "the agent {name} is not on PATH inside of the sandbox, which has a temporary folder of its own; install it elsewhere"
+        );
+    }
+    format!("the agent {name} is not on PATH; install it")
 }
 
 fn find(name: &str, path: &OsStr, environment: &Environment) -> Option<PathBuf> {
