@@ -173,7 +173,8 @@ fn usage(whole: &Value, input: &str, output: &str) -> Value {
     let cached = count("cache_read_input_tokens");
     let all = count("input_tokens") + count("cache_creation_input_tokens") + cached;
     let details = if input == "prompt_tokens" { "prompt_tokens_details" } else { "input_tokens_details" };
-    json!({input: all, output: count("output_tokens"), details: {"cached_tokens": cached}})
+    let written = count("output_tokens");
+    json!({input: all, output: written, "total_tokens": all + written, details: {"cached_tokens": cached}})
 }
 
 /// Two pieces, so that clients have to join them.
