@@ -10,6 +10,7 @@ mod error;
 pub mod import;
 mod notify;
 mod repository;
+mod checkout;
 mod sql;
 mod postgres;
 mod schema;

@@ -89,7 +89,8 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
     let file = runner::Folder::new(&environment.cwd).config();
     let configured = Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
     let notify = if wanted.notify.is_empty() { configured.notify } else { wanted.notify.clone() };
-    let (for_rules, for_trust, for_review) = (environment.clone(), environment.clone(), environment.clone());
+    let (for_rules, for_review) = (environment.clone(), environment.clone());
+    let (for_trust, for_forget) = (environment.clone(), environment.clone());
     Ok(WorkOptions {
         place: place(environment)?,
         state,
@@ -101,6 +102,10 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
         env: environment.vars.clone(),
         rules: Box::new(move |folder| rules(folder, &for_rules)),
         trust_clone: Box::new(move |repo, clone| trust_clone(repo, clone, &for_trust)),
+        forget_clone: Box::new(move |folder| {
+            // A record that stays behind names a folder that does not exist: it allows nothing.
+            let _ = settings::forget_trust(&resolve::places(&for_forget), folder);
+        }),
         reviewer: Box::new(move |reviewer, folder| reviewer_command(reviewer, folder, &for_review)),
         say: {
             let json = wanted.json;
