@@ -13,10 +13,12 @@ use testkit::looping::{PROMISE, of, outcomes, told, with_model};
 use testkit::{Run, World};
 
 /// They are large programs, and tests share two cores.
-const PATIENCE: Duration = Duration::from_mins(5);
+const PATIENCE: Duration = Duration::from_mins(8);
 
-/// A command that is still there long after every test.
-const SLEEP: &str = "sleep 17320508";
+/// A command that is still there long after every test, with a number of its own for each agent.
+fn sleep(agent: &Agent) -> String {
+    format!("sleep 17320{}", agent.program.len())
+}
 
 struct Agent {
     /// The backend's name.
@@ -150,7 +152,13 @@ fn works_to_a_checked_end(agent: &Agent) {
     let Some(folders) = installed(agent) else { return };
     let world = with_model(json!([(agent.writes)("$WD/made.txt"), say(PROMISE), say(PROMISE)]));
     let (outcome, events) = told(looped(agent, &folders, &world, &["1", "--check", "grep right made.txt"]));
-    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{:#?}\n{}", outcome.lines, outcome.stderr);
+    assert_eq!(
+        (outcome.code, outcomes(&events)),
+        (Some(0), vec!["done".to_owned()]),
+        "{:#?}\n{}",
+        outcome.lines,
+        outcome.stderr
+    );
     assert_eq!(world.read("made.txt").as_deref(), Some("right"));
     assert!(!of(&events, "tool_call").is_empty(), "{events:#?}");
     wait_for_processes(&world.home().to_string_lossy(), false);
@@ -161,7 +169,8 @@ fn failures_are_failures(agent: &Agent) {
     let Some(folders) = installed(agent) else { return };
     for status in [401, 429] {
         let world = with_model(json!(vec![json!({"status": status}); 40]));
-        let words = ["1", "--max-failures", "1", "--iteration-time", "90s", "--duration", "100s"];
+        // Some ask again and again; the loop's limits end that.
+        let words = ["1", "--max-failures", "1", "--iteration-time", "3m", "--duration", "4m"];
         let (outcome, events) = told(looped(agent, &folders, &world, &words));
         assert_ne!(outcome.code, Some(0), "{status}: {:#?}", outcome.lines);
         assert!(!outcomes(&events).contains(&"done".to_owned()), "{status}: {:#?}", outcome.lines);
@@ -173,16 +182,20 @@ fn failures_are_failures(agent: &Agent) {
 /// Nothing of it is alive after a stop in the middle of a command.
 fn a_stop_leaves_nothing_alive(agent: &Agent) {
     let Some(folders) = installed(agent) else { return };
-    let world = with_model(json!([(agent.runs)(&format!("echo > $WD/begun; {SLEEP}")), say(PROMISE)]));
+    let world = with_model(json!([(agent.runs)(&sleep(agent)), say(PROMISE)]));
     let run = looped(agent, &folders, &world, &["1"])
         .wait(json!({"type": "tool_call"}))
+        // The call is told before the command runs, and nothing tells that it does.
+        .step(testkit::Step::Sleep(Duration::from_secs(2)))
         .signal(2)
         .step(testkit::Step::Sleep(Duration::from_millis(500)))
         .signal(2);
     let outcome = run.hold().finish().expect("a run");
     assert!(!outcome.timed_out, "{:#?}", outcome.lines);
     assert_eq!(outcome.unmet, Vec::<Value>::new(), "{:#?}\n{}", outcome.lines, outcome.stderr);
-    assert!(running(&world.home().to_string_lossy()).is_empty() && running(&world.wd().to_string_lossy()).is_empty());
+    for left in [&*sleep(agent), &*world.home().to_string_lossy(), &*world.wd().to_string_lossy()] {
+        assert_eq!(running(left), Vec::<i32>::new(), "{left}");
+    }
     assert_ne!(outcome.code, Some(0));
 }
 

@@ -143,7 +143,8 @@ fn images_and_resources_reach_the_model() {
 
 #[test]
 fn with_a_sandbox_commands_write_in_the_folder_of_the_session_only() {
-    let turns = json!([call("Bash", json!({"command": "echo x > inside.txt; echo x > $HOME/outside.txt"})), say("Tried.")]);
+    let turns =
+        json!([call("Bash", json!({"command": "echo x > inside.txt; echo x > $HOME/outside.txt"})), say("Tried.")]);
     for (words, wrote_inside, wrote_outside) in [
         (&["--sandbox"][..], true, false),
         (&["--sandbox=read-only"], false, false),

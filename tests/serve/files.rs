@@ -141,6 +141,9 @@ fn what_a_later_run_would_start_needs_allow_exec() {
     assert_eq!(put(mcp, json!({"type": "remote", "url": "http://127.0.0.1:1/"})), 204);
     std::fs::create_dir_all(server.world.wd().join("s")).expect("a folder");
     std::fs::write(server.world.wd().join("s/SKILL.md"), "x").expect("a file");
-    assert_eq!(put("/v1/config/skills?directory=.&skillName=s", json!({"sources": [{"type": "local", "source": "s"}]})), 403);
+    assert_eq!(
+        put("/v1/config/skills?directory=.&skillName=s", json!({"sources": [{"type": "local", "source": "s"}]})),
+        403
+    );
     assert!(!server.world.wd().join(".claude/skills").exists());
 }

@@ -16,7 +16,8 @@ fn skill(folder: &Path, name: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder.join(name);
     std::fs::create_dir_all(folder.join("scripts")).expect("folders");
-    std::fs::write(folder.join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\nDo it.\n")).expect("a file");
+    std::fs::write(folder.join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\nDo it.\n"))
+        .expect("a file");
     let script = folder.join("scripts/do.sh");
     std::fs::write(&script, "#!/bin/sh\n").expect("a file");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -24,8 +25,7 @@ fn skill(folder: &Path, name: &str) {
 
 fn installed(server: &Server) -> Vec<String> {
     let entries = std::fs::read_dir(server.world.wd().join(".claude/skills")).into_iter().flatten();
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort();
     names
 }
@@ -38,7 +38,8 @@ fn local_skills_are_copied_replaced_and_removed() {
     skill(&wd.join("mine/skills"), "one");
     skill(&wd.join("mine/skills"), "two");
     skill(&wd.join("mine"), "three");
-    let sources = json!([{"type": "local", "source": wd.join("mine").display().to_string(), "skills": ["one", "three"]}]);
+    let sources =
+        json!([{"type": "local", "source": wd.join("mine").display().to_string(), "skills": ["one", "three"]}]);
     assert_eq!(put(&server, &sources).0, 204);
     assert_eq!(installed(&server), ["one", "three"]);
     let script = wd.join(".claude/skills/one/scripts/do.sh");

@@ -237,7 +237,10 @@ pub const COMMANDS: &[Command] = &[
         details: "'ralph acp' speaks the protocol (version 1); 'ralph acp login' keeps an API key for later sessions, and asks for it in a\n\
             terminal. Each session is a process of its own. In an editor, give 'ralph' as the command and 'acp' as its argument.",
         words: &["login"],
-        options: Listed(&[("--sandbox[=LEVEL]", "confine every session's commands and file tools: workspace (the default), read-only, off")]),
+        options: Listed(&[(
+            "--sandbox[=LEVEL]",
+            "confine every session's commands and file tools: workspace (the default), read-only, off",
+        )]),
         examples: &[
             ("ralph acp", "started by an editor"),
             ("ralph acp --sandbox", "the same; commands write in the session's folder only"),

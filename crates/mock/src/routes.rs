@@ -156,10 +156,7 @@ mod tests {
             (&format!("{vertex}count-tokens:rawPredict"), Route::Count("input_tokens")),
             ("/v1/chat/completions", ask(Format::ChatCompletions, None, None)),
             ("/v1/responses", ask(Format::Responses, None, None)),
-            (
-                "/v1beta/models/gemini-x:streamGenerateContent",
-                ask(Format::Gemini, Some(true), Some("gemini-x")),
-            ),
+            ("/v1beta/models/gemini-x:streamGenerateContent", ask(Format::Gemini, Some(true), Some("gemini-x"))),
             ("/v1beta/models/gemini-x:generateContent", ask(Format::Gemini, Some(false), Some("gemini-x"))),
             ("/v1beta/models/gemini-x:countTokens", Route::Count("totalTokens")),
             ("/v1/nothing", Route::Unknown),

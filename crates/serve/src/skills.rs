@@ -324,13 +324,16 @@ impl Fetched {
 fn address(source: &Source) -> Result<String, Problem> {
     let given = source.source.as_str();
     let is_word = |part: &str| {
-        !part.is_empty() && part.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.'))
+        !part.is_empty()
+            && part.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.'))
     };
     let address = match (source.kind.as_str(), given.split_once('/')) {
         ("github", Some((owner, name))) if is_word(owner) && is_word(name) => {
             Some(format!("https://github.com/{owner}/{name}.git"))
         }
-        ("git", _) if ["https://", "http://", "ssh://", "git://", "file://"].iter().any(|kind| given.starts_with(kind)) => {
+        ("git", _)
+            if ["https://", "http://", "ssh://", "git://", "file://"].iter().any(|kind| given.starts_with(kind)) =>
+        {
             Some(given.to_owned())
         }
         _ => None,
@@ -355,13 +358,8 @@ mod tests {
             ("git", "ext::sh -c x", None),
             ("git", "/etc", None),
         ] {
-            let source = Source {
-                kind: kind.into(),
-                source: source.into(),
-                reference: None,
-                subpath: None,
-                skills: None,
-            };
+            let source =
+                Source { kind: kind.into(), source: source.into(), reference: None, subpath: None, skills: None };
             assert_eq!(address(&source).ok().as_deref(), expected, "{source:?}");
         }
     }

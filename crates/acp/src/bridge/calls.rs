@@ -93,7 +93,8 @@ impl Call {
         };
         match self.name() {
             "Read" | "Edit" => {
-                let known = self.path.as_deref().or_else(|| self.diff_path()).or_else(|| self.raw_input["path"].as_str());
+                let known =
+                    self.path.as_deref().or_else(|| self.diff_path()).or_else(|| self.raw_input["path"].as_str());
                 add("file_path", known.unwrap_or(&self.title));
             }
             "Bash" => {

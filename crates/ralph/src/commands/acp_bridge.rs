@@ -117,8 +117,8 @@ fn launched(command: &str, environment: &Environment) -> Result<Launched, String
     let mut words = acp::split_words(command).map_err(|error| error.to_string())?;
     let name = words.remove(0);
     let path = environment.raw("PATH").unwrap_or_default();
-    let program = find(&name, path.as_ref(), environment)
-        .ok_or_else(|| not_found(&name, environment.is_on("IS_SANDBOX")))?;
+    let program =
+        find(&name, path.as_ref(), environment).ok_or_else(|| not_found(&name, environment.is_on("IS_SANDBOX")))?;
     Ok(Launched { program, args: words, cwd: environment.cwd.clone(), env: environment.vars.clone() })
 }
 

@@ -38,7 +38,9 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         _ => match sandbox_flag(&words) {
             Ok(sandbox) => serve(environment, sandbox),
             Err(word) => {
-                say::err(&format!("error: 'ralph acp' has no argument '{word}'. 'ralph acp --help' lists what it has."));
+                say::err(&format!(
+                    "error: 'ralph acp' has no argument '{word}'. 'ralph acp --help' lists what it has."
+                ));
                 ExitCode::Failure
             }
         },
