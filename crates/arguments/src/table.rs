@@ -239,7 +239,7 @@ pub const COMMANDS: &[Command] = &[
         words: &["login"],
         options: Listed(&[(
             "--sandbox[=LEVEL]",
-            "confine every session's commands and file tools: workspace (the default), read-only, off",
+            "confine every session's commands and file tools: workspace (without a level), read-only, off",
         )]),
         examples: &[
             ("ralph acp", "started by an editor"),

@@ -32,6 +32,9 @@ fn file(app: &App, directory: &str) -> Result<Served, Problem> {
 
 /// The file's content; one that is not there has none. One that cannot be read is never overwritten.
 fn load(file: &Served) -> Result<Map<String, Value>, Problem> {
+    if is_placeholder(file) {
+        return Ok(Map::new());
+    }
     let bytes = match file.read(FILE_MAX) {
         Err(problem) if problem.kind == "not_found" => return Ok(Map::new()),
         read => read?,
@@ -43,7 +46,15 @@ fn load(file: &Served) -> Result<Map<String, Value>, Problem> {
     }
 }
 
+/// A sandbox puts an empty folder where a protected file is missing.
+fn is_placeholder(file: &Served) -> bool {
+    file.list().is_ok_and(|entries| entries.is_empty())
+}
+
 fn save(file: &Served, content: &Map<String, Value>) -> Result<(), Problem> {
+    if is_placeholder(file) {
+        file.remove(false)?;
+    }
     let text = serde_json::to_string_pretty(content).map_err(|error| Problem::internal(error.to_string()))?;
     file.write(format!("{text}\n").as_bytes())
 }
