@@ -44,9 +44,15 @@ impl Client {
     }
 
     pub fn start_with(world: &World, env: &[(&str, &str)]) -> Self {
+        Self::start_words(world, &[], env)
+    }
+
+    /// With words after `ralph acp`.
+    pub fn start_words(world: &World, words: &[&str], env: &[(&str, &str)]) -> Self {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut child = Command::new(env!("CARGO_BIN_EXE_ralph"))
             .arg("acp")
+            .args(words)
             .current_dir("/")
             .env_clear()
             .env("HOME", world.home())

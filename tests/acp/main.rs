@@ -7,6 +7,7 @@ mod agents;
 mod asking;
 mod client;
 mod packaging;
+mod real;
 mod schema;
 mod sessions;
 mod turns;

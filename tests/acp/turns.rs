@@ -140,3 +140,23 @@ fn images_and_resources_reach_the_model() {
     let request = world.mock().requests()[0].body.to_string();
     assert!(request.contains("fn embedded()") && request.contains("image/png"), "{request}");
 }
+
+#[test]
+fn with_a_sandbox_commands_write_in_the_folder_of_the_session_only() {
+    let turns =
+        json!([call("Bash", json!({"command": "echo x > inside.txt; echo x > $HOME/outside.txt"})), say("Tried.")]);
+    for (words, wrote_inside, wrote_outside) in [
+        (&["--sandbox"][..], true, false),
+        (&["--sandbox=read-only"], false, false),
+        (&["--sandbox", "off"], true, true),
+    ] {
+        let world = world(turns.clone());
+        let mut client = Client::start_words(&world, words, &[]);
+        client.initialize(json!({}));
+        let session = client.new_session(&world);
+        assert_eq!(client.turn(&session, "try it")["result"]["stopReason"], "end_turn");
+        let outside = world.home().join("outside.txt").exists();
+        assert_eq!((world.read("inside.txt").is_some(), outside), (wrote_inside, wrote_outside), "{words:?}");
+        assert_eq!(client.close(), Some(0));
+    }
+}

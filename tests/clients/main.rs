@@ -78,6 +78,8 @@ scenarios! {
     s41_abort: js("talking abort");
     s42_a_hundred_prompts: js("talking queuedPrompts");
     s45_acp_clients: js("native sdkClient"), js("native acpxExec"), js("native acpxDenied"), js("native acpxSessions");
+    s47_the_same_as_the_adapter: js("compare sameAsTheAdapter");
+    s48_acp_over_http: js("draft httpClient");
     s46_an_acp_agent_in_the_loop: js("native adapterInTheLoop"), js("native adapterWithoutKey");
     s44_older_clients: py("old claude_code_sdk"), py("old first_agent_sdk"), js("old v0177"), js("old v0291");
 }

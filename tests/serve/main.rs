@@ -7,6 +7,7 @@
 
 mod acp;
 mod browser;
+mod crowd;
 mod files;
 mod goals;
 mod guards;
@@ -14,4 +15,7 @@ mod http;
 mod processes;
 mod runs;
 mod sdk;
+mod skills;
+mod slow;
+mod terminal;
 mod world;

@@ -88,6 +88,10 @@ impl Server {
         let _ = service.end(rustix::process::Signal::KILL).expect("its end");
     }
 
+    pub fn pid(&self) -> u32 {
+        self.service.as_ref().expect("a server").pid()
+    }
+
     /// Again, at the same address.
     pub fn restart(&mut self) {
         let host = self.host.clone();

@@ -232,13 +232,19 @@ pub const COMMANDS: &[Command] = &[
     Command {
         name: "acp",
         aliases: &[],
-        arguments: "[login]",
+        arguments: "[login] [options]",
         summary: "the agent for editors and other ACP clients, on stdin and stdout",
         details: "'ralph acp' speaks the protocol (version 1); 'ralph acp login' keeps an API key for later sessions, and asks for it in a\n\
             terminal. Each session is a process of its own. In an editor, give 'ralph' as the command and 'acp' as its argument.",
         words: &["login"],
-        options: Listed(&[]),
-        examples: &[("ralph acp", "started by an editor")],
+        options: Listed(&[(
+            "--sandbox[=LEVEL]",
+            "confine every session's commands and file tools: workspace (without a level), read-only, off",
+        )]),
+        examples: &[
+            ("ralph acp", "started by an editor"),
+            ("ralph acp --sandbox", "the same; commands write in the session's folder only"),
+        ],
     },
     Command {
         name: "demo",

@@ -1,5 +1,6 @@
-//! A turn in the formats of the other providers: AWS's frames, and OpenAI's two streams. Pure.
+//! A turn in the formats of the other providers: AWS's frames, OpenAI's two streams, Gemini's. Pure.
 
+use crate::gemini;
 use crate::routes::Format;
 use crate::sse::{AnswerIds, event};
 use base64::Engine as _;
@@ -14,7 +15,13 @@ pub(crate) fn pieces(answer: &AnswerIds, format: Format) -> Vec<Vec<u8>> {
         Format::EventStream => answer.events().iter().filter_map(|event| frame(event)).collect(),
         Format::ChatCompletions => chat(answer),
         Format::Responses => responses(answer),
+        Format::Gemini => gemini::pieces(answer).iter().map(data).collect(),
     }
+}
+
+/// An answer that does not stream.
+pub(crate) fn whole(answer: &Answer, format: Format) -> Value {
+    if format == Format::Gemini { gemini::whole(answer) } else { answer.whole() }
 }
 
 /// An error inside of a stream.
@@ -33,6 +40,7 @@ pub(crate) fn error_piece(error: &Value, format: Format) -> Vec<u8> {
         }
         Format::ChatCompletions => data(&json!({"error": {"message": message, "type": error["error"]["type"]}})),
         Format::Responses => data(&json!({"type": "error", "code": "server_error", "message": message})),
+        Format::Gemini => data(&gemini::error(500, message)),
     }
 }
 
@@ -165,7 +173,8 @@ fn usage(whole: &Value, input: &str, output: &str) -> Value {
     let cached = count("cache_read_input_tokens");
     let all = count("input_tokens") + count("cache_creation_input_tokens") + cached;
     let details = if input == "prompt_tokens" { "prompt_tokens_details" } else { "input_tokens_details" };
-    json!({input: all, output: count("output_tokens"), details: {"cached_tokens": cached}})
+    let written = count("output_tokens");
+    json!({input: all, output: written, "total_tokens": all + written, details: {"cached_tokens": cached}})
 }
 
 /// Two pieces, so that clients have to join them.

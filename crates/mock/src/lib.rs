@@ -16,6 +16,7 @@ mod script;
 mod expect;
 mod recording;
 mod sse;
+mod gemini;
 mod formats;
 mod answer_parser;
 mod script_player;

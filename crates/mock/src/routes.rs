@@ -14,6 +14,7 @@ pub(crate) enum Format {
     EventStream,
     ChatCompletions,
     Responses,
+    Gemini,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,14 @@ fn post(path: &str, form: &str) -> Route {
             Some(("count-tokens", _)) => Route::Count("input_tokens"),
             Some((model, "streamRawPredict")) => ask(Format::Messages, Some(true), Some(model)),
             Some((model, "rawPredict")) => ask(Format::Messages, Some(false), Some(model)),
+            _ => Route::Unknown,
+        };
+    }
+    if let Some((model, verb)) = path.rsplit_once("/models/").and_then(|(_, rest)| rest.rsplit_once(':')) {
+        return match verb {
+            "streamGenerateContent" => ask(Format::Gemini, Some(true), Some(model)),
+            "generateContent" => ask(Format::Gemini, Some(false), Some(model)),
+            "countTokens" => Route::Count("totalTokens"),
             _ => Route::Unknown,
         };
     }
@@ -147,6 +156,9 @@ mod tests {
             (&format!("{vertex}count-tokens:rawPredict"), Route::Count("input_tokens")),
             ("/v1/chat/completions", ask(Format::ChatCompletions, None, None)),
             ("/v1/responses", ask(Format::Responses, None, None)),
+            ("/v1beta/models/gemini-x:streamGenerateContent", ask(Format::Gemini, Some(true), Some("gemini-x"))),
+            ("/v1beta/models/gemini-x:generateContent", ask(Format::Gemini, Some(false), Some("gemini-x"))),
+            ("/v1beta/models/gemini-x:countTokens", Route::Count("totalTokens")),
             ("/v1/nothing", Route::Unknown),
         ] {
             assert_eq!(route("POST", path, ""), expected, "{path}");

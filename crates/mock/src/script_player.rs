@@ -5,7 +5,7 @@ use crate::reply::{End, Framing, Reply};
 use crate::request_key::RequestKey;
 use crate::routes::{Format, Route, route};
 use crate::sse::{AnswerIds, Number};
-use crate::{Recorded, Script, ScriptedAnswer, expect, formats};
+use crate::{Recorded, Script, ScriptedAnswer, expect, formats, gemini};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -135,13 +135,18 @@ fn perform(answer: &AnswerIds, streams: bool, format: Format) -> Reply {
         let kind = turn.content_type.as_deref().unwrap_or("text/html; charset=utf-8");
         whole(status, kind, body.clone().into_bytes())
     } else if status >= 400 {
-        json_reply(status, &turn.error.clone().unwrap_or_else(|| error(status, "scripted error", &tag)))
+        let scripted = "scripted error";
+        let usual = || match format {
+            Format::Gemini => gemini::error(status, scripted),
+            _ => error(status, scripted, &tag),
+        };
+        json_reply(status, &turn.error.clone().unwrap_or_else(usual))
     } else if let Some(raw) = &turn.raw_sse {
         stream(turn, &split_events(raw), format)
     } else if streams {
         stream(turn, &formats::pieces(answer, format), format)
     } else {
-        json_reply(status, &answer.whole())
+        json_reply(status, &formats::whole(answer, format))
     };
     if let Some(bytes) = turn.cut_after_bytes.filter(|bytes| *bytes < reply.bytes.len()) {
         reply.bytes.truncate(bytes);

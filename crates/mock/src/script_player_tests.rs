@@ -133,6 +133,35 @@ fn without_a_stream_the_message_comes_whole() {
     assert_eq!((&message["stop_reason"], &message["usage"]["output_tokens"]), (&json!("tool_use"), &json!(25)));
 }
 
+#[test]
+fn gemini_has_parts_a_reason_and_usage() {
+    let turn =
+        json!({"content": [{"type": "text", "text": "Hi."}, {"type": "tool_use", "name": "X", "input": {"a": 1}}]});
+    let mut book = playbook(json!([turn, turn, {"status": 429}]));
+    let mut request = post(json!({"contents": [], "tools": [{"functionDeclarations": []}]}));
+    request.path = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse".into();
+    let stream = text(&book.reply(&request));
+    let pieces: Vec<Value> = stream
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
+    let part = |at: usize| &pieces[at]["candidates"][0]["content"]["parts"][0];
+    assert_eq!((pieces.len(), &part(0)["text"]), (3, &json!("Hi.")), "{stream}");
+    assert_eq!((&part(1)["functionCall"]["name"], &part(1)["functionCall"]["args"]), (&json!("X"), &json!({"a": 1})));
+    assert_eq!(
+        (&pieces[2]["candidates"][0]["finishReason"], &pieces[2]["modelVersion"]),
+        (&json!("STOP"), &json!("gemini-x"))
+    );
+    assert!(pieces[2]["usageMetadata"]["totalTokenCount"].as_u64().is_some_and(|count| count > 0), "{stream}");
+    request.path = "/v1beta/models/gemini-x:generateContent".into();
+    let whole: Value = serde_json::from_slice(&book.reply(&request).bytes).unwrap();
+    assert_eq!(whole["candidates"][0]["content"]["parts"].as_array().map(Vec::len), Some(2), "{whole}");
+    let refused = book.reply(&request);
+    assert_eq!(refused.status, 429);
+    assert!(text(&refused).contains("RESOURCE_EXHAUSTED"));
+}
+
 /// A request of one of two conversations, which differ in their first words.
 fn request_of(opening: &str, messages: usize) -> Recorded {
     let message =

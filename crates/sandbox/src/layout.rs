@@ -37,13 +37,13 @@ pub(crate) const PROTECTED: [&str; 7] =
     [".claude", ".mcp.json", ".ralph/config.toml", ".ralph/check", ".ralph/runs", ".vscode", ".idea"];
 
 /// The same, but only where it exists: a folder standing in for these would disturb other programs.
-const PROTECTED_IF_THERE: [&str; 4] = [".gitmodules", ".envrc", ".ripgreprc", ".devcontainer"];
+pub(crate) const PROTECTED_IF_THERE: [&str; 4] = [".gitmodules", ".envrc", ".ripgreprc", ".devcontainer"];
 
 /// Where a loop keeps its runs, in every root.
 const RUNS: &str = ".ralph/runs";
 
 /// Where agents make checkouts for each other, in every root: below something protected, and theirs.
-const CHECKOUTS: &str = ".claude/worktrees";
+pub(crate) const CHECKOUTS: &str = ".claude/worktrees";
 
 /// In the home folder, for those who work in it.
 pub(crate) const START_FILES: [&str; 17] = [

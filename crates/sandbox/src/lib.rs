@@ -27,6 +27,7 @@ mod placeholder;
 mod proxy;
 mod repository;
 mod layout;
+mod obeyed;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
@@ -72,6 +73,7 @@ use linux::Linux as Native;
 use macos::Mac as Native;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use no_sandbox::NoSandbox as Native;
+pub use obeyed::is_obeyed;
 pub use rules::{Agent, Level, Network, OwnTemp, PathRefusal, Rules, Weakness};
 pub use whole_agent::WholeAgent;
 

@@ -65,6 +65,12 @@ impl App {
         })
     }
 
+    /// For what would make a later run start programs of a client's choice.
+    pub fn need_exec(&self, what: &str) -> Result<(), Problem> {
+        let refused = || Problem::denied(format!("{what} needs a server with '--allow-exec'"));
+        self.processes.as_ref().map(|_| ()).ok_or_else(refused)
+    }
+
     /// A place for one more stream.
     pub fn stream_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         self.streams.clone().try_acquire_owned().map_err(|_| {

@@ -1,5 +1,5 @@
-//! `/v1/config/*`: MCP servers and skills of a served folder, kept where agents look for them: `.mcp.json` and
-//! `.claude/skills`. Deliberately absent: skills from outside, because nothing is downloaded here.
+//! `/v1/config/mcp`: MCP servers of a served folder, kept where agents look for them: `.mcp.json`. A server that is a command needs
+//! `--allow-exec`, because later runs start it.
 
 use crate::app::App;
 use crate::files::Served;
@@ -25,13 +25,6 @@ struct McpQuery {
     mcp_name: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SkillQuery {
-    directory: String,
-    skill_name: String,
-}
-
 fn file(app: &App, directory: &str) -> Result<Served, Problem> {
     let folder = app.folders.place(directory)?;
     Ok(Served { rest: folder.rest.join(".mcp.json"), ..folder })
@@ -39,6 +32,9 @@ fn file(app: &App, directory: &str) -> Result<Served, Problem> {
 
 /// The file's content; one that is not there has none. One that cannot be read is never overwritten.
 fn load(file: &Served) -> Result<Map<String, Value>, Problem> {
+    if is_placeholder(file) {
+        return Ok(Map::new());
+    }
     let bytes = match file.read(FILE_MAX) {
         Err(problem) if problem.kind == "not_found" => return Ok(Map::new()),
         read => read?,
@@ -50,7 +46,15 @@ fn load(file: &Served) -> Result<Map<String, Value>, Problem> {
     }
 }
 
+/// A sandbox puts an empty folder where a protected file is missing.
+fn is_placeholder(file: &Served) -> bool {
+    file.list().is_ok_and(|entries| entries.is_empty())
+}
+
 fn save(file: &Served, content: &Map<String, Value>) -> Result<(), Problem> {
+    if is_placeholder(file) {
+        file.remove(false)?;
+    }
     let text = serde_json::to_string_pretty(content).map_err(|error| Problem::internal(error.to_string()))?;
     file.write(format!("{text}\n").as_bytes())
 }
@@ -100,6 +104,9 @@ pub async fn read_mcp(State(app): Shared, uri: Uri) -> Result<Json<Value>, Probl
 pub async fn write_mcp(State(app): Shared, uri: Uri, headers: HeaderMap, body: Body) -> Result<StatusCode, Problem> {
     let McpQuery { directory, mcp_name } = request::query(&uri)?;
     let config = to_file(request::json(&headers, body).await?)?;
+    if config["type"] == "stdio" {
+        app.need_exec("an MCP server that is a command")?;
+    }
     let file = file(&app, &directory)?;
     let mut content = load(&file)?;
     let broken = || Problem::conflict(format!("mcpServers of {} is no object; mend it first", file.shown()));
@@ -116,34 +123,6 @@ pub async fn remove_mcp(State(app): Shared, uri: Uri) -> Result<StatusCode, Prob
         save(&file, &content)?;
     }
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn skill(app: &App, uri: &Uri) -> Result<(String, Served), Problem> {
-    let SkillQuery { directory, skill_name } = request::query(uri)?;
-    if skill_name.is_empty() || skill_name.starts_with('.') || skill_name.contains('/') {
-        return Err(Problem::invalid(format!("'{skill_name}' is no name of a skill")));
-    }
-    let folder = app.folders.place(&directory)?;
-    let rest = folder.rest.join(".claude/skills").join(&skill_name);
-    Ok((skill_name, Served { rest, ..folder }))
-}
-
-pub async fn read_skill(State(app): Shared, uri: Uri) -> Result<Json<Value>, Problem> {
-    let (name, folder) = skill(&app, &uri)?;
-    folder.stat().map_err(|_| Problem::not_found(format!("there is no skill '{name}'")))?;
-    Ok(Json(json!({"sources": [{"type": "local", "source": folder.shown()}]})))
-}
-
-pub async fn write_skill() -> Problem {
-    Problem::not_implemented("this server fetches no skills; write them to .claude/skills with /v1/fs/file")
-}
-
-pub async fn remove_skill(State(app): Shared, uri: Uri) -> Result<StatusCode, Problem> {
-    let (_, folder) = skill(&app, &uri)?;
-    match folder.remove(true) {
-        Err(problem) if problem.kind != "not_found" => Err(problem),
-        _ => Ok(StatusCode::NO_CONTENT),
-    }
 }
 
 #[cfg(test)]

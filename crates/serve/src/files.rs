@@ -155,15 +155,20 @@ impl Served {
         Ok(bytes)
     }
 
-    /// Puts a whole file in its place in one step.
+    /// Puts a whole file in its place in one step. One that was there keeps its mode.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Problem> {
+        self.write_new_as(bytes, 0o666)
+    }
+
+    /// The same, with a mode for a file that was not there.
+    pub fn write_new_as(&self, bytes: &[u8], new: u32) -> Result<(), Problem> {
         let (folder, name) = self.parent(true)?;
         let before = rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok();
         let kind = before.as_ref().map(|stat| FileType::from_raw_mode(stat.st_mode));
         if !matches!(kind, None | Some(FileType::RegularFile | FileType::Symlink)) {
             return Err(Problem::invalid(format!("{} is no regular file", self.shown())));
         }
-        let mode = before.filter(|_| kind == Some(FileType::RegularFile)).map_or(0o666, |stat| stat.st_mode & 0o777);
+        let mode = before.filter(|_| kind == Some(FileType::RegularFile)).map_or(new, |stat| stat.st_mode & 0o777);
         let temporary = format!(".ralph-{}", uuid::Uuid::new_v4().simple());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let made = rustix::fs::openat(&folder, temporary.as_str(), flags, Mode::from_raw_mode(mode));
@@ -205,6 +210,17 @@ impl Served {
             Errno::EXIST => Problem::invalid(format!("{} exists already; set 'overwrite'", to.shown())),
             error => self.failed(error),
         })
+    }
+
+    /// Whether its owner may run it.
+    pub fn is_executable(&self) -> bool {
+        let stat = self.open(OFlags::PATH).ok().and_then(|fd| rustix::fs::fstat(fd).ok());
+        stat.is_some_and(|stat| stat.st_mode & 0o100 != 0)
+    }
+
+    /// What lies below it.
+    pub fn join(&self, below: impl AsRef<Path>) -> Self {
+        Self { root: self.root.clone(), rest: self.rest.join(below) }
     }
 
     pub fn stat(&self) -> Result<Entry, Problem> {

@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, Response, Uri, header};
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 
 type Shared = State<Arc<App>>;
@@ -36,6 +37,24 @@ fn placed(app: &App, uri: &Uri) -> Result<Served, Problem> {
     app.folders.place(&request::query::<PathQuery>(uri)?.path)
 }
 
+/// The same for a change. Files that later runs obey are not written here: with them, the holder of a token could run programs
+/// outside of the sandbox, which only `--allow-exec` allows, and only inside of it.
+fn placed_for_change(app: &App, path: &str) -> Result<Served, Problem> {
+    let served = app.folders.place(path)?;
+    refuse_obeyed(&served)?;
+    Ok(served)
+}
+
+fn refuse_obeyed(served: &Served) -> Result<(), Problem> {
+    if sandbox::is_obeyed(&served.rest) {
+        let path = served.shown();
+        return Err(Problem::denied(format!(
+            "{path} decides what programs run or what agents may do, so it is not changed over HTTP; change it on the machine itself"
+        )));
+    }
+    Ok(())
+}
+
 pub async fn entries(State(app): Shared, uri: Uri) -> Result<impl IntoResponse, Problem> {
     let path = request::query::<MaybePath>(&uri)?.path;
     let served = app.folders.place(path.as_deref().unwrap_or("."))?;
@@ -54,7 +73,7 @@ pub async fn read(State(app): Shared, uri: Uri) -> Result<impl IntoResponse, Pro
 }
 
 pub async fn write(State(app): Shared, uri: Uri, headers: HeaderMap, body: Body) -> Result<impl IntoResponse, Problem> {
-    let served = placed(&app, &uri)?;
+    let served = placed_for_change(&app, &request::query::<PathQuery>(&uri)?.path)?;
     let bytes = request::file(&headers, body).await?;
     apart(move || {
         served.write(&bytes)?;
@@ -72,12 +91,12 @@ struct RemoveQuery {
 
 pub async fn remove(State(app): Shared, uri: Uri) -> Result<impl IntoResponse, Problem> {
     let RemoveQuery { path, recursive } = request::query(&uri)?;
-    let served = app.folders.place(&path)?;
+    let served = placed_for_change(&app, &path)?;
     apart(move || served.remove(recursive).map(|()| Json(json!({"path": served.shown()})))).await
 }
 
 pub async fn make_folder(State(app): Shared, uri: Uri) -> Result<impl IntoResponse, Problem> {
-    let served = placed(&app, &uri)?;
+    let served = placed_for_change(&app, &request::query::<PathQuery>(&uri)?.path)?;
     apart(move || served.make_folder().map(|()| Json(json!({"path": served.shown()})))).await
 }
 
@@ -90,7 +109,7 @@ struct MoveBody {
 
 pub async fn rename(State(app): Shared, headers: HeaderMap, body: Body) -> Result<impl IntoResponse, Problem> {
     let MoveBody { from, to, overwrite } = request::json(&headers, body).await?;
-    let (from, to) = (app.folders.place(&from)?, app.folders.place(&to)?);
+    let (from, to) = (placed_for_change(&app, &from)?, placed_for_change(&app, &to)?);
     apart(move || {
         from.rename(&to, overwrite.unwrap_or(false))?;
         Ok(Json(json!({"from": from.shown(), "to": to.shown()})))
@@ -121,8 +140,12 @@ pub async fn upload(State(app): Shared, uri: Uri, headers: HeaderMap, body: Body
     let archive = request::file(&headers, body).await?;
     apart(move || {
         let mut paths = Vec::new();
-        for entry in tar::entries(&archive).map_err(|error| Problem::invalid(error.to_string()))? {
-            let served = Served { root: folder.root.clone(), rest: folder.rest.join(&entry.path) };
+        let entries = tar::entries(&archive).map_err(|error| Problem::invalid(error.to_string()))?;
+        let placed = |path: &Path| Served { root: folder.root.clone(), rest: folder.rest.join(path) };
+        // All or nothing: half of an archive is worse than none.
+        entries.iter().try_for_each(|entry| refuse_obeyed(&placed(&entry.path)))?;
+        for entry in entries {
+            let served = placed(&entry.path);
             match entry.bytes {
                 Some(bytes) => {
                     served.write(bytes)?;

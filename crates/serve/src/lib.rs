@@ -24,6 +24,7 @@ mod login;
 mod fs;
 mod config;
 mod processes;
+mod skills;
 mod runs;
 mod openapi;
 mod routes;
@@ -39,6 +40,7 @@ pub const STREAMS: usize = 64;
 /// Serves until `stop` completes. Processes and agents that clients started end with it; runs go on.
 pub async fn serve(listener: Listener, options: Options, stop: impl Future<Output = ()>) {
     let streams = options.streams;
+    listen::allow_descriptors(streams);
     let (closing, closed) = tokio::sync::watch::channel(false);
     let app = app::App::new(options, closed);
     listen::accept(listener, routes::router(app), streams, &closing, stop).await;

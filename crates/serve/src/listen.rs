@@ -84,6 +84,24 @@ fn bind_private(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+/// Files and sockets of one stream: its connection, and the recording that it reads.
+const DESCRIPTORS_OF_A_STREAM: usize = 2;
+/// Of the rest of the process: the store, the pipes of agents and commands.
+const OTHER_DESCRIPTORS: usize = 512;
+
+/// Lets this process open as many files as so many streams need, as far as the system lets it. Many systems begin with a thousand.
+pub fn allow_descriptors(streams: usize) {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let needed = streams.saturating_mul(DESCRIPTORS_OF_A_STREAM) + CONNECTIONS_BESIDE_STREAMS + OTHER_DESCRIPTORS;
+    let mut limit = getrlimit(Resource::Nofile);
+    let needed = u64::try_from(needed).unwrap_or(u64::MAX);
+    if limit.current.is_some_and(|current| current < needed) {
+        limit.current = Some(limit.maximum.map_or(needed, |maximum| maximum.min(needed)));
+        // Without more, the last readers wait in the kernel's queue.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}
+
 /// Serves until `stop` completes. `closing` is told first, so that streams end by themselves.
 pub async fn accept(
     listener: Listener,

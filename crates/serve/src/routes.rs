@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::guard::{GuardDecision, RequestHead, guard};
 use crate::problem::Problem;
-use crate::{acp, agents, config, fs, goals, login, openapi, page, processes, runs};
+use crate::{acp, agents, config, fs, goals, login, openapi, page, processes, runs, skills};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -97,9 +97,9 @@ fn sandbox_agent_routes() -> Vec<Route> {
         (("get", "/v1/config/mcp", "An MCP server of .mcp.json; ?directory&mcpName"), get(config::read_mcp)),
         (("put", "/v1/config/mcp", "Set it"), put(config::write_mcp)),
         (("delete", "/v1/config/mcp", "Remove it"), delete(config::remove_mcp)),
-        (("get", "/v1/config/skills", "A skill of .claude/skills; ?directory&skillName"), get(config::read_skill)),
-        (("put", "/v1/config/skills", "Not done here: 501"), put(config::write_skill)),
-        (("delete", "/v1/config/skills", "Remove it"), delete(config::remove_skill)),
+        (("get", "/v1/config/skills", "Where skills came from; ?directory&skillName"), get(skills::read)),
+        (("put", "/v1/config/skills", "Put skills into .claude/skills: {sources: [{type, source, ref, subpath, skills}]}"), put(skills::write)),
+        (("delete", "/v1/config/skills", "Remove them"), delete(skills::remove)),
         (("get", "/v1/processes/config", "Limits of processes"), get(processes::read_config)),
         (("post", "/v1/processes/config", "Set them"), post(processes::put_config)),
         (("post", "/v1/processes/run", "Run a command to its end: {command, args, cwd, env, timeoutMs, maxOutputBytes}"), post(processes::run)),

@@ -7,10 +7,14 @@ import { createInterface } from 'node:readline'
 import { CLAUDE, CLIENTS, HERE, HOME, assert, call, model, say } from './world.mjs'
 
 /** Starts the adapter. `permit` answers its permission questions with the kind of option to choose. */
-function adapter(api, permit = () => assert.fail('nobody should have been asked'), claude = CLAUDE) {
+export function adapter(api, permit, claude = CLAUDE) {
   const index = join(CLIENTS, 'node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js')
-  const env = { ...process.env, ANTHROPIC_BASE_URL: api.url, CLAUDE_CODE_EXECUTABLE: claude }
-  const child = spawn(process.execPath, [index], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  return connected(process.execPath, [index], { ANTHROPIC_BASE_URL: api.url, CLAUDE_CODE_EXECUTABLE: claude }, permit)
+}
+
+/** Starts an ACP agent and speaks with it. */
+export function connected(program, words, more, permit = () => assert.fail('nobody should have been asked')) {
+  const child = spawn(program, words, { env: { ...process.env, ...more }, stdio: ['pipe', 'pipe', 'inherit'] })
   process.on('exit', () => child.kill('SIGKILL'))
   const waiting = new Map()
   const updates = []

@@ -67,9 +67,20 @@ impl Call {
             "execute" => "Bash",
             "fetch" => "WebFetch",
             "think" => "Task",
-            _ if self.title.is_empty() => "Tool",
-            _ => &self.title,
+            _ => self.name_by_input(),
         }
+    }
+
+    /// One agent says no kinds: a command is a command, and a text for a path is an edit. For people; permissions go by kind.
+    fn name_by_input(&self) -> &str {
+        let has = |keys: &[&str]| keys.iter().any(|key| !self.raw_input[*key].is_null());
+        if has(&["command", "cmd"]) {
+            return "Bash";
+        }
+        if has(&["path", "file_path", "filePath"]) && has(&["content", "after", "new_string"]) {
+            return "Edit";
+        }
+        if self.title.is_empty() { "Tool" } else { &self.title }
     }
 
     /// The agent's own input, with the fields that the loop shows.
@@ -82,7 +93,9 @@ impl Call {
         };
         match self.name() {
             "Read" | "Edit" => {
-                add("file_path", self.path.as_deref().or_else(|| self.diff_path()).unwrap_or(&self.title));
+                let known =
+                    self.path.as_deref().or_else(|| self.diff_path()).or_else(|| self.raw_input["path"].as_str());
+                add("file_path", known.unwrap_or(&self.title));
             }
             "Bash" => {
                 let words = self.raw_input["command"].as_array().or_else(|| self.raw_input["cmd"].as_array());
@@ -158,6 +171,9 @@ mod tests {
             ),
             (json!({"kind": "read", "rawInput": {"file_path": "/c"}}), "Read", "file_path", "/c"),
             (json!({"kind": "strange", "title": "Dance"}), "Dance", "description", "Dance"),
+            (json!({"title": "write", "rawInput": {"path": "/d", "content": "x"}}), "Edit", "file_path", "/d"),
+            (json!({"title": "shell", "rawInput": {"command": "ls"}}), "Bash", "command", "ls"),
+            (json!({"title": "tree", "rawInput": {"path": "/d"}}), "tree", "path", "/d"),
             (json!({}), "Tool", "x", ""),
         ] {
             let call = call(update.clone());

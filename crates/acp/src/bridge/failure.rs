@@ -24,7 +24,7 @@ const STATUS_WORDS: [&str; 9] = [
 ];
 
 /// Errors by their words alone, and the status that they stand for.
-const PHRASES: [(&str, u16); 9] = [
+const PHRASES: [(&str, u16); 10] = [
     ("invalid api key", 401),
     ("incorrect api key", 401),
     ("authentication_error", 401),
@@ -34,6 +34,8 @@ const PHRASES: [(&str, u16); 9] = [
     ("resource_exhausted", 429),
     ("exceeded your current quota", 429),
     ("overloaded_error", 529),
+    // codex, when the answer ends in the middle.
+    ("stream disconnected before completion", 503),
 ];
 
 /// The status that a text speaks of, if it is about an error.
@@ -90,6 +92,7 @@ mod tests {
             ("unexpected status 401 Unauthorized: no key", Some(401)),
             ("API Error: 529 overloaded", Some(529)),
             ("Invalid API key", Some(401)),
+            ("stream disconnected before completion: connection closed", Some(503)),
             ("{\"error\":{\"status\":\"RESOURCE_EXHAUSTED\"}}", Some(429)),
             ("I changed line 401 of a.rs.", None),
             ("There are 4290 errors", None),

@@ -110,14 +110,14 @@ fn question(input: &Value) -> Described {
 /// The command line that a search stands for.
 fn grep_line(input: &Value) -> String {
     let mut line = String::from("grep");
-    for (key, flag) in [("-i", "-i"), ("-n", "-n"), ("multiline", "-P")] {
+    for key in ["-i", "-n"] {
         if input[key] == true {
-            line.push_str(&format!(" {flag}"));
+            line.push_str(&format!(" {key}"));
         }
     }
-    for (key, flag) in [("-A", "-A"), ("-B", "-B"), ("-C", "-C"), ("head_limit", "| head -")] {
-        if let Some(number) = input[key].as_u64().filter(|_| !flag.starts_with('|')) {
-            line.push_str(&format!(" {flag} {number}"));
+    for key in ["-A", "-B", "-C"] {
+        if let Some(number) = input[key].as_u64() {
+            line.push_str(&format!(" {key} {number}"));
         }
     }
     match input["output_mode"].as_str() {
@@ -125,10 +125,18 @@ fn grep_line(input: &Value) -> String {
         Some("count") => line.push_str(" -c"),
         _ => {}
     }
-    for (key, flag) in [("glob", "--include="), ("type", "--type=")] {
-        if let Some(value) = input[key].as_str() {
-            line.push_str(&format!(" {flag}\"{value}\""));
-        }
+    // In this order: editors have learned these titles from the reference adapter.
+    if let Some(limit) = input["head_limit"].as_u64() {
+        line.push_str(&format!(" | head -{limit}"));
+    }
+    if let Some(glob) = input["glob"].as_str() {
+        line.push_str(&format!(" --include=\"{glob}\""));
+    }
+    if let Some(kind) = input["type"].as_str() {
+        line.push_str(&format!(" --type={kind}"));
+    }
+    if input["multiline"] == true {
+        line.push_str(" -P");
     }
     if let Some(pattern) = input["pattern"].as_str() {
         line.push_str(&format!(" \"{pattern}\""));

@@ -26,6 +26,13 @@ fn calls_have_titles_kinds_and_places() {
         ("Bash", json!({"command": "ls -l"}), "ls -l", "execute", Value::Null),
         ("Glob", json!({"path": "/w/s", "pattern": "*.rs"}), "Find `/w/s` `*.rs`", "search", json!({"path": "/w/s"})),
         ("Grep", json!({"pattern": "x", "-i": true, "path": "src"}), "grep -i \"x\" src", "search", Value::Null),
+        (
+            "Grep",
+            json!({"pattern": "x", "-C": 2, "output_mode": "count", "head_limit": 5, "glob": "*.c", "type": "c", "multiline": true}),
+            "grep -C 2 -c | head -5 --include=\"*.c\" --type=c -P \"x\"",
+            "search",
+            Value::Null,
+        ),
         ("WebFetch", json!({"url": "http://h"}), "Fetch http://h", "fetch", Value::Null),
         ("WebSearch", json!({"query": "q"}), "Search \"q\"", "fetch", Value::Null),
         ("Task", json!({"description": "look"}), "look", "think", Value::Null),

@@ -10,19 +10,21 @@ pub(crate) fn ending(outcome: &Outcome, is_cancelled: bool) -> Result<Value, Rpc
         return Ok(stop("cancelled"));
     }
     let status = outcome.api_error_status.flatten();
+    // The protocol has its own words for these, whatever else the result says.
+    if let Some(reason @ ("max_tokens" | "refusal")) = outcome.stop_reason.as_deref().filter(|_| status.is_none()) {
+        return Ok(stop(reason));
+    }
     if outcome.is_error() && (status.is_some() || outcome.subtype == "success") {
         return Err(api_error(status, &outcome.text()));
     }
-    match (outcome.subtype.as_ref(), outcome.stop_reason.as_deref()) {
-        ("success", Some("max_tokens")) => Ok(stop("max_tokens")),
-        ("success", Some("refusal")) => Ok(stop("refusal")),
-        ("success", _) => Ok(stop("end_turn")),
-        ("error_max_turns" | "error_max_budget_usd" | "error_max_structured_output_retries", _) => {
+    match outcome.subtype.as_ref() {
+        "success" => Ok(stop("end_turn")),
+        "error_max_turns" | "error_max_budget_usd" | "error_max_structured_output_retries" => {
             Ok(stop("max_turn_requests"))
         }
         // Interrupted, though nobody here asked for it: by a hook, or by a signal.
         _ if matches!(outcome.terminal_reason.as_ref(), "aborted_streaming" | "aborted_tools") => Ok(stop("cancelled")),
-        (subtype, _) => {
+        subtype => {
             let text = outcome.text();
             let text = if text.is_empty() { format!("the agent ended the turn with {subtype}") } else { text };
             Err(RpcError::internal(text).with(json!({"errorKind": subtype})))
@@ -63,6 +65,11 @@ mod tests {
             (json!({"subtype": "success", "stop_reason": "end_turn"}), Ok("end_turn")),
             (json!({"subtype": "success", "stop_reason": "max_tokens"}), Ok("max_tokens")),
             (json!({"subtype": "success", "stop_reason": "refusal"}), Ok("refusal")),
+            (json!({"subtype": "success", "is_error": true, "stop_reason": "refusal"}), Ok("refusal")),
+            (
+                json!({"subtype": "error_during_execution", "is_error": true, "stop_reason": "max_tokens"}),
+                Ok("max_tokens"),
+            ),
             (json!({"subtype": "error_max_turns", "is_error": true}), Ok("max_turn_requests")),
             (
                 json!({"subtype": "error_during_execution", "is_error": false, "terminal_reason": "aborted_tools"}),

@@ -117,8 +117,11 @@ impl Updates {
         if parent.is_none() && event.message.id().is_some() {
             self.message = event.message.id().map(str::to_owned);
         }
+        // A missing login is an error of the prompt, for which clients have a button; as words it would be there twice.
+        let is_login = event.error.as_deref() == Some("authentication_failed");
         for block in event.message.blocks() {
             match block {
+                Block::Text(_) if is_login => {}
                 Block::Text(text) if parent.is_none() => {
                     let is_new = !std::mem::take(&mut self.text_is_open) && !text.is_empty();
                     updates.extend(is_new.then(|| self.chunk("agent_message_chunk", text)));

@@ -21,8 +21,8 @@ use wire::ExitCode;
 
 pub const NAME: &str = runner::ACP_BRIDGE;
 
-/// From the start to an open session. Agents that fetch something first take half a minute.
-const STARTS_WITHIN: Duration = Duration::from_mins(2);
+/// From the start to an open session. Agents of a hundred megabytes take seconds, and minutes where a machine has too much to do.
+const STARTS_WITHIN: Duration = Duration::from_mins(5);
 
 /// An agent that has not ended a cancelled turn by then never will.
 const CANCELS_WITHIN: Duration = Duration::from_secs(10);
@@ -117,9 +117,19 @@ fn launched(command: &str, environment: &Environment) -> Result<Launched, String
     let mut words = acp::split_words(command).map_err(|error| error.to_string())?;
     let name = words.remove(0);
     let path = environment.raw("PATH").unwrap_or_default();
-    let program = find(&name, path.as_ref(), environment)
-        .ok_or_else(|| format!("the agent {name} is not on PATH; install it"))?;
+    let program =
+        find(&name, path.as_ref(), environment).ok_or_else(|| not_found(&name, environment.is_on("IS_SANDBOX")))?;
     Ok(Launched { program, args: words, cwd: environment.cwd.clone(), env: environment.vars.clone() })
+}
+
+/// The loop has seen it on PATH, so what hides it here is the box.
+fn not_found(name: &str, is_boxed: bool) -> String {
+    if is_boxed {
+        return format!(
+            "the agent {name} is not on PATH inside of the sandbox, which has a temporary folder of its own; install it elsewhere"
+        );
+    }
+    format!("the agent {name} is not on PATH; install it")
 }
 
 fn find(name: &str, path: &OsStr, environment: &Environment) -> Option<PathBuf> {

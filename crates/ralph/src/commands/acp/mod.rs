@@ -33,17 +33,36 @@ const PLAN_TOOLS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
 pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        [] => serve(environment),
         ["login"] => login::run(environment),
         ["help"] => say::help("acp"),
-        [word, ..] => {
-            say::err(&format!("error: 'ralph acp' has no argument '{word}'. 'ralph acp --help' lists what it has."));
-            ExitCode::Failure
-        }
+        _ => match sandbox_flag(&words) {
+            Ok(sandbox) => serve(environment, sandbox),
+            Err(word) => {
+                say::err(&format!(
+                    "error: 'ralph acp' has no argument '{word}'. 'ralph acp --help' lists what it has."
+                ));
+                ExitCode::Failure
+            }
+        },
     }
 }
 
-fn serve(environment: &Environment) -> ExitCode {
+/// The levels of the agent's own flag.
+const LEVELS: [&str; 3] = ["workspace", "read-only", "off"];
+
+/// The flag as the agent processes get it, or the word that is not known. Without a level it is the agent's usual one.
+fn sandbox_flag<'a>(words: &[&'a str]) -> Result<Option<String>, &'a str> {
+    let flag = match words {
+        [] => return Ok(None),
+        ["--sandbox"] => return Ok(Some("--sandbox".to_owned())),
+        ["--sandbox", level] => level,
+        [word] => word.strip_prefix("--sandbox=").ok_or(*word)?,
+        [word, ..] => return Err(word),
+    };
+    if LEVELS.contains(&flag) { Ok(Some(format!("--sandbox={flag}"))) } else { Err(flag) }
+}
+
+fn serve(environment: &Environment, sandbox: Option<String>) -> ExitCode {
     process::adopt_orphans();
     process::watch_over();
     process::harden();
@@ -53,7 +72,7 @@ fn serve(environment: &Environment) -> ExitCode {
     };
     let exit = runtime.block_on(async {
         let exit = match Signals::open() {
-            Ok(signals) => Front::new(environment).run(signals).await,
+            Ok(signals) => Front::new(environment, sandbox).run(signals).await,
             Err(error) => {
                 say::err(&format!("error: signals cannot be received: {error}"));
                 ExitCode::Failure
@@ -96,18 +115,21 @@ impl Signals {
 struct Front {
     server: Server,
     environment: Environment,
+    /// For every agent process.
+    sandbox: Option<String>,
     children: Children,
     inputs: mpsc::Receiver<ServerInput>,
     sender: mpsc::Sender<ServerInput>,
 }
 
 impl Front {
-    fn new(environment: &Environment) -> Self {
+    fn new(environment: &Environment, sandbox: Option<String>) -> Self {
         let options = ServerOptions { version: env!("CARGO_PKG_VERSION").into(), may_bypass: may_bypass(environment) };
         let (sender, inputs) = mpsc::channel(INPUTS_MAX);
         Self {
             server: Server::new(options, || uuid::Uuid::new_v4().to_string()),
             environment: environment.clone(),
+            sandbox,
             children: Children::new(sender.clone()),
             inputs,
             sender,
@@ -237,7 +259,7 @@ impl Front {
         }
         let launched = Launched {
             program: self.environment.exe.clone(),
-            args: std::iter::once("agent".to_owned()).chain(launch.args()).collect(),
+            args: std::iter::once("agent".to_owned()).chain(launch.args()).chain(self.sandbox.clone()).collect(),
             cwd: launch.cwd.clone(),
             env: self.child_env(),
         };
@@ -252,4 +274,25 @@ fn may_bypass(environment: &Environment) -> bool {
     let loaded = settings::load(&places, settings::Sources::default(), None, None, false);
     let is_forbidden = loaded.map_or(true, |loaded| loaded.settings.permissions.disable_bypass);
     (!is_root || environment.is_on("IS_SANDBOX")) && !is_forbidden
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sandbox_is_passed_on_and_nothing_else() {
+        for (words, expected) in [
+            (&[][..], Ok(None)),
+            (&["--sandbox"], Ok(Some("--sandbox"))),
+            (&["--sandbox=read-only"], Ok(Some("--sandbox=read-only"))),
+            (&["--sandbox", "off"], Ok(Some("--sandbox=off"))),
+            (&["--sandbox=none"], Err("none")),
+            (&["--sandbox", "--model"], Err("--model")),
+            (&["serve"], Err("serve")),
+            (&["login", "--sandbox"], Err("login")),
+        ] {
+            assert_eq!(sandbox_flag(words), expected.map(|flag: Option<&str>| flag.map(str::to_owned)), "{words:?}");
+        }
+    }
 }
