@@ -1,17 +1,17 @@
 //! A turn in the format of Gemini's `generateContent`. Pure.
 
-use crate::sse::Answer;
+use crate::sse::AnswerIds;
 use serde_json::{Value, json};
 
 /// The pieces of a stream: each is an answer with some of its parts, the last has the reason and the usage.
-pub(crate) fn pieces(answer: &Answer) -> Vec<Value> {
+pub(crate) fn pieces(answer: &AnswerIds) -> Vec<Value> {
     let whole = answer.whole();
     let mut out: Vec<Value> = parts(&whole).into_iter().map(|part| response(&whole, &[part], None)).collect();
     out.push(response(&whole, &[], Some(reason(&whole))));
     out
 }
 
-pub(crate) fn whole(answer: &Answer) -> Value {
+pub(crate) fn whole(answer: &AnswerIds) -> Value {
     let whole = answer.whole();
     response(&whole, &parts(&whole), Some(reason(&whole)))
 }
