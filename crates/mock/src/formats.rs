@@ -20,7 +20,7 @@ pub(crate) fn pieces(answer: &AnswerIds, format: Format) -> Vec<Vec<u8>> {
 }
 
 /// An answer that does not stream.
-pub(crate) fn whole(answer: &Answer, format: Format) -> Value {
+pub(crate) fn whole(answer: &AnswerIds, format: Format) -> Value {
     if format == Format::Gemini { gemini::whole(answer) } else { answer.whole() }
 }
 
