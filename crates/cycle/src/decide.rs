@@ -1,6 +1,6 @@
 //! What to do next: the whole loop as one function from what happened to what is to be done.
 
-use crate::review::Opinion;
+use crate::review::{NoOpinion, Opinion};
 use crate::state::{Cut, Phase};
 use crate::{Answer, CheckFinished, EventKind, IterationStarted, Report, Spent, Start, State, Tokens, VerdictKind};
 
@@ -40,7 +40,7 @@ pub enum Input {
     ChecksEnded(Vec<CheckFinished>),
     /// `Err`: the reviewer gave no clear answer, in words.
     Reviewed {
-        opinion: Result<Opinion, String>,
+        opinion: Result<Opinion, NoOpinion>,
         usd: f64,
         tokens: Tokens,
     },

@@ -2,9 +2,10 @@
 //!
 //! [`machine`] decides what becomes of a goal; [`Store`] keeps goals in SQLite or PostgreSQL; the rest works on them.
 //! The loop itself is another `ralph`, known only by its `--json`.
-//! Deliberately absent: the command line, screens, settings and trust (`ralph`), and the loop (`runner`).
+//! Deliberately absent: screens, settings and trust (`ralph`), and the loop (`runner`).
 
 mod goal;
+pub mod command_line;
 pub mod machine;
 mod error;
 pub mod import;
@@ -16,12 +17,14 @@ mod schema;
 mod sqlite;
 mod store;
 mod landing;
+pub mod make;
+pub mod told;
 mod prompt;
 mod work;
 
-pub use error::GoalError;
+pub use error::{Exhausted, GoalError, ImportError};
 pub use goal::{Amount, Cap, Fence, Goal, GoalId, GoalState, Land, Moment, NewGoal, Reviewer, Spec};
-pub use notify::Target;
+pub use notify::{NotifyError, Target};
 pub use repository::{Repository, is_branch_name, is_local};
 pub use store::{
     Attachment, Beat, Budget, Checkpoint, Comment, Edit, Filter, Intent, LogLine, Place, Store, WorkerName,

@@ -84,13 +84,13 @@ impl Repository {
             all.extend([OsStr::new("--work-tree"), folder.as_os_str()]);
         }
         all.extend(args);
-        self.git.run(folder, &all, LOCAL).await.map_err(|why| GoalError::Git { what, why })
+        self.git.run(folder, &all, LOCAL).await.map_err(|error| GoalError::Git { what, why: error.to_string() })
     }
 
     pub(crate) async fn at_mirror(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
         let all: Vec<&OsStr> =
             [OsStr::new("--git-dir"), self.mirror.as_os_str()].into_iter().chain(args.iter().copied()).collect();
-        self.git.run(&self.mirror, &all, FETCH).await.map_err(|why| GoalError::Git { what, why })
+        self.git.run(&self.mirror, &all, FETCH).await.map_err(|error| GoalError::Git { what, why: error.to_string() })
     }
 
     /// The commit that a branch is at now, with all its objects in the mirror; and those of `more` refs.
@@ -177,7 +177,8 @@ impl Repository {
         let format = match tip {
             "" => {
                 let asked = self.git.run(Path::new("/"), words!["ls-remote", "--", &self.source, "HEAD"], FETCH).await;
-                let said = asked.map_err(|why| GoalError::Repository { repo: self.source.clone(), why })?;
+                let said = asked
+                    .map_err(|error| GoalError::Repository { repo: self.source.clone(), why: error.to_string() })?;
                 said.split_whitespace().next().unwrap_or_default().len()
             }
             tip => tip.len(),
@@ -317,7 +318,7 @@ impl Checkout {
         let (git_dir, tree) = (self.folder.join(".git"), self.folder.as_os_str());
         let place = words!["--git-dir", &git_dir, "--work-tree", tree];
         let all: Vec<&OsStr> = place.iter().chain(args).copied().collect();
-        self.git.run(&self.folder, &all, LOCAL).await.map_err(|why| GoalError::Git { what, why })
+        self.git.run(&self.folder, &all, LOCAL).await.map_err(|error| GoalError::Git { what, why: error.to_string() })
     }
 
     /// Our own configuration again, whatever somebody has made of it; and no hooks.

@@ -9,8 +9,8 @@ use crate::reach::Server;
 use crate::record::Recorder;
 use crate::transport::Footing;
 use crate::{
-    Lock, LockError, RunsError, SandboxWish, answers, direnv, init, issues, prompt, rehearsal, replay, resets,
-    retention, runs, summary,
+    Lock, LockError, RunsError, SandboxWish, StartError, answers, direnv, init, issues, prompt, rehearsal, replay,
+    resets, retention, runs, summary,
 };
 use cycle::{
     AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, Listener, LoopEvent, Memory, Plan, Price, Report,
@@ -55,8 +55,8 @@ pub enum RunError {
     AlreadyDone(String),
     #[error("{} cannot be written: {source}", file.display())]
     Record { file: PathBuf, source: std::io::Error },
-    #[error("{0}")]
-    Prompt(String),
+    #[error(transparent)]
+    Start(#[from] StartError),
 }
 
 /// Runs the loop to its verdict. Everything that happens goes to `sinks`.
@@ -206,7 +206,7 @@ impl<'a> Body<'a> {
         let ignored = ignored.err().map(|error| format!(".ralph/.gitignore cannot be written: {error}"));
         retention::prune(&job.folder, &job.settings, job.resume.as_deref());
         let Earlier { memory, torn, backend: known_backend } = earlier(&job)?;
-        let sources = prompt::read(&job.folder, &job.settings).map_err(|error| RunError::Prompt(error.to_string()))?;
+        let sources = prompt::read(&job.folder, &job.settings).map_err(StartError::from)?;
         let mut env = job.env.clone();
         let warning = direnv::merge(&mut env, job.folder.root()).await;
         let git = Git::open(job.folder.root(), &env, job.rules.as_ref()).await;
@@ -218,7 +218,7 @@ impl<'a> Body<'a> {
             Ok(server) => (Some(server), None),
             Err(error) => (None, Some(format!("this run cannot be reached from outside: {error}"))),
         };
-        let checks = checks::fixed(checks, &job, &run, git.as_ref()).await.map_err(RunError::Prompt)?;
+        let checks = checks::fixed(checks, &job, &run, git.as_ref()).await?;
         let snapshot = match &git {
             Some(git) => git.snapshot().await,
             None => None,

@@ -36,6 +36,14 @@ pub struct State {
     pub to: PathBuf,
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be copied to {}: {source}", from.display(), to.display())]
+pub struct CopyError {
+    from: PathBuf,
+    to: PathBuf,
+    source: io::Error,
+}
+
 /// Beside a copy of ours: without it the file is somebody's own, and stays.
 const MARK: &str = ".claude.json.copied";
 
@@ -49,9 +57,9 @@ impl Held {
     }
 
     /// Before every start.
-    pub(crate) fn bring_state(&self) -> Result<(), String> {
+    pub(crate) fn bring_state(&self) -> Result<(), CopyError> {
         let Some(State { from, to }) = &self.state else { return Ok(()) };
-        copy(from, to).map_err(|error| format!("{} cannot be copied to {}: {error}", from.display(), to.display()))
+        copy(from, to).map_err(|source| CopyError { from: from.clone(), to: to.clone(), source })
     }
 }
 

@@ -69,6 +69,11 @@ pub enum StartError {
     NoProcess(String),
 }
 
+/// Why a session was not deleted, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DeleteError(pub String);
+
 #[derive(Debug)]
 pub enum ServerInput {
     /// A line of the client, without its newline.
@@ -101,7 +106,7 @@ pub enum ServerInput {
     },
     Deleted {
         id: Value,
-        result: Result<(), String>,
+        result: Result<(), DeleteError>,
     },
     LoginChecked {
         id: Value,
@@ -199,7 +204,7 @@ impl Server {
             }
             ServerInput::Listed { id, sessions, next } => self.answer(id, Ok(listing(&sessions, next))),
             ServerInput::Deleted { id, result } => {
-                self.answer(id, result.map(|()| json!({})).map_err(RpcError::internal));
+                self.answer(id, result.map(|()| json!({})).map_err(|error| RpcError::internal(error.to_string())));
             }
             ServerInput::LoginChecked { id, is_logged_in } => {
                 let error = || RpcError::new(code::NO_LOGIN, methods::NO_LOGIN);

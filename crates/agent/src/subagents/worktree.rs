@@ -66,7 +66,7 @@ impl Worktree {
         let base = run(&git, &repository, &["rev-parse", "--verify", "HEAD"]).await.map_err(&failed)?;
         let words = ["worktree", "add", "--quiet", "-b", &branch].map(OsStr::new);
         let words: Vec<&OsStr> = words.into_iter().chain([root.as_os_str(), OsStr::new("HEAD")]).collect();
-        git.run(&repository, &words, DEADLINE).await.map_err(&failed)?;
+        git.run(&repository, &words, DEADLINE).await.map_err(|error| failed(error.to_string()))?;
         let inner = cwd.strip_prefix(&repository).unwrap_or(Path::new(""));
         let cwd = root.join(inner);
         // A folder that nobody has committed is not in the checkout.
@@ -136,7 +136,7 @@ async fn clear(maker: &Maker, root: &Path) -> Option<String> {
 
 async fn run(git: &Git, folder: &Path, words: &[&str]) -> Result<String, String> {
     let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-    git.run(folder, &words, DEADLINE).await
+    git.run(folder, &words, DEADLINE).await.map_err(|error| error.to_string())
 }
 
 /// The folder of worktrees is no change of the project.

@@ -3,7 +3,7 @@
 use super::effect::{Effect, emit, wake_at_the_end};
 use super::ending::end;
 use super::receipt::{Verdicts, block_on, finish, go_on};
-use crate::review::{APPROVE, Opinion, QUESTION};
+use crate::review::{APPROVE, NoOpinion, Opinion, QUESTION};
 use crate::state::{Phase, Reviewing, State};
 use crate::text::fingerprint;
 use crate::{EventKind, Outcome, Question, QuestionAbout, Report, Tokens, VerdictKind};
@@ -38,7 +38,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
 
 pub(super) fn reviewed(
     state: &mut State,
-    opinion: Result<Opinion, String>,
+    opinion: Result<Opinion, NoOpinion>,
     usd: f64,
     tokens: Tokens,
     effects: &mut Vec<Effect>,

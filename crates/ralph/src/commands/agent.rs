@@ -2,6 +2,7 @@
 
 use super::{auth, doctor, mcp, plugin};
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::resolve::{self, CONTRACT_VERSION, Refusal};
 use crate::runtime::runtime;
 use crate::say;
@@ -13,19 +14,16 @@ use wire::ExitCode;
 /// Subcommands of the reference that clients call, and those we know but do not have.
 const SUBCOMMANDS: [&str; 6] = ["auth", "doctor", "help", "update", "mcp", "plugin"];
 
-pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
+pub fn run(mut words: Vec<String>, mut environment: Environment) -> Ended {
     let command = command_words(&mut words);
-    let typed = match arguments::parse(words) {
-        Ok(typed) => typed,
-        Err(error) => return refuse(&error.to_string()),
-    };
+    let typed = arguments::parse(words)?;
     if typed.version {
         say::out(&format!("{CONTRACT_VERSION} (Claude Code)\n"));
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
     if typed.help {
         say::out(&help::agent());
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
     match command.as_deref() {
         Some([name, rest @ ..]) if name == "auth" => return auth::run(rest, &environment, Some(&typed)),
@@ -41,7 +39,8 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         Err(refusal) => return refused(&typed, refusal),
     };
     if is_interactive(&typed, &resolved.options, &environment) {
-        return refuse("Error: this agent has no interactive mode. Give a prompt with -p, or pipe one in.");
+        let why = Failure::agent("Error: this agent has no interactive mode");
+        return Err(why.hint("Give a prompt with -p, or pipe one in."));
     }
     for warning in &resolved.warnings {
         say::err(warning);
@@ -50,17 +49,14 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     process::watch_over();
     let sandbox = resolved.options.tools.shell.sandbox.clone();
     process::harden();
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
+    let runtime = runtime()?;
     let exit = runtime.block_on(stdio::run(resolved.options));
     // A thread may still sit in a read of stdin; nothing waits for it.
     runtime.shutdown_background();
     if let Some(sandbox) = sandbox {
         sandbox.close();
     }
-    exit
+    Ok(exit)
 }
 
 /// Commands with flags of their own, by their first two words.
@@ -81,16 +77,11 @@ fn command_words(words: &mut Vec<String>) -> Option<Vec<String>> {
     Some(words.split_off(at))
 }
 
-fn refuse(line: &str) -> ExitCode {
-    say::err(line);
-    ExitCode::Failure
-}
-
-fn refused(typed: &Arguments, refusal: Refusal) -> ExitCode {
+fn refused(typed: &Arguments, refusal: Refusal) -> Ended {
     let (input, output) = resolve::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
     match runtime() {
-        Ok(runtime) if refusal.as_result => runtime.block_on(stdio::failed_start(input, output, refusal.text)),
-        _ => refuse(&refusal.text),
+        Ok(runtime) if refusal.as_result => Ok(runtime.block_on(stdio::failed_start(input, output, refusal.text))),
+        _ => Err(refusal.into()),
     }
 }
 
@@ -105,7 +96,7 @@ fn is_interactive(typed: &Arguments, options: &agent::Options, environment: &Env
 }
 
 /// A first word that is a command, unless `-p` says that it is a prompt.
-fn subcommand(typed: &Arguments, environment: &Environment) -> Option<ExitCode> {
+fn subcommand(typed: &Arguments, environment: &Environment) -> Option<Ended> {
     let (first, rest) = typed.positionals.split_first()?;
     if typed.print || typed.input_format.is_some() {
         return None;
@@ -114,16 +105,17 @@ fn subcommand(typed: &Arguments, environment: &Environment) -> Option<ExitCode> 
         "doctor" if rest.is_empty() => doctor::run(environment, false, false),
         "help" if rest.is_empty() => {
             say::out(&help::agent());
-            ExitCode::Success
+            Ok(ExitCode::Success)
         }
         "plugin" | "plugins" if is_bare_command(rest) => plugin::run(rest, environment),
         "mcp" if is_bare_command(rest) => mcp::run(rest, environment),
         "update" | "install" if rest.len() < 4 && is_bare_command(rest) => {
-            refuse(&format!("Error: '{first}' is not part of this agent yet."))
+            Err(Failure::agent(format!("Error: '{first}' is not part of this agent yet.")))
         }
         word if rest.is_empty() && !word.contains(char::is_whitespace) => {
             let near = arguments::nearest(word, SUBCOMMANDS.into_iter()).filter(|_| word.len() > 2)?;
-            refuse(&format!("error: unknown command '{word}' (did you mean '{near}'?). A prompt goes after -p."))
+            let why = Failure::usage(format!("unknown command '{word}' (did you mean '{near}'?)"));
+            Err(why.hint("A prompt goes after -p."))
         }
         _ => return None,
     })

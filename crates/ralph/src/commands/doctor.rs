@@ -4,36 +4,31 @@
 use super::doctor_endpoint;
 use super::doctor_sandbox::{self, Found, Verdict};
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::resolve::{self, CONTRACT_VERSION};
 use crate::runtime::runtime;
 use crate::say;
-use arguments::Arguments;
+use arguments::{Arguments, LoopOptions};
 use wire::ExitCode;
 
 /// `doctor [--json] [--endpoint]`, and `doctor try NAME ABOUT`: one attempt, for the doctor itself to start.
-pub fn command(words: &[String], environment: &Environment) -> ExitCode {
+pub fn command(words: &[String], environment: &Environment) -> Ended {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         [] => run(environment, false, false),
         ["--json"] => run(environment, true, false),
         ["--endpoint"] => run(environment, false, true),
         ["--json", "--endpoint"] | ["--endpoint", "--json"] => run(environment, true, true),
-        ["try", name, about] => match sandbox::attempt(name, about) {
-            Ok(()) => ExitCode::Success,
-            Err(error) => {
-                say::err(&format!("refused: {error}"));
-                ExitCode::Failure
-            }
-        },
-        _ => {
-            say::err("error: 'ralph doctor' takes no arguments but --json and --endpoint.");
-            ExitCode::Failure
+        ["try", name, about] => {
+            let tried = sandbox::attempt(name, about);
+            tried.map(|()| ExitCode::Success).map_err(|error| Failure::agent(format!("refused: {error}")))
         }
+        _ => Err(Failure::usage("'ralph doctor' takes no arguments but --json and --endpoint.")),
     }
 }
 
 /// `asks`: the endpoint may be sent one question.
-pub fn run(environment: &Environment, json: bool, asks: bool) -> ExitCode {
+pub fn run(environment: &Environment, json: bool, asks: bool) -> Ended {
     let places = resolve::places(environment);
     let mut report = Report::default();
     report.line("version", &format!("ralph {}, speaking {CONTRACT_VERSION}", env!("CARGO_PKG_VERSION")));
@@ -56,15 +51,12 @@ pub fn run(environment: &Environment, json: bool, asks: bool) -> ExitCode {
     doctor_endpoint::examine(&mut report, &whole, asks);
     credentials(&mut report, environment);
     writable(&mut report, &places.config_dir);
-    let found = match runtime() {
-        Ok(runtime) => runtime.block_on(doctor_sandbox::examine(environment)),
-        Err(exit) => return exit,
-    };
+    let found = runtime()?.block_on(doctor_sandbox::examine(environment));
     sandbox(&mut report, &found);
     looped(&mut report, environment, &found);
     acp_agents(&mut report, environment);
     say::out(&if json { report.json(&found) } else { report.text() });
-    if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure }
+    Ok(if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure })
 }
 
 #[derive(Default)]
@@ -187,7 +179,7 @@ fn loop_files(report: &mut Report, folder: &runner::Folder, settings: &runner::S
 /// Which agent a loop here would run, and what would hold it.
 fn looped(report: &mut Report, environment: &Environment, found: &Found) {
     let folder = runner::Folder::new(&environment.cwd);
-    let settings = match runner::Settings::load(&folder.config(), toml::Table::new()) {
+    let settings = match runner::Settings::load(&folder.config(), &LoopOptions::default()) {
         Ok(settings) => settings,
         Err(error) => {
             report.problem("loop config", &error.to_string());

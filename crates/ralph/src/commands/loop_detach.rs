@@ -4,8 +4,10 @@
 //! of its own; this one says the run's id when the run answers on its socket.
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::say;
+use arguments::loop_flags;
 use process::{Output, Spec, Stdin};
 use runner::reach::Client;
 use runner::{Folder, Lock};
@@ -28,33 +30,27 @@ pub struct Started {
 }
 
 /// `words` are those of the loop, `resume` a run to go on with.
-pub fn run(words: &[String], resume: Option<&str>, json: bool, environment: &Environment) -> ExitCode {
-    match start(words, resume, environment) {
-        Err((line, exit)) => {
-            say::err(&line);
-            exit
-        }
-        Ok(Started { run, pid }) if json => {
+pub fn run(words: &[String], resume: Option<&str>, json: bool, environment: &Environment) -> Ended {
+    match start(words, resume, environment)? {
+        Started { run, pid } if json => {
             let folder = environment.cwd.display().to_string();
             say::out(&format!("{}\n", json!({"run": run, "pid": pid, "folder": folder})));
-            ExitCode::Success
         }
-        Ok(Started { run, pid }) => {
+        Started { run, pid } => {
             say::out(&format!(
                 "run {run} works on its own (process {pid})\n  look at it:  ralph attach {run}\n  end it:      ralph stop {run} [--now]\n"
             ));
-            ExitCode::Success
         }
     }
+    Ok(ExitCode::Success)
 }
 
 /// Starts the run and waits until it can be reached.
-pub fn start(words: &[String], resume: Option<&str>, environment: &Environment) -> Result<Started, (String, ExitCode)> {
-    let fail = |line: String| (line, ExitCode::Failure);
+pub fn start(words: &[String], resume: Option<&str>, environment: &Environment) -> Result<Started, Failure> {
     let folder = Folder::new(&environment.cwd);
     let (log, file) = runner::detached_log(&folder)
-        .map_err(|error| fail(format!("error: .ralph/detached.log cannot be written: {error}")))?;
-    let kept = words.iter().filter(|word| !is_about_showing(word)).cloned();
+        .map_err(|error| Failure::failed(format!(".ralph/detached.log cannot be written: {error}")))?;
+    let kept = words.iter().filter(|word| !loop_flags::is_about_showing(word)).cloned();
     let head = resume.into_iter().flat_map(|run| ["resume".to_owned(), run.to_owned()]);
     let args = head.chain(kept).chain(["--no-tui".to_owned()]).map(Into::into).collect();
     let spec = Spec {
@@ -66,28 +62,22 @@ pub fn start(words: &[String], resume: Option<&str>, environment: &Environment) 
         output: Output::Merged(file),
         arg0: Some("ralph".into()),
     };
-    let mut child = process::start_detached(spec).map_err(|error| fail(format!("error: {error}")))?;
+    let mut child = process::start_detached(spec).map_err(Failure::failed)?;
     let until = Instant::now() + STARTS_WITHIN;
     while Instant::now() < until {
         if let Some(run) = at_work(&folder, child.pid()) {
             return Ok(Started { run, pid: child.pid() });
         }
         if let Some(exit) = child.exit() {
-            return Err((complaint(&log, exit.shell_code()), ExitCode::Failure));
+            return Err(complaint(&log, exit.shell_code()));
         }
         std::thread::sleep(LOOK_AGAIN);
     }
-    Err(fail(format!(
-        "error: the run has not begun after {} s; it is process {}",
+    Err(Failure::failed(format!(
+        "the run has not begun after {} s; it is process {}",
         STARTS_WITHIN.as_secs(),
         child.pid()
     )))
-}
-
-/// Nobody is there to look, and this flag has been obeyed.
-fn is_about_showing(word: &str) -> bool {
-    let name = word.trim_start_matches('-').split('=').next().unwrap_or_default();
-    word.starts_with('-') && ["detach", "json", "no-tui", "stay"].contains(&name)
 }
 
 /// The run of that process, once it answers.
@@ -99,12 +89,13 @@ fn at_work(folder: &Folder, pid: u32) -> Option<String> {
     greeted.is_ok_and(|by| by == pid).then_some(run)
 }
 
-fn complaint(log: &Path, code: i32) -> String {
+/// In the words of the run, which are a whole line.
+fn complaint(log: &Path, code: i32) -> Failure {
     let mut text = String::new();
     let read = std::fs::File::open(log).and_then(|file| file.take(COMPLAINT_MAX).read_to_string(&mut text));
     let line = cycle::clean::line(text.trim()).into_owned();
     match read {
-        Ok(1..) if !line.is_empty() => line,
-        _ => format!("error: the run ended at once (code {code}); 'ralph runs' may tell more"),
+        Ok(1..) if !line.is_empty() => Failure::agent(line),
+        _ => Failure::failed(format!("the run ended at once (code {code}); 'ralph runs' may tell more")),
     }
 }

@@ -1,7 +1,8 @@
 //! `ralph runs`, `ralph show RUN`, `ralph answer TEXT`: what happened here, and what is asked.
 
-use super::loop_reach::{self, Offered};
+use super::loop_reach;
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::say;
 use cycle::EventKind;
 use cycle::amounts::{clock, usd};
@@ -15,13 +16,13 @@ const LISTED: usize = 50;
 const SUBJECT_MAX: usize = 80;
 
 /// `ralph runs [--json]`.
-pub fn list(words: &[String], environment: &Environment) -> ExitCode {
+pub fn list(words: &[String], environment: &Environment) -> Ended {
     let json = match words {
         [] => false,
         [flag] if flag == "--json" => true,
         [word, ..] => {
-            say::err(&format!("error: 'ralph runs' takes no arguments but --json, and '{word}' is one."));
-            return ExitCode::Failure;
+            let why = format!("'ralph runs' takes no arguments but --json, and '{word}' is one.");
+            return Err(Failure::usage(why));
         }
     };
     let folder = Folder::new(&environment.cwd);
@@ -36,7 +37,7 @@ pub fn list(words: &[String], environment: &Environment) -> ExitCode {
             say::out(&if json { format!("{}\n", described(&info, owner)) } else { line(&info, owner) });
         }
     }
-    ExitCode::Success
+    Ok(ExitCode::Success)
 }
 
 /// How a run stands: its verdict, or what it does now. `owner` is who is at work in this folder.
@@ -101,21 +102,17 @@ fn described(info: &RunInfo, owner: Option<&str>) -> Value {
 }
 
 /// `ralph show [RUN] [--json]`.
-pub fn show(words: &[String], environment: &Environment) -> ExitCode {
+pub fn show(words: &[String], environment: &Environment) -> Ended {
     let folder = Folder::new(&environment.cwd);
     let json = words.iter().any(|word| word == "--json");
     let name = words.iter().find(|word| !word.starts_with('-'));
-    let info = runner::find(&folder, name.map(String::as_str)).and_then(|id| runner::load(&folder, &id));
-    let info = match info {
-        Ok(info) => info,
-        Err(error) => return refuse(&error),
-    };
+    let info = runner::load(&folder, &runner::find(&folder, name.map(String::as_str))?)?;
     let owner = Lock::holder(&folder);
     if json {
         let mut whole = described(&info, owner.as_deref());
         whole["steps"] = json!(info.steps);
         say::out(&format!("{whole}\n"));
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
     say::out(&line(&info, owner.as_deref()));
     let mut sink = PlainSink::new(super::loop_run::Stdout).without_hints();
@@ -128,7 +125,7 @@ pub fn show(words: &[String], environment: &Environment) -> ExitCode {
     if let Some(verdict) = info.memory.verdict {
         sink.event(&EventKind::Verdict(verdict).at(0));
     }
-    ExitCode::Success
+    Ok(ExitCode::Success)
 }
 
 /// The whole of what an iteration left: the agent's summary, every file, what supports the outcome.
@@ -144,45 +141,27 @@ fn details(receipt: &cycle::Receipt) -> String {
 }
 
 /// `ralph answer [RUN] TEXT…`, also with `--run RUN`.
-pub fn answer(words: &[String], environment: &Environment) -> ExitCode {
+pub fn answer(words: &[String], environment: &Environment) -> Ended {
     let folder = Folder::new(&environment.cwd);
     let (name, text) = loop_reach::split_run(&folder, words);
     if text.trim().is_empty() {
-        say::err("usage: ralph answer [RUN] TEXT");
-        return ExitCode::Failure;
+        return Err(Failure::form("usage: ralph answer [RUN] TEXT"));
     }
     // Where nothing ran, nothing asks, and nothing is made.
-    if let Err(error) = runner::find(&folder, None) {
-        return refuse(&error);
-    }
+    runner::find(&folder, None)?;
     // Whoever holds the lock is a run at work, and takes the answer itself.
-    let answered = match Lock::take(&folder, "'ralph answer'") {
+    let (question, next) = match Lock::take(&folder, "'ralph answer'") {
         Ok(_lock) => {
             let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
-            let question = runner::find(&folder, name).and_then(|id| runner::answer(&folder, &id, &text, now));
-            question.map(|question| (question, "'ralph resume' goes on with it."))
+            let question = runner::answer(&folder, &runner::find(&folder, name)?, &text, now)?;
+            (question, "'ralph resume' goes on with it.")
         }
         Err(LockError::Held { owner }) => {
-            let offer = |id: &str| match loop_reach::offer_answer(&folder, id, &text) {
-                Offered::Taken => Ok(true),
-                Offered::NoSocket => Ok(false),
-                Offered::Failed(why) => Err(why),
-            };
-            let question = runner::answer_live(&folder, &owner, name, &text, offer);
-            question.map(|question| (question, "The run goes on with it."))
+            let offer = |id: &str| loop_reach::offer_answer(&folder, id, &text);
+            (runner::answer_live(&folder, &owner, name, &text, offer)?, "The run goes on with it.")
         }
-        Err(error) => return refuse(&error),
+        Err(error) => return Err(error.into()),
     };
-    match answered {
-        Ok((question, next)) => {
-            say::out(&format!("Answered: {}\n{next}\n", cycle::clean::line(&question)));
-            ExitCode::Success
-        }
-        Err(error) => refuse(&error),
-    }
-}
-
-fn refuse(error: &dyn std::error::Error) -> ExitCode {
-    say::err(&format!("error: {error}"));
-    ExitCode::Failure
+    say::out(&format!("Answered: {}\n{next}\n", cycle::clean::line(&question)));
+    Ok(ExitCode::Success)
 }

@@ -1,8 +1,10 @@
 //! Getting marketplaces and plugins: folders as they are, repositories by git, which obeys nobody's configuration.
 
+use super::plugin::told;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::runtime::runtime;
-use process::Git;
+use process::{Git, GitError};
 use project::{Fetching, Source};
 use settings::Places;
 use std::ffi::OsStr;
@@ -17,24 +19,24 @@ pub enum Fetched {
     Clone(Fetching),
 }
 
-pub fn fetch(source: &Source, places: &Places, environment: &Environment) -> Result<Fetched, String> {
+pub fn fetch(source: &Source, places: &Places, environment: &Environment) -> Result<Fetched, Failure> {
     match source {
         Source::Folder(folder) => Ok(Fetched::Folder(folder.clone())),
-        Source::Unsupported(why) => Err(format!("Error: it cannot be fetched: {why}.")),
+        Source::Unsupported(why) => Err(told(format!("it cannot be fetched: {why}."))),
         Source::Git { url, at } => {
-            let git = Git::find(&environment.vars).ok_or("Error: git is needed to fetch a repository; install it.")?;
-            let fetching = Fetching::begin(places).map_err(|error| format!("Error: {error}"))?;
-            let runtime = runtime().map_err(|_| "Error: the runtime cannot be started".to_owned())?;
-            runtime
+            let none = || told("git is needed to fetch a repository; install it.");
+            let git = Git::find(&environment.vars).ok_or_else(none)?;
+            let fetching = Fetching::begin(places).map_err(told)?;
+            runtime()?
                 .block_on(clone(&git, url, at.as_deref(), &fetching.path(), &environment.cwd))
-                .map_err(|why| format!("Error: {url} cannot be cloned: {why}"))?;
+                .map_err(|error| told(format!("{url} cannot be cloned: {error}")))?;
             Ok(Fetched::Clone(fetching))
         }
     }
 }
 
 /// A branch or a tag is cloned by itself; a commit needs the history it is in.
-async fn clone(git: &Git, url: &str, at: Option<&str>, to: &Path, cwd: &Path) -> Result<(), String> {
+async fn clone(git: &Git, url: &str, at: Option<&str>, to: &Path, cwd: &Path) -> Result<(), GitError> {
     let is_commit = at.is_some_and(|at| at.len() >= 7 && at.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let mut words = vec![OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--no-recurse-submodules")];
     if !is_commit {

@@ -7,7 +7,7 @@ use crate::agent::Bounds;
 use crate::backend::Call;
 use crate::command::{get, set};
 use crate::transport::{Attempt, Footing, Transport};
-use crate::{OutputFormat, SandboxWish};
+use crate::{OutputFormat, SandboxWish, StartError};
 use process::Env;
 use sandbox::Sandbox;
 use std::ffi::OsStr;
@@ -39,7 +39,7 @@ impl Body<'_> {
         };
         let text = match self.prompt(&start) {
             Ok(text) => text,
-            Err(why) => return Some(not_started(why)),
+            Err(error) => return Some(not_started(&error)),
         };
         self.tell(start.event(text.chars().count() as u64));
         if start.iteration == 1 && start.attempt == 1 {
@@ -51,13 +51,13 @@ impl Body<'_> {
                 self.doing = Doing::Agent(Box::new(Work::new(running, Some(start), &model, self.job.price)));
                 None
             }
-            Err(why) => Some(not_started(why)),
+            Err(error) => Some(not_started(&error)),
         }
     }
 
-    fn prompt(&self, start: &Start) -> Result<String, String> {
+    fn prompt(&self, start: &Start) -> Result<String, StartError> {
         let settings = &self.job.settings;
-        let sources = prompt::read(&self.job.folder, settings).map_err(|error| error.to_string())?;
+        let sources = prompt::read(&self.job.folder, settings)?;
         Ok(prompt::assemble(&sources, start, settings.is_structured()))
     }
 
@@ -65,7 +65,7 @@ impl Body<'_> {
         self.footing.transport()
     }
 
-    fn launch(&self, start: &Start, text: &str, transport: Transport) -> Result<Running, String> {
+    fn launch(&self, start: &Start, text: &str, transport: Transport) -> Result<Running, StartError> {
         let settings = &self.job.settings;
         let filed = self.job.backend.needs_file(settings.output_format, transport, text);
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
@@ -103,7 +103,7 @@ impl Body<'_> {
         prompt: &str,
         through: u32,
         transport: Transport,
-    ) -> Result<Running, String> {
+    ) -> Result<Running, StartError> {
         let filed = self.job.backend.needs_file(OutputFormat::StreamJson, transport, prompt);
         let text = if filed { self.file(&format!("summary_{through}.md"), prompt)? } else { prompt.to_owned() };
         let model = self.summary_model();
@@ -118,7 +118,7 @@ impl Body<'_> {
         text: &str,
         first_word: Option<Duration>,
         sandbox: Option<&Sandbox>,
-    ) -> Result<Running, String> {
+    ) -> Result<Running, StartError> {
         let bounds = Bounds { first_word, ..Bounds::with_idle(self.job.settings.idle) };
         if let (Some(held), Some(sandbox)) = (&self.job.held, sandbox) {
             held.bring_state()?;
@@ -136,14 +136,14 @@ impl Body<'_> {
     }
 
     /// Puts a prompt into a file; what is said instead of it.
-    fn file(&self, name: &str, text: &str) -> Result<String, String> {
+    fn file(&self, name: &str, text: &str) -> Result<String, StartError> {
         let path = self.job.folder.run(&self.run).join(name);
         let written = crate::files::replace(&path, text.as_bytes());
-        written.map(|()| by_file(&path)).map_err(|error| format!("{} cannot be written: {error}", path.display()))
+        written.map(|()| by_file(&path)).map_err(|source| StartError::Write { file: path, source })
     }
 
     /// An agent that will not work in one way is started again in the other, once, in the same iteration.
-    pub(super) fn again(&mut self, work: &mut Work, end: &AgentEnd) -> Option<Result<(), String>> {
+    pub(super) fn again(&mut self, work: &mut Work, end: &AgentEnd) -> Option<Result<(), StartError>> {
         let words = format!("{}{}", work.opening, work.running.last_words());
         let attempt = Attempt { end, heard: work.listener.heard(), words: &words };
         let next = self.footing.after(&attempt);

@@ -5,6 +5,7 @@ use super::{
     AgentEnd, Body, Changes, CheckFinished, Command, Duration, EventKind, Input, Instant, Listener, Pin, Price, Report,
     Running, Said, Spent, Start, Verbatim, checks, now, rehearsal, replay, resets,
 };
+use crate::StartError;
 use std::collections::HashSet;
 
 pub(super) struct Work {
@@ -155,7 +156,7 @@ impl Body<'_> {
                     self.doing = Doing::Agent(work);
                     Vec::new()
                 }
-                Some(Err(why)) => vec![not_started(why)],
+                Some(Err(error)) => vec![not_started(&error)],
             },
             Said::TooLong => {
                 let text = "skipped a line of the agent that is too long to keep".to_owned();
@@ -335,9 +336,9 @@ fn summarised(through: u32, summary: Option<String>, spent: Spent) -> Input {
     Input::Summarised { through, summary, usd: spent.usd, tokens: spent.tokens }
 }
 
-pub(super) fn not_started(why: String) -> Input {
+pub(super) fn not_started(error: &StartError) -> Input {
     Input::AgentEnded(Box::new(Report {
-        end: AgentEnd::NotStarted(why),
+        end: AgentEnd::NotStarted(error.to_string()),
         heard: Listener::new(0).into_heard(),
         changed: Changes::default(),
         open_work: Vec::new(),
