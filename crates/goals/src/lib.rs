@@ -10,6 +10,7 @@ pub mod machine;
 mod error;
 pub mod import;
 mod notify;
+mod calls;
 mod repository;
 mod sql;
 mod postgres;
@@ -22,6 +23,7 @@ pub mod told;
 mod prompt;
 mod work;
 
+pub use calls::Calls;
 pub use error::{Exhausted, GoalError, ImportError};
 pub use goal::{Amount, Cap, Fence, Goal, GoalId, GoalState, Land, Moment, NewGoal, Reviewer, Spec};
 pub use notify::{NotifyError, Target};

@@ -2,7 +2,7 @@
 
 use super::loop_rehearse::Fault;
 use super::{
-    loop_ask, loop_detach, loop_fallback, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume,
+    loop_ask, loop_detach, loop_fallback, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume,
     loop_screen, loop_signals, loop_telemetry,
 };
 use crate::environment::{Environment, stdin_kind};
@@ -13,13 +13,11 @@ use agent::StdinKind;
 use arguments::loop_flags;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
-use runner::reach::Server;
-use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxWish, Settings, Sink};
+use runner::{Auth, Folder, Job, JsonSink, PlainSink, SandboxWish, Settings, Sink};
 use sandbox::{Level, Rules};
 use settings::Found;
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -32,9 +30,6 @@ const COMMANDS_MAX: usize = 16;
 const GRACE: Duration = Duration::from_secs(2);
 /// For a screen that closes by itself; a terminal that takes no bytes never lets it.
 const SCREEN_CLOSES: Duration = Duration::from_secs(1);
-
-/// What the lock says of a loop that watches.
-pub const WATCHING: &str = "watching for new work";
 
 pub fn run(words: &[String], environment: &Environment) -> Ended {
     started(words, environment, None)
@@ -91,7 +86,8 @@ fn go(mut job: Job, wanted: &loop_flags::Wanted, faults: &[Fault], environment: 
     hold(&mut job, environment)?;
     super::loop_review::add(&mut job, environment)?;
     let watch = job.settings.watch;
-    let calls = loop_notify::sink(&job.settings.notify, &job.env, job.folder.root());
+    let calls = goals::Calls::new(&job.settings.notify, &job.env, job.folder.root(), say::out, say::err);
+    let calls = calls.map(|mut calls| Box::new(move |event: &LoopEvent| calls.event(event)) as Box<dyn Sink>);
     let more = director.into_iter().chain(calls).collect();
     runtime()?.block_on(traced(job, show, watch, more, environment))
 }
@@ -313,7 +309,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
         if !(watch && matches!(verdict, Ok(VerdictKind::Done))) {
             break verdict;
         }
-        job.work = new_work(&job, &mut sinks, &mut receiver).await;
+        job.work = runner::wait_for_work(&job, &mut sinks, &mut receiver).await;
         if job.work.is_none() {
             break verdict;
         }
@@ -335,67 +331,6 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
         }
     }
     Ok(verdict?.exit())
-}
-
-/// Waits for new work; `None` where somebody wants an end instead.
-async fn new_work(
-    job: &Job,
-    sinks: &mut [Box<dyn Sink>],
-    commands: &mut mpsc::Receiver<Command>,
-) -> Option<cycle::Work> {
-    let mut say = |text: String| {
-        let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
-        let event = EventKind::Warning { iteration: None, text }.at(now);
-        for sink in sinks.iter_mut() {
-            sink.event(&event);
-        }
-    };
-    // A loop that waits for work is still the one loop of this folder.
-    let last = runner::find(&job.folder, None).unwrap_or_default();
-    let owner = format!("process {}, {WATCHING} after run {last}", std::process::id());
-    let _lock = match Lock::take(&job.folder, &owner) {
-        Ok(lock) => lock,
-        Err(error) => {
-            say(error.to_string());
-            return None;
-        }
-    };
-    let mut watch = runner::Watch::begin(&job.folder, &job.settings, &job.env).await;
-    // Said when everything that is open is known: what comes after it is new.
-    say("watching for new work; Ctrl-C ends it".into());
-    let work = watch.next();
-    tokio::pin!(work);
-    let mut reach = reachable(job, &last);
-    loop {
-        tokio::select! {
-            command = next_command(&mut reach) => match command {
-                Command::Stop | Command::StopNow | Command::Terminate => return None,
-                _ => {}
-            },
-            work = &mut work => {
-                let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
-                say(format!("new work: {id}{}", work.title));
-                return Some(work);
-            }
-            command = commands.recv() => match command {
-                Some(Command::Stop | Command::StopNow | Command::Terminate) | None => return None,
-                Some(_) => {}
-            }
-        }
-    }
-}
-
-/// The way to a loop that waits for work. One that cannot be reached still waits.
-fn reachable(job: &Job, last: &str) -> Option<Server> {
-    let runtime = job.env.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR").map(|(_, value)| Path::new(value));
-    Server::watching(&job.folder, last, job.price, runtime).ok()
-}
-
-async fn next_command(reach: &mut Option<Server>) -> Command {
-    match reach {
-        Some(server) => server.next_command().await,
-        None => std::future::pending().await,
-    }
 }
 
 /// Signals that end a screen. Opened before a run, so that none is missed between the verdict and the wait for a look.
