@@ -197,3 +197,30 @@ fn a_pull_request_is_opened_once_with_words_as_arguments() {
     assert_eq!(git(&bare, &["show", "ralph/goal-1:f1.txt"]), "content of f1.txt");
     assert!(!goals.repo().join("evil").exists());
 }
+
+/// Another store, or a person, may have a branch of the same name: its work is never replaced.
+#[test]
+fn a_branch_with_somebody_elses_work_is_left_alone() {
+    let goals = Goals::new();
+    goals.git(&["branch", "ralph/goal-1"]);
+    goals.git(&["switch", "--quiet", "ralph/goal-1"]);
+    std::fs::write(goals.repo().join("theirs.txt"), "theirs\n").unwrap();
+    goals.git(&["add", "theirs.txt"]);
+    goals.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "theirs"]);
+    let theirs = goals.git(&["rev-parse", "HEAD"]);
+    goals.git(&["switch", "--quiet", "main"]);
+    let id = goals.add("write f1.txt", &[]);
+    goals.drain(&[]);
+    let goal = goals.show(id);
+    assert_eq!(goal["state"], "failed", "{goal:#}");
+    assert!(
+        goal["error"].as_str().unwrap().contains("'ralph/goal-1' exists and has work that is not this goal's"),
+        "{goal:#}"
+    );
+    assert_eq!(goals.git(&["rev-parse", "ralph/goal-1"]), theirs);
+    goals.git(&["branch", "--move", "ralph/goal-1", "theirs"]);
+    goals.ok(&["goal", "retry", "1"]);
+    goals.drain(&[]);
+    assert_eq!(goals.state_of(id), "done");
+    assert_eq!(goals.landed_commits("ralph/goal-1", id), 1);
+}

@@ -170,7 +170,7 @@ impl Goals {
         log.lines().filter(|line| line.trim() == id.to_string()).count()
     }
 
-    /// What workers leave behind: clones and refs. Nothing is right.
+    /// What workers leave behind: clones, trust in them, refs. Nothing is right.
     pub fn leftovers(&self) -> Vec<String> {
         let mut left = Vec::new();
         for store in self.state().join("clones").read_dir().into_iter().flatten().flatten() {
@@ -185,6 +185,10 @@ impl Goals {
                 );
             }
         }
+        let known = std::fs::read_to_string(self.world.home().join(".claude.json")).unwrap_or_default();
+        let known: Value = serde_json::from_str(&known).unwrap_or_default();
+        let trusted = known["projects"].as_object().into_iter().flatten().map(|(folder, _)| folder.clone());
+        left.extend(trusted.filter(|folder| folder.contains("/clones/")).map(|folder| format!("trust of {folder}")));
         left.extend(self.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/"]).lines().map(str::to_owned));
         left
     }

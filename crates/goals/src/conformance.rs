@@ -333,6 +333,9 @@ async fn a_newer_store_is_left_alone(place: Place) {
 
 /// Rows that a slow machine makes within a second or two.
 const PART: usize = 5_000;
+/// So many that ten of them are the slowest hundredth.
+const CLAIMS: usize = 1_000;
+const LISTS: usize = 21;
 
 /// `RALPH_GOALS_MANY=100000` is the figure of docs/fleet.md; fewer in every test run.
 #[expect(clippy::disallowed_methods, reason = "the size of a test is its caller's to say")]
@@ -352,19 +355,29 @@ async fn a_large_store_stays_quick(place: Place) {
     }
     tx.commit().await.unwrap();
     let mut times: Vec<Duration> = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..CLAIMS {
         let started = Instant::now();
         let goal = store.claim(&worker("w"), MINUTE).await.unwrap().unwrap();
         times.push(started.elapsed());
         store.report(goal.id, goal.fence, Happening::Worked { changed: false }).await.unwrap();
     }
     times.sort();
-    let started = Instant::now();
-    assert!(!store.list(&Filter::default()).await.unwrap().is_empty());
-    let listed = started.elapsed();
-    println!("{many} goals in {}: claim p50 {:?}, p99 {:?}, list {listed:?}", store.name(), times[100], times[197]);
+    let mut lists: Vec<Duration> = Vec::new();
+    for _ in 0..LISTS {
+        let started = Instant::now();
+        assert!(!store.list(&Filter::default()).await.unwrap().is_empty());
+        lists.push(started.elapsed());
+    }
+    lists.sort();
+    let (claimed, listed) = (times[CLAIMS * 99 / 100], lists[LISTS / 2]);
+    println!(
+        "{many} goals in {}: claim p50 {:?}, p99 {claimed:?}, list p50 {listed:?}, worst {:?}",
+        store.name(),
+        times[CLAIMS / 2],
+        lists[LISTS - 1]
+    );
     // Debug builds on busy machines are slower than the release figures; an index that is not used is far slower.
-    assert!(times[197] < Duration::from_millis(200) && listed < Duration::from_millis(500));
+    assert!(claimed < Duration::from_millis(200) && listed < Duration::from_millis(500));
 }
 
 fn run<F: Future<Output = ()>>(test: impl FnOnce(Place) -> F, place: Place) {

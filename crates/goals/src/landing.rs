@@ -3,15 +3,19 @@
 //! The branch's new value is the commit point. Each step can be cut off at any moment; whoever comes next finds out
 //! from the branch and the recorded intents what is left to do. Deliberately absent: the store, and running checks.
 
+use crate::checkout::Checkout;
 use crate::error::GoalError;
 use crate::goal::{Goal, Land};
-use crate::repository::{Checkout, Repository, words};
+use crate::repository::{Repository, words};
 use crate::store::Intent;
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// Of a conflict, for the agent: enough to see both sides.
 const CONFLICT_MAX: usize = 8 * 1024;
+
+/// A program that a branch brings and that every landing on it must pass.
+const CHECK_FILE: &str = ".ralph/check";
 
 #[derive(Debug)]
 pub enum Prepared {
@@ -29,6 +33,8 @@ pub struct Ready {
     pub commit: String,
     /// The branch when the work was put onto it.
     pub onto: String,
+    /// Whether that branch brings a check of its own.
+    pub has_check: bool,
 }
 
 /// The ref that a landing moves.
@@ -59,12 +65,14 @@ pub async fn prepare(repo: &Repository, goal: &Goal, onto: String, folder: &Path
         checkout.git(commit, "commit").await?;
     }
     let commit = checkout.head().await?;
-    let same = checkout.git(words!["diff", "--quiet", "--no-ext-diff", &onto, &commit], "diff").await;
-    if same.is_ok() {
+    let asked = [format!("{onto}^{{tree}}"), format!("{commit}^{{tree}}"), format!("{onto}:{CHECK_FILE}")];
+    let names = checkout.object_names(&asked).await?;
+    if names[0].is_some() && names[0] == names[1] {
         checkout.remove();
         return Ok(Prepared::Nothing);
     }
-    Ok(Prepared::Ready(Ready { checkout, commit, onto }))
+    let has_check = names[2].is_some();
+    Ok(Prepared::Ready(Ready { checkout, commit, onto, has_check }))
 }
 
 async fn conflict(checkout: &Checkout, base: &str, error: GoalError) -> Result<Prepared, GoalError> {
@@ -83,18 +91,20 @@ async fn conflict(checkout: &Checkout, base: &str, error: GoalError) -> Result<P
 
 /// The checks of a landing are the branch's, not the work's.
 pub async fn bring_check(ready: &Ready) -> Result<bool, GoalError> {
-    let path = ".ralph/check";
-    let file = ready.checkout.folder.join(path);
+    let file = ready.checkout.folder.join(CHECK_FILE);
     let _ = std::fs::remove_file(&file);
-    let has = ready.checkout.git(words!["cat-file", "-e", &format!("{}:{path}", ready.onto)], "cat-file").await.is_ok();
-    if has {
-        ready.checkout.git(words!["checkout", "--quiet", &ready.onto, "--", path], "checkout").await?;
+    if ready.has_check {
+        ready.checkout.git(words!["checkout", "--quiet", &ready.onto, "--", CHECK_FILE], "checkout").await?;
     }
-    Ok(has)
+    Ok(ready.has_check)
 }
 
 /// What the target is now, in the source.
 pub async fn target_value(repo: &Repository, name: &str) -> Result<Option<String>, GoalError> {
+    let seen = if repo.is_local() { repo.loose_at_source(name) } else { None };
+    if seen.is_some() {
+        return Ok(seen);
+    }
     let said = if repo.is_local() {
         repo.at_source(words!["for-each-ref", "--format=%(objectname)", name], "for-each-ref").await?
     } else {

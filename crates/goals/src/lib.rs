@@ -12,6 +12,7 @@ pub mod import;
 mod notify;
 mod calls;
 mod repository;
+mod checkout;
 mod sql;
 mod postgres;
 mod schema;

@@ -3,8 +3,10 @@
 //! A clone's git folder is written by hand: it has no remote, no hooks, and a configuration that nobody but us wrote.
 //! All git goes through `process::Git`. Deliberately absent: landing (`landing`), and who may use which clone.
 
+use crate::checkout::{Checkout, clear_loop_files, loose_ref};
 use crate::error::GoalError;
 use crate::goal::{Fence, GoalId};
+use process::Stdin;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Over a network, a first fetch of a large repository takes minutes.
 const FETCH: Duration = Duration::from_mins(30);
 /// On this machine.
-const LOCAL: Duration = Duration::from_mins(2);
+pub(crate) const LOCAL: Duration = Duration::from_mins(2);
 /// Others fetch into the same mirror; a first fetch is waited for.
 const MIRROR_LOCK: Duration = Duration::from_mins(30);
 const LOCK_LOOK: Duration = Duration::from_millis(10);
@@ -29,14 +31,6 @@ pub struct Repository {
     pub(crate) mirror: PathBuf,
     /// Of the store: two of them may share a repository, and number their goals alike.
     pub(crate) store: String,
-}
-
-/// A working copy of ours.
-#[derive(Debug, Clone)]
-pub struct Checkout {
-    git: process::Git,
-    pub folder: PathBuf,
-    mirror: PathBuf,
 }
 
 /// Words for git, short to write.
@@ -77,6 +71,11 @@ impl Repository {
 
     /// Runs git in the source itself, which must be on this machine.
     pub(crate) async fn at_source(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
+        self.tell_source(args, String::new(), what).await
+    }
+
+    /// The same, with lines on stdin.
+    async fn tell_source(&self, args: &[&OsStr], lines: String, what: &'static str) -> Result<String, GoalError> {
         let folder = Path::new(&self.source);
         let git_dir = if folder.join(".git").exists() { folder.join(".git") } else { folder.to_owned() };
         let mut all = vec![OsStr::new("--git-dir"), git_dir.as_os_str()];
@@ -84,7 +83,8 @@ impl Repository {
             all.extend([OsStr::new("--work-tree"), folder.as_os_str()]);
         }
         all.extend(args);
-        self.git.run(folder, &all, LOCAL).await.map_err(|error| GoalError::Git { what, why: error.to_string() })
+        let stdin = if lines.is_empty() { Stdin::Null } else { Stdin::Bytes(lines.into_bytes()) };
+        self.git.run_with(folder, &all, stdin, LOCAL).await.map_err(|error| GoalError::Git { what, why: error.to_string() })
     }
 
     pub(crate) async fn at_mirror(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
@@ -140,6 +140,9 @@ impl Repository {
             let why = "there is no such folder".to_owned();
             return Err(GoalError::Repository { repo: self.source.clone(), why });
         }
+        if let Some(tip) = self.loose_at_source(branch) {
+            return Ok(Some(tip));
+        }
         match self.at_source(words!["rev-parse", "--verify", "--quiet", "--end-of-options", branch], "rev-parse").await
         {
             Ok(tip) => Ok(Some(tip.trim().to_owned())),
@@ -150,6 +153,17 @@ impl Repository {
             }
             Err(_) => Ok(None),
         }
+    }
+
+    /// Where a ref of a local source is, if that can be seen without git.
+    pub(crate) fn loose_at_source(&self, name: &str) -> Option<String> {
+        let folder = Path::new(&self.source);
+        let inside = folder.join(".git");
+        let git_folder = if inside.exists() { inside } else { folder.to_owned() };
+        if !is_branch_name(name.strip_prefix("refs/heads/")?) {
+            return None;
+        }
+        loose_ref(&git_folder, name)
     }
 
     async fn lock_mirror(&self) -> Result<File, GoalError> {
@@ -203,9 +217,15 @@ impl Repository {
         Ok(checkout)
     }
 
-    /// Keeps the commits of a clone where the next worker finds them, and says what the last one is.
-    pub async fn save(&self, clone: &Checkout, id: GoalId, fence: Fence) -> Result<Saved, GoalError> {
-        let head = clone.head().await?;
+    /// Keeps the commits of a clone, up to `head`, where the next worker finds them. Returns a bundle for the store where
+    /// the repository takes no refs of ours.
+    pub async fn save(
+        &self,
+        clone: &Checkout,
+        head: &str,
+        id: GoalId,
+        fence: Fence,
+    ) -> Result<Option<Vec<u8>>, GoalError> {
         let name = self.checkpoint_ref(id, fence);
         let refspec = format!("+{head}:{name}");
         let from = clone.folder.join(".git");
@@ -213,7 +233,7 @@ impl Repository {
         // We fetch, instead of letting the clone push: an agent may have written there where pushes go to.
         let args: Vec<&OsStr> = quiet.iter().copied().chain([from.as_os_str(), OsStr::new(&refspec)]).collect();
         if self.is_local() && self.at_source(&args, "fetch").await.is_ok() {
-            return Ok(Saved { head, bundle: None });
+            return Ok(None);
         }
         {
             let _lock = self.lock_mirror().await?;
@@ -225,8 +245,7 @@ impl Repository {
             let refspec = format!("+{name}:{name}");
             self.at_mirror(words!["push", "--quiet", "--", &self.source, &refspec], "push").await.map_err(drop)
         };
-        let bundle = if pushed.is_ok() { None } else { Some(self.bundle(&name).await?) };
-        Ok(Saved { head, bundle })
+        Ok(if pushed.is_ok() { None } else { Some(self.bundle(&name).await?) })
     }
 
     /// For a repository that takes no refs of ours.
@@ -288,8 +307,10 @@ impl Repository {
         let _ = std::fs::remove_dir_all(folder);
         if self.is_local() {
             let listed = self.at_source(words!["for-each-ref", "--format=%(refname)", &prefix], "for-each-ref").await;
-            for name in listed.unwrap_or_default().lines() {
-                let _ = self.at_source(words!["update-ref", "-d", name], "update-ref").await;
+            let listed = listed.unwrap_or_default();
+            let deletions: String = listed.lines().map(|name| format!("delete {name}\n")).collect();
+            if !deletions.is_empty() {
+                let _ = self.tell_source(words!["update-ref", "--stdin"], deletions, "update-ref").await;
             }
         } else {
             let pattern = format!("{prefix}*");
@@ -305,68 +326,6 @@ fn is_missing(fetched: &Result<String, GoalError>) -> bool {
     matches!(fetched, Err(GoalError::Repository { why, .. }) if why.contains("couldn't find remote ref refs/ralph/"))
 }
 
-/// Where a goal's commits are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
-    pub head: String,
-    /// For the store, where the repository takes no refs of ours.
-    pub bundle: Option<Vec<u8>>,
-}
-
-impl Checkout {
-    pub(crate) async fn git(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
-        let (git_dir, tree) = (self.folder.join(".git"), self.folder.as_os_str());
-        let place = words!["--git-dir", &git_dir, "--work-tree", tree];
-        let all: Vec<&OsStr> = place.iter().chain(args).copied().collect();
-        self.git.run(&self.folder, &all, LOCAL).await.map_err(|error| GoalError::Git { what, why: error.to_string() })
-    }
-
-    /// Our own configuration again, whatever somebody has made of it; and no hooks.
-    pub fn disarm(&self) -> Result<(), GoalError> {
-        let git_folder = self.folder.join(".git");
-        let fail = |source| GoalError::File { path: git_folder.clone(), verb: "put in order", source };
-        let data = git_folder.symlink_metadata().map_err(fail)?;
-        if !data.is_dir() {
-            let why = ".git of the clone was replaced; its work cannot be taken over".into();
-            return Err(GoalError::Git { what: "status", why });
-        }
-        for name in ["hooks", "commondir", "config", "config.worktree", "info", "objects/info/alternates"] {
-            let path = git_folder.join(name);
-            let gone = match path.symlink_metadata() {
-                Ok(data) if data.is_dir() => std::fs::remove_dir_all(&path),
-                Ok(_) => std::fs::remove_file(&path),
-                Err(_) => Ok(()),
-            };
-            gone.map_err(fail)?;
-        }
-        let format = std::fs::read_to_string(self.mirror.join("config")).unwrap_or_default().contains("sha256");
-        write_git_folder(&git_folder, &config(false, if format { 64 } else { 40 }), Some((&self.mirror, "")))
-            .map_err(fail)
-    }
-
-    pub async fn head(&self) -> Result<String, GoalError> {
-        let head = self.git(words!["rev-parse", "--verify", "HEAD^{commit}"], "rev-parse").await?;
-        Ok(head.trim().to_owned())
-    }
-
-    /// Commits what lies about, but for our own files.
-    pub async fn commit_rest(&self, message: &str) -> Result<(), GoalError> {
-        const REST: [&str; 3] = ["--", ".", ":(exclude).ralph"];
-        let status = ["status", "--porcelain", "--untracked-files=all", "--ignore-submodules=all"];
-        let args: Vec<&OsStr> = status.iter().chain(&REST).map(OsStr::new).collect();
-        if self.git(&args, "status").await?.trim().is_empty() {
-            return Ok(());
-        }
-        let args: Vec<&OsStr> = ["add", "-A"].iter().chain(&REST).map(OsStr::new).collect();
-        self.git(&args, "add").await?;
-        self.git(words!["commit", "--quiet", "--no-verify", "--allow-empty", "-m", message], "commit").await.map(drop)
-    }
-
-    pub fn remove(&self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// Whether a text can stand in a refspec and in a path as a branch: stricter than git, since stores are shared.
 pub fn is_branch_name(text: &str) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || "._-/+#@".contains(letter);
@@ -379,33 +338,12 @@ pub fn is_branch_name(text: &str) -> bool {
     text.chars().all(plain) && !text.contains("..") && text.split('/').all(part)
 }
 
-/// Takes away from a clone what an earlier agent may have committed where the loop keeps its files: links would lead it
-/// elsewhere.
-fn clear_loop_files(clone: &Path) -> std::io::Result<()> {
-    let ralph = clone.join(".ralph");
-    let Ok(data) = ralph.symlink_metadata() else { return Ok(()) };
-    if !data.is_dir() {
-        return std::fs::remove_file(ralph);
-    }
-    for entry in ralph.read_dir()? {
-        let entry = entry?;
-        let ours = ["runs", "attached", "lock", "day.json"].iter().any(|name| entry.file_name() == *name);
-        let kind = entry.file_type()?;
-        match (kind.is_symlink() || (ours && kind.is_file()), ours && kind.is_dir()) {
-            (true, _) => std::fs::remove_file(entry.path())?,
-            (_, true) => std::fs::remove_dir_all(entry.path())?,
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// Whether a repository is named by a path of this machine.
 pub fn is_local(source: &str) -> bool {
     source.starts_with('/')
 }
 
-fn config(bare: bool, hash_length: usize) -> String {
+pub(crate) fn config(bare: bool, hash_length: usize) -> String {
     let mut text = format!("[core]\n\tbare = {bare}\n\tfilemode = true\n\tlogallrefupdates = false\n");
     if hash_length == 64 {
         text.push_str("\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n");
@@ -416,7 +354,7 @@ fn config(bare: bool, hash_length: usize) -> String {
 }
 
 /// What git needs to see a repository in a folder. An empty branch leaves HEAD as it is.
-fn write_git_folder(folder: &Path, config: &str, clone: Option<(&Path, &str)>) -> std::io::Result<()> {
+pub(crate) fn write_git_folder(folder: &Path, config: &str, clone: Option<(&Path, &str)>) -> std::io::Result<()> {
     for name in ["objects/info", "objects/pack", "refs/heads", "info"] {
         std::fs::create_dir_all(folder.join(name))?;
     }
@@ -471,21 +409,5 @@ mod tests {
         ] {
             assert_eq!(is_branch_name(name), fine, "{name}");
         }
-    }
-
-    #[test]
-    fn links_in_place_of_the_loops_files_go() {
-        let dir = tempfile::tempdir().unwrap();
-        let ralph = dir.path().join(".ralph");
-        std::fs::create_dir_all(ralph.join("attached")).unwrap();
-        std::os::unix::fs::symlink("/etc", ralph.join("runs")).unwrap();
-        std::fs::write(ralph.join("prompt.md"), "x").unwrap();
-        clear_loop_files(dir.path()).unwrap();
-        let left: Vec<_> = ralph.read_dir().unwrap().flatten().map(|entry| entry.file_name()).collect();
-        assert_eq!(left, ["prompt.md"]);
-        std::fs::remove_dir_all(&ralph).unwrap();
-        std::os::unix::fs::symlink("/etc", &ralph).unwrap();
-        clear_loop_files(dir.path()).unwrap();
-        assert!(ralph.symlink_metadata().is_err());
     }
 }

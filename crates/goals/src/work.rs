@@ -42,6 +42,8 @@ const TROUBLE_PAUSE_MS: i64 = 30_000;
 pub type RulesFor = Box<dyn Fn(&Path) -> Result<Option<Rules>, GoalError>>;
 /// Lets agents work in a clone (second) on their own, as they may in the repository that it was made of.
 pub type TrustClone = Box<dyn Fn(&str, &Path) -> Result<(), GoalError>>;
+/// Takes that permission back for a folder of clones that was removed.
+pub type ForgetClone = Box<dyn Fn(&Path)>;
 /// How a reviewer is started in a folder.
 pub type ReviewerFor = Box<dyn Fn(&Reviewer, &Path) -> Result<ReviewCommand, GoalError>>;
 
@@ -72,6 +74,7 @@ pub struct WorkOptions {
     pub env: Env,
     pub rules: RulesFor,
     pub trust_clone: TrustClone,
+    pub forget_clone: ForgetClone,
     pub reviewer: ReviewerFor,
     pub say: Say,
     pub ended: Ended,
@@ -265,7 +268,7 @@ impl Job {
 
     fn remove_folders(&self) {
         for kind in sweep::KINDS {
-            let _ = std::fs::remove_dir_all(self.folder(kind));
+            self.worker.remove_clone(&self.folder(kind));
         }
     }
 
@@ -304,6 +307,13 @@ impl Worker {
         }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Removes the folder of a clone, and the trust that was recorded for it.
+    pub fn remove_clone(&self, folder: &Path) {
+        if std::fs::remove_dir_all(folder).is_ok() {
+            (self.options.forget_clone)(folder);
+        }
     }
 
     /// Clones of one store and one repository: what is trusted together.

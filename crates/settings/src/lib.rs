@@ -35,7 +35,7 @@ pub use places::Places;
 pub use scope::Scope;
 pub use settings::{Permissions, Settings, line_of};
 pub use sources::{SourceKind, Sourced, Sources};
-pub use trust::{Trust, inherit_trust, is_trusted, trust, trust_state};
+pub use trust::{Trust, forget_trust, inherit_trust, is_trusted, trust, trust_state};
 
 #[cfg(test)]
 mod testbed;

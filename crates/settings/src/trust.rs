@@ -185,6 +185,29 @@ pub fn inherit_trust(source: &Places, made: &Path) -> Result<bool, SettingsError
     Ok(true)
 }
 
+/// Removes the records of a folder that is gone, and of everything that was in it. A folder that still exists keeps its
+/// record: trust that a person gave is never taken away here.
+pub fn forget_trust(places: &Places, gone: &Path) -> Result<(), SettingsError> {
+    if gone.exists() {
+        return Ok(());
+    }
+    let (file, folder) = (places.global_file(), key(gone));
+    let inside = format!("{folder}/");
+    let is_gone = |path: &str| {
+        let path = key(Path::new(path));
+        path == folder || path.starts_with(&inside)
+    };
+    let _lock = FileLock::acquire(&file, LOCK_PATIENCE)?;
+    let mut state = files::read_object(&file)?;
+    let Some(projects) = state.get_mut("projects").and_then(Value::as_object_mut) else { return Ok(()) };
+    let before = projects.len();
+    projects.retain(|path, _| !is_gone(path));
+    if projects.len() != before {
+        files::write_object(&file, &state)?;
+    }
+    Ok(())
+}
+
 fn record(places: &Places, top: &Top) -> Result<(), SettingsError> {
     let file = places.global_file();
     let first_commit = match top {

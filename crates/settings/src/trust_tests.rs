@@ -130,6 +130,25 @@ fn only_what_we_made_inherits_and_only_from_what_is_trusted() {
 }
 
 #[test]
+fn the_record_of_a_folder_that_is_gone_is_forgotten_and_no_other() {
+    let bed = Bed::new();
+    bed.dir("work/.git");
+    bed.dir("clones/1/repo/.git");
+    bed.dir("clones/10/repo/.git");
+    bed.trust("work");
+    for clone in ["clones/1/repo", "clones/10/repo"] {
+        assert!(inherit_trust(&bed.places, &bed.path(clone)).unwrap());
+    }
+    forget_trust(&bed.places, &bed.path("clones/1")).unwrap();
+    assert!(is_trusted(&at(&bed, "clones/1/repo")), "the folder exists");
+    std::fs::remove_dir_all(bed.path("clones/1")).unwrap();
+    forget_trust(&bed.places, &bed.path("clones/1")).unwrap();
+    let known = std::fs::read_to_string(bed.path("home/.claude.json")).unwrap();
+    assert!(!known.contains("clones/1/"), "{known}");
+    assert!(is_trusted(&at(&bed, "clones/10/repo")) && is_trusted(&bed.places), "{known}");
+}
+
+#[test]
 fn a_linked_worktree_is_its_repository() {
     let bed = Bed::new();
     bed.trust("main");

@@ -2,11 +2,12 @@
 
 use super::Job;
 use super::child::{Following, LoopEnd};
+use crate::checkout::Checkout;
 use crate::error::{Exhausted, GoalError};
 use crate::goal::{Amount, Goal, GoalState, Moment};
 use crate::machine::Happening;
 use crate::prompt;
-use crate::repository::{Checkout, Repository};
+use crate::repository::Repository;
 use serde_json::Value;
 use std::path::Path;
 
@@ -42,7 +43,7 @@ impl Job {
             Some(happening) => self.report(happening).await,
             None => self.insist(|| self.worker.store.cancelled(self.goal.id, self.goal.fence)).await,
         };
-        let _ = std::fs::remove_dir_all(&folder);
+        self.worker.remove_clone(&folder);
         if done.as_ref().is_ok_and(|goal| goal.state == GoalState::Done) {
             repo.forget(self.goal.id).await;
         }

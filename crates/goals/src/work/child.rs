@@ -3,9 +3,10 @@
 use super::Job;
 use super::beat::Lease;
 use super::line_reader::LineReader;
+use crate::checkout::Checkout;
 use crate::error::GoalError;
 use crate::goal::Amount;
-use crate::repository::{Checkout, Repository};
+use crate::repository::Repository;
 use crate::store::Checkpoint;
 use process::{Output, Piped, Spec, Stdin};
 use serde_json::Value;
@@ -74,12 +75,14 @@ pub struct Following<'a> {
     pending: Vec<String>,
     /// The number of the first pending line.
     first: i64,
+    /// The last commit that was saved.
+    saved: Option<String>,
 }
 
 impl<'a> Following<'a> {
     pub fn new(job: &'a Job, repo: &'a Repository, clone: &'a Checkout) -> Self {
         let heard = Heard { run: job.goal.run.clone(), iteration: job.goal.iteration, ..Heard::default() };
-        Self { job, repo, clone, heard, pending: Vec::new(), first: 1 }
+        Self { job, repo, clone, heard, pending: Vec::new(), first: 1, saved: None }
     }
 
     /// Runs the loop with these words to its end, or until it has to end.
@@ -191,15 +194,18 @@ impl<'a> Following<'a> {
     pub async fn checkpoint(&mut self) -> Result<String, GoalError> {
         self.ship().await;
         let (goal, store) = (&self.job.goal, &self.job.worker.store);
-        let saved = self.repo.save(self.clone, goal.id, goal.fence).await?;
-        if let Some(bundle) = saved.bundle {
-            self.job.insist(|| store.keep_bundle(goal.id, goal.fence, &saved.head, bundle.clone())).await?;
+        let head = self.clone.head().await?;
+        if self.saved.as_ref() != Some(&head) {
+            let bundle = self.repo.save(self.clone, &head, goal.id, goal.fence).await?;
+            if let Some(bundle) = bundle {
+                self.job.insist(|| store.keep_bundle(goal.id, goal.fence, &head, bundle.clone())).await?;
+            }
+            self.saved = Some(head.clone());
         }
-        let at =
-            Checkpoint { iteration: self.heard.iteration, head: Some(saved.head.clone()), run: self.heard.run.clone() };
+        let at = Checkpoint { iteration: self.heard.iteration, head: Some(head.clone()), run: self.heard.run.clone() };
         self.job.insist(|| store.checkpoint(goal.id, goal.fence, &at)).await?;
         self.job.die_at("checkpointed");
-        Ok(saved.head)
+        Ok(head)
     }
 
     /// Brings events to the store. Where it cannot be reached they wait.

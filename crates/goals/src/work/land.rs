@@ -7,7 +7,7 @@ use crate::error::GoalError;
 use crate::goal::{Goal, Land};
 use crate::landing::{self, Moved, Prepared, Ready};
 use crate::machine::Happening;
-use crate::repository::Repository;
+use crate::repository::{Repository, words};
 use crate::store::Intent;
 
 /// Others push to the branch, too. A branch that moves this often while our checks run is left for later.
@@ -15,6 +15,8 @@ const RACES_MAX: u32 = 5;
 /// A person is at work in the checked-out tree.
 const UNCLEAN_PAUSE_MS: i64 = 60_000;
 const RACED_PAUSE_MS: i64 = 5_000;
+/// Digits of a commit's name that people recognise.
+const SHORT_ID: usize = 12;
 
 enum Tried {
     Landed(Intent),
@@ -91,6 +93,17 @@ impl Job {
         if goal.spec.land == Land::Push && old.as_deref() != Some(ready.onto.as_str()) {
             return Ok(Tried::Raced);
         }
+        if let Some(old) = old.as_deref().filter(|_| goal.spec.land != Land::Push)
+            && !self.is_own(repo, old, ready).await?
+        {
+            let why = format!(
+                "the branch '{}' exists and has work that is not this goal's ({}); rename or delete it, then 'ralph goal retry {}'",
+                goal.branch(),
+                &old[..old.len().min(SHORT_ID)],
+                goal.id
+            );
+            return Ok(Tried::Ended(Happening::Hopeless { why }));
+        }
         let intent = Intent { new_value: ready.commit.clone(), old_value: old.clone() };
         if !self.insist(|| self.worker.store.intend(goal.id, goal.fence, &intent)).await? {
             // Cancelled in the meantime; the next round sees it.
@@ -110,6 +123,21 @@ impl Job {
                 Ok(Tried::Ended(Happening::Trouble { at, why }))
             }
         }
+    }
+
+    /// Whether the goal's branch may be replaced: an earlier landing of this goal made it, or the new commit contains it.
+    /// Another store counts its goals from 1 as well, and a person may have chosen the same name.
+    async fn is_own(&self, repo: &Repository, old: &str, ready: &Ready) -> Result<bool, GoalError> {
+        let intents = self.worker.store.intents(self.goal.id).await?;
+        if intents.iter().any(|intent| intent.new_value == old) {
+            return Ok(true);
+        }
+        let name = landing::target(&self.goal);
+        if !repo.is_local() {
+            repo.refresh(&self.goal.base, &[name]).await?;
+        }
+        let contained = words!["merge-base", "--is-ancestor", old, &ready.commit];
+        Ok(ready.checkout.git(contained, "merge-base").await.is_ok())
     }
 
     async fn landed(&self, repo: &Repository, intent: Intent) -> Result<Goal, GoalError> {

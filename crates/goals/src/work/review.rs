@@ -32,7 +32,7 @@ impl Job {
         let range = format!("{tip}...{head}");
         let diff = clone.git(words!["diff", "--no-ext-diff", "--no-textconv", &range], "diff").await?;
         let asked = self.ask_reviewer(&clone.folder, &prompt(goal, &diff)).await;
-        let _ = std::fs::remove_dir_all(&folder);
+        self.worker.remove_clone(&folder);
         let happening = match asked? {
             Ok(Opinion::Approved) => Happening::Approved,
             Ok(Opinion::Findings(text)) => {

@@ -34,7 +34,7 @@ impl Worker {
                 match self.store.is_live(goal, fence).await {
                     Ok(false) => {
                         self.forget_if_done(goal).await;
-                        let _ = std::fs::remove_dir_all(entry.path());
+                        self.remove_clone(&entry.path());
                     }
                     Ok(true) => {}
                     Err(_) => return,

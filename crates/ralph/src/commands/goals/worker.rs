@@ -78,7 +78,8 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
     let file = runner::Folder::new(&environment.cwd).config();
     let configured = Settings::load(&file, &LoopOptions::default())?;
     let notify = if wanted.notify.is_empty() { configured.notify } else { wanted.notify.clone() };
-    let (for_rules, for_trust, for_review) = (environment.clone(), environment.clone(), environment.clone());
+    let (for_rules, for_review) = (environment.clone(), environment.clone());
+    let (for_trust, for_forget) = (environment.clone(), environment.clone());
     Ok(WorkOptions {
         place: place(environment)?,
         state,
@@ -91,6 +92,10 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
         rules: Box::new(move |folder| rules(folder, &for_rules).map_err(|failure| no_start(&failure))),
         trust_clone: Box::new(move |repo, clone| {
             trust_clone(repo, clone, &for_trust).map_err(|failure| no_start(&failure))
+        }),
+        forget_clone: Box::new(move |folder| {
+            // A record that stays behind names a folder that does not exist: it allows nothing.
+            let _ = settings::forget_trust(&resolve::places(&for_forget), folder);
         }),
         reviewer: Box::new(move |reviewer, folder| {
             reviewer_command(reviewer, folder, &for_review).map_err(|failure| no_start(&failure))
