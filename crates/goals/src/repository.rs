@@ -84,7 +84,10 @@ impl Repository {
         }
         all.extend(args);
         let stdin = if lines.is_empty() { Stdin::Null } else { Stdin::Bytes(lines.into_bytes()) };
-        self.git.run_with(folder, &all, stdin, LOCAL).await.map_err(|error| GoalError::Git { what, why: error.to_string() })
+        self.git
+            .run_with(folder, &all, stdin, LOCAL)
+            .await
+            .map_err(|error| GoalError::Git { what, why: error.to_string() })
     }
 
     pub(crate) async fn at_mirror(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {

@@ -35,8 +35,8 @@ pub enum DetachError {
     Complaint(String),
     #[error("the run ended at once (code {0}); 'ralph runs' may tell more")]
     Ended(i32),
-    #[error("the run has not begun after {} s; it is process {0}", STARTS_WITHIN.as_secs())]
-    Late(u32),
+    #[error("the run has not begun after {} s; it is process {pid}", STARTS_WITHIN.as_secs())]
+    Late { pid: u32 },
 }
 
 /// Starts the run and waits until it can be reached. `args` are those of the loop.
@@ -62,7 +62,7 @@ pub async fn detach(exe: PathBuf, args: Vec<String>, folder: &Folder, env: Env) 
         }
         sleep(LOOK_AGAIN).await;
     }
-    Err(DetachError::Late(child.pid()))
+    Err(DetachError::Late { pid: child.pid() })
 }
 
 /// The run of that process, once it answers.

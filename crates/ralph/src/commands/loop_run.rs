@@ -2,8 +2,8 @@
 
 use super::loop_rehearse::Fault;
 use super::{
-    loop_ask, loop_detach, loop_fallback, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume,
-    loop_screen, loop_signals, loop_telemetry,
+    loop_ask, loop_detach, loop_fallback, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
+    loop_signals, loop_telemetry,
 };
 use crate::environment::{Environment, stdin_kind};
 use crate::failure::{Ended, Failure};

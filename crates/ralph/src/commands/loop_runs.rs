@@ -31,7 +31,11 @@ pub fn list(words: &[String], environment: &Environment) -> Ended {
     for id in ids.iter().take(LISTED) {
         if let Ok(info) = runner::load(&folder, id) {
             let owner = owner.as_deref();
-            say::out(&if json { format!("{}\n", runner::run_json(&info, owner)) } else { runner::run_line(&info, owner) });
+            say::out(&if json {
+                format!("{}\n", runner::run_json(&info, owner))
+            } else {
+                runner::run_line(&info, owner)
+            });
         }
     }
     Ok(ExitCode::Success)
