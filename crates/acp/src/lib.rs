@@ -18,6 +18,6 @@ pub use frames::{Frame, Frames};
 pub use preset::{CommandError, PREFIX, PRESETS, Preset, preset, split_words};
 pub use rpc::{LINE_MAX, to_line};
 pub use server::{
-    Capabilities, ChildKey, Launch, MODES, PastSession, Server, ServerInput, ServerOptions, ServerOutput, StartError,
-    Timer,
+    Capabilities, ChildKey, DeleteError, Launch, MODES, PastSession, Server, ServerInput, ServerOptions, ServerOutput,
+    StartError, Timer,
 };

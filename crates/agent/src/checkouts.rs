@@ -74,7 +74,7 @@ async fn add(git: &Git, repository: &Path, root: &Path, branch: &str) -> Result<
     } else {
         words.extend([OsStr::new("-b"), OsStr::new(branch), root.as_os_str(), OsStr::new("HEAD")]);
     }
-    git.run(repository, &words, DEADLINE).await.map(drop)
+    git.run(repository, &words, DEADLINE).await.map(drop).map_err(|error| error.to_string())
 }
 
 async fn is_worktree_of(git: &Git, root: &Path, repository: &Path) -> bool {
@@ -87,7 +87,7 @@ async fn is_worktree_of(git: &Git, root: &Path, repository: &Path) -> bool {
 
 pub async fn run(git: &Git, folder: &Path, words: &[&str]) -> Result<String, String> {
     let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-    git.run(folder, &words, DEADLINE).await
+    git.run(folder, &words, DEADLINE).await.map_err(|error| error.to_string())
 }
 
 /// The folder of worktrees is no change of the project.

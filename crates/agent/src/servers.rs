@@ -49,7 +49,7 @@ fn deps(options: &Options, client: &Rc<ClientAsker>) -> Deps {
         call_timeout: options.outside.call_timeout,
         lookup_timeout: LOOKUP,
         idle_timeout: options.outside.idle_timeout,
-        http: Rc::new(move |_| model::plain_client(&access)),
+        http: Rc::new(move |_| model::plain_client(&access).map_err(|error| error.to_string())),
         max_output_tokens: options.outside.max_output_tokens,
         spill_dir: options.tools.shell.spill_dir.clone(),
     }

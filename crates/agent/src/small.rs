@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::sync::oneshot;
+use tools::WebError;
 
 /// Questions that wait. Whoever asks more waits itself.
 pub const QUESTIONS_MAX: usize = 64;
@@ -25,14 +26,14 @@ const SYSTEM: &str =
 /// WebFetch's way to the network and to the small model.
 pub fn web(options: &Options, questions: Sender<Question>) -> tools::Web {
     let access = options.access.client.clone();
-    let make_client = Arc::new(move || model::plain_client(&access));
+    let make_client = Arc::new(move || model::plain_client(&access).map_err(|error| WebError(error.to_string())));
     let ask_small = Arc::new(move |words: String| {
         let (answer, answered) = oneshot::channel();
         let questions = questions.clone();
         async move {
-            let over = || "the session is over".to_owned();
+            let over = || WebError("the session is over".to_owned());
             questions.send(Question { words, answer }).await.map_err(|_| over())?;
-            answered.await.unwrap_or_else(|_| Err(over()))
+            answered.await.unwrap_or_else(|_| Err("the session is over".to_owned())).map_err(WebError)
         }
         .boxed()
     });

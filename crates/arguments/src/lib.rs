@@ -7,11 +7,13 @@
 //! Deliberately absent: what a flag does. The binary's `resolve` decides that, with environment and settings.
 
 mod nearest;
+mod span;
 mod typed;
 mod flags;
 mod parse;
 mod agent_commands;
 mod worktree;
+mod loop_table;
 pub mod loop_flags;
 mod goal_help;
 mod table;
@@ -22,8 +24,10 @@ pub mod manual;
 pub use agent_commands::{AGENT_COMMANDS, AgentCommand, FirstWord, first_word};
 pub use flags::{Arity, FLAGS, Flag, Standing};
 pub use goal_help::GOAL_HELP;
+pub use loop_table::{Kind, LOOP_OPTIONS, LoopOption, LoopOptions};
 pub use nearest::nearest;
 pub use parse::{UsageError, parse};
+pub use span::{SpanError, span};
 pub use table::{COMMANDS, Command, Options};
 pub use typed::{Arguments, OptionalValue};
 pub use worktree::is_worktree_name;

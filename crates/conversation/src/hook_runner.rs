@@ -246,7 +246,8 @@ impl HookRunner {
         let access = options.access.client.clone();
         // A redirect would carry a hook's headers to another host.
         let http = move || {
-            let client = model::plain_client(&access)?.redirect(reqwest::redirect::Policy::none());
+            let client = model::plain_client(&access).map_err(|error| error.to_string())?;
+            let client = client.redirect(reqwest::redirect::Policy::none());
             client.build().map_err(|error| error.to_string())
         };
         let ids = || self.output.ids().next();

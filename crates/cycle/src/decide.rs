@@ -1,6 +1,6 @@
 //! The decision of the loop: one function from the state and an input to effects.
 
-use crate::review::Opinion;
+use crate::review::{NoOpinion, Opinion};
 use crate::state::{Cut, Phase};
 use crate::{
     AgentResult, CheckFinished, EventKind, IterationReport, IterationStart, IterationStarted, LoopState, Spent, Tokens,
@@ -43,7 +43,7 @@ pub enum Input {
     ChecksEnded(Vec<CheckFinished>),
     /// `Err`: the reviewer gave no clear answer, in words.
     Reviewed {
-        opinion: Result<Opinion, String>,
+        opinion: Result<Opinion, NoOpinion>,
         usd: f64,
         tokens: Tokens,
     },

@@ -1,7 +1,7 @@
 //! A reviewer after the checks: approval, findings, no clear answer, a person's word, limits.
 
 use super::*;
-use crate::review::Opinion;
+use crate::review::{NoOpinion, Opinion};
 
 fn reviewed_plan() -> Plan {
     Plan { has_checks: true, review_rounds: 2, ..Plan::default() }
@@ -13,7 +13,7 @@ fn claims(bench: &mut Bench) {
     bench.give(Input::ChecksEnded(vec![check(true, "")]));
 }
 
-fn says(bench: &mut Bench, opinion: Result<Opinion, String>) {
+fn says(bench: &mut Bench, opinion: Result<Opinion, NoOpinion>) {
     bench.give(Input::Reviewed { opinion, usd: 0.25, tokens: Tokens::default() });
 }
 
@@ -69,10 +69,10 @@ fn a_reviewer_without_a_clear_answer_approves_nothing() {
     let mut bench = Bench::new(reviewed_plan());
     claims(&mut bench);
     for _ in 0..2 {
-        says(&mut bench, Err("no result".into()));
+        says(&mut bench, Err(NoOpinion("no result".into())));
         assert!(is_asked(&bench), "it is asked again");
     }
-    says(&mut bench, Err("no result".into()));
+    says(&mut bench, Err(NoOpinion("no result".into())));
     assert_eq!(bench.ended(), Some(VerdictKind::Blocked));
 }
 

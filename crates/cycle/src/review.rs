@@ -57,8 +57,20 @@ pub enum Opinion {
     Findings(String),
 }
 
-/// Reads a `result` line. `Err`: it is neither an approval nor a finding, in words.
-pub fn opinion(result: &Value) -> Result<Opinion, String> {
+/// Why an answer is neither an approval nor a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoOpinion(pub String);
+
+impl std::fmt::Display for NoOpinion {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoOpinion {}
+
+/// Reads a `result` line. The error says why it is neither an approval nor a finding.
+pub fn opinion(result: &Value) -> Result<Opinion, NoOpinion> {
     let answer = &result["structured_output"];
     let findings: Vec<String> = answer["findings"]
         .as_array()
@@ -73,8 +85,11 @@ pub fn opinion(result: &Value) -> Result<Opinion, String> {
     match (answer["approve"].as_bool(), findings.is_empty()) {
         (Some(true), _) => Ok(Opinion::Approved),
         (Some(false), false) => Ok(Opinion::Findings(findings.join("\n"))),
-        (Some(false), true) => Err("it did not approve and named no finding".into()),
-        (None, _) => Err(result["result"].as_str().unwrap_or("no structured answer").chars().take(SAID_MAX).collect()),
+        (Some(false), true) => Err(NoOpinion("it did not approve and named no finding".into())),
+        (None, _) => {
+            let said = result["result"].as_str().unwrap_or("no structured answer");
+            Err(NoOpinion(said.chars().take(SAID_MAX).collect()))
+        }
     }
 }
 

@@ -32,7 +32,10 @@ impl Checkout {
         let (git_dir, tree) = (self.folder.join(".git"), self.folder.as_os_str());
         let place = words!["--git-dir", &git_dir, "--work-tree", tree];
         let all: Vec<&OsStr> = place.iter().chain(args).copied().collect();
-        self.git.run_with(&self.folder, &all, stdin, LOCAL).await.map_err(|why| GoalError::Git { what, why })
+        self.git
+            .run_with(&self.folder, &all, stdin, LOCAL)
+            .await
+            .map_err(|error| GoalError::Git { what, why: error.to_string() })
     }
 
     /// The names of objects, `None` for each that does not exist. One process for all of them.

@@ -3,7 +3,7 @@
 use crate::goal::{Amount, Cap, GoalState, NewGoal, Spec};
 use crate::machine::GoalEvent;
 use crate::store::{Checkpoint, Edit, Filter, Intent, Place, Store, WorkerName};
-use crate::{GoalError, GoalId};
+use crate::{Exhausted, GoalError, GoalId};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -194,8 +194,8 @@ async fn money_is_reserved_settled_and_given_back(place: Place) {
     let wish = Amount::new(2.0, 50);
     assert_eq!(store.reserve(id, 1, wish).await.unwrap(), Ok(()));
     assert_eq!(store.reserve(id, 1, wish).await.unwrap(), Ok(()), "again is the same");
-    assert_eq!(store.reserve(id, 1, Amount::new(1.0, 101)).await.unwrap(), Err("label:x".into()));
-    assert_eq!(store.reserve(id, 1, Amount::new(3.5, 1)).await.unwrap(), Err("all".into()));
+    assert_eq!(store.reserve(id, 1, Amount::new(1.0, 101)).await.unwrap(), Err(Exhausted("label:x".into())));
+    assert_eq!(store.reserve(id, 1, Amount::new(3.5, 1)).await.unwrap(), Err(Exhausted("all".into())));
     let budgets = store.budgets().await.unwrap();
     assert_eq!((budgets[0].reserved, budgets[1].reserved), (wish, wish), "a refusal changes nothing");
     store.settle(id, 1, 1, Amount::new(1.5, 40)).await.unwrap();
@@ -210,7 +210,7 @@ async fn money_is_reserved_settled_and_given_back(place: Place) {
     let capped = NewGoal { spec: Spec { max_cost: Some(1.0), ..Spec::default() }, ..new("own") };
     let own = store.enqueue(&capped).await.unwrap();
     store.claim(&worker("b"), MINUTE).await.unwrap();
-    assert_eq!(store.reserve(own, 1, Amount::new(1.1, 0)).await.unwrap(), Err(format!("goal {own}")));
+    assert_eq!(store.reserve(own, 1, Amount::new(1.1, 0)).await.unwrap(), Err(Exhausted(format!("goal {own}"))));
     store.reserve(own, 1, Amount::new(1.0, 0)).await.unwrap().unwrap();
     store.report(own, 1, GoalEvent::Released).await.unwrap();
     assert_eq!(store.budgets().await.unwrap()[0].reserved, Amount::default());
@@ -442,7 +442,7 @@ fn a_wrong_password_is_said_and_never_shown() {
         }
         std::thread::sleep(Duration::from_millis(50));
     };
-    let said = format!("{error} {error:?} {}", error.hint());
+    let said = format!("{error:?} {}", error.with_hint());
     assert!(said.contains("refused") && !said.contains("geheim"), "{said}");
 }
 

@@ -34,16 +34,38 @@ pub enum GoalError {
     Git { what: &'static str, why: String },
     #[error("{} cannot be {verb}: {source}", path.display())]
     File { path: std::path::PathBuf, verb: &'static str, source: std::io::Error },
-    #[error("{0}")]
-    Import(String),
+    #[error("{file}: {error}")]
+    Import { file: String, error: ImportError },
     #[error("{0}")]
     Start(String),
 }
 
+/// Why a list cannot be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error("no JSON: {0}")]
+    NoJson(serde_json::Error),
+    #[error("line {0} is no JSON: {1}")]
+    Line(usize, serde_json::Error),
+    #[error("it has no list 'userStories'")]
+    NoStories,
+    #[error("issue {0} would have to be done before itself")]
+    Circle(String),
+    #[error("nothing to import: no open checkbox, no heading, no open story or issue in it")]
+    Nothing,
+    #[error("more than 10000 entries")]
+    TooMany,
+}
+
+/// A budget that has not enough left for an iteration, by its scope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the budget '{0}' has not enough left")]
+pub struct Exhausted(pub String);
+
 impl GoalError {
     /// What a person can do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
             Self::UnknownGoal(_) => "'ralph goal list --all' shows the goals.",
             Self::NotPossible { .. } => "'ralph goal show N' says where it stands.",
             Self::LeaseLost { .. } => "Nothing has to be done: the other worker goes on with it.",
@@ -59,8 +81,13 @@ impl GoalError {
             Self::BaseGone { .. } => "Name another branch with 'ralph goal edit N --base BRANCH'.",
             Self::WorkGone { .. } => "Add the goal again with 'ralph goal add'.",
             Self::Git { .. } | Self::File { .. } => "Then try again with 'ralph goal retry N'.",
-            Self::Import(_) | Self::Start(_) => "",
-        }
+            Self::Import { .. } | Self::Start(_) => return None,
+        })
+    }
+
+    /// Both, in one line.
+    pub fn with_hint(&self) -> String {
+        self.hint().map_or_else(|| self.to_string(), |hint| format!("{self}. {hint}"))
     }
 
     /// Not the goal's fault: the same may work later.

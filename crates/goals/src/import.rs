@@ -2,7 +2,7 @@
 //!
 //! Pure: a text in, goals out. What is done already is left out.
 
-use crate::error::GoalError;
+use crate::error::{GoalError, ImportError};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -23,16 +23,16 @@ pub struct Imported {
 const ENTRIES_MAX: usize = 10_000;
 
 pub fn parse(file_name: &str, text: &str) -> Result<Vec<Imported>, GoalError> {
-    let wrong = |why: &str| GoalError::Import(format!("{file_name}: {why}"));
+    let wrong = |error| GoalError::Import { file: file_name.to_owned(), error };
     let extension = std::path::Path::new(file_name).extension().map(std::ffi::OsStr::to_ascii_lowercase);
     let entries = match extension.as_deref().and_then(std::ffi::OsStr::to_str) {
-        Some("jsonl") => beads(text).map_err(|why| wrong(&why))?,
-        Some("json") => stories(text).map_err(|why| wrong(&why))?,
+        Some("jsonl") => beads(text).map_err(wrong)?,
+        Some("json") => stories(text).map_err(wrong)?,
         _ => plan(text),
     };
     match entries.len() {
-        0 => Err(wrong("nothing to import: no open checkbox, no heading, no open story or issue in it")),
-        ENTRIES_MAX.. => Err(wrong("more than 10000 entries")),
+        0 => Err(wrong(ImportError::Nothing)),
+        ENTRIES_MAX.. => Err(wrong(ImportError::TooMany)),
         _ => Ok(entries),
     }
 }
@@ -109,9 +109,9 @@ fn texts(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn stories(text: &str) -> Result<Vec<Imported>, String> {
-    let file: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
-    let stories = file["userStories"].as_array().ok_or("it has no list 'userStories'")?;
+fn stories(text: &str) -> Result<Vec<Imported>, ImportError> {
+    let file: Value = serde_json::from_str(text).map_err(ImportError::NoJson)?;
+    let stories = file["userStories"].as_array().ok_or(ImportError::NoStories)?;
     let open = stories.iter().filter(|story| story["passes"] != Value::Bool(true));
     let entry = |story: &Value| {
         let title = story["title"].as_str().unwrap_or_default().to_owned();
@@ -131,10 +131,10 @@ fn stories(text: &str) -> Result<Vec<Imported>, String> {
     Ok(open.map(entry).filter(|entry| !entry.title.is_empty()).collect())
 }
 
-fn beads(text: &str) -> Result<Vec<Imported>, String> {
+fn beads(text: &str) -> Result<Vec<Imported>, ImportError> {
     let mut issues: Vec<Value> = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        issues.push(serde_json::from_str(line).map_err(|error| format!("line {} is no JSON: {error}", number + 1))?);
+        issues.push(serde_json::from_str(line).map_err(|error| ImportError::Line(number + 1, error))?);
     }
     issues.retain(|issue| {
         !matches!(issue["status"].as_str(), Some("closed" | "tombstone")) && issue["title"].is_string()
@@ -167,7 +167,7 @@ fn beads(text: &str) -> Result<Vec<Imported>, String> {
 }
 
 /// Places such that what is needed comes first. A circle is an error.
-fn order(entries: &[(String, Vec<String>)]) -> Result<Vec<usize>, String> {
+fn order(entries: &[(String, Vec<String>)]) -> Result<Vec<usize>, ImportError> {
     let mut done: Vec<usize> = Vec::new();
     while done.len() < entries.len() {
         let is_done = |name: &String| {
@@ -178,7 +178,7 @@ fn order(entries: &[(String, Vec<String>)]) -> Result<Vec<usize>, String> {
             (0..entries.len()).filter(|at| !done.contains(at) && entries[*at].1.iter().all(is_done)).collect();
         if next.is_empty() {
             let left = (0..entries.len()).find(|at| !done.contains(at)).map(|at| entries[at].0.clone());
-            return Err(format!("issue {} would have to be done before itself", left.unwrap_or_default()));
+            return Err(ImportError::Circle(left.unwrap_or_default()));
         }
         done.extend(next);
     }

@@ -24,6 +24,20 @@ pub enum Target {
     Terminal,
 }
 
+/// Why a call did not arrive.
+#[derive(Debug, thiserror::Error)]
+pub enum NotifyError {
+    #[error(transparent)]
+    Process(#[from] process::SpawnError),
+    #[error("exit code {0}")]
+    Exit(i32),
+    /// Without the address, which may hold a token.
+    #[error(transparent)]
+    Web(#[from] reqwest::Error),
+    #[error("status {0}")]
+    Status(u16),
+}
+
 impl Target {
     pub fn parse(text: &str) -> Self {
         match text {
@@ -36,7 +50,7 @@ impl Target {
     }
 
     /// What went wrong, for a warning.
-    pub async fn send(&self, event: &Value, env: &Env, cwd: &Path, terminal: &dyn Fn(&str)) -> Result<(), String> {
+    pub async fn send(&self, event: &Value, env: &Env, cwd: &Path, terminal: &dyn Fn(&str)) -> Result<(), NotifyError> {
         match self {
             Self::Terminal => {
                 terminal(&terminal_bytes(event));
@@ -65,7 +79,7 @@ pub fn event(goal: &Goal) -> Option<Value> {
     }))
 }
 
-async fn run(command: &str, event: &Value, env: &Env, cwd: &Path) -> Result<(), String> {
+async fn run(command: &str, event: &Value, env: &Env, cwd: &Path) -> Result<(), NotifyError> {
     let spec = Spec {
         program: "/bin/sh".into(),
         args: vec!["-c".into(), command.into()],
@@ -75,19 +89,19 @@ async fn run(command: &str, event: &Value, env: &Env, cwd: &Path) -> Result<(), 
         output: Output::Pipes,
         arg0: None,
     };
-    let done = process::capture(spec, COMMAND).await.map_err(|error| error.to_string())?;
-    if done.exit.success() { Ok(()) } else { Err(format!("exit code {}", done.exit.shell_code())) }
+    let done = process::capture(spec, COMMAND).await?;
+    if done.exit.success() { Ok(()) } else { Err(NotifyError::Exit(done.exit.shell_code())) }
 }
 
-async fn post(address: &str, event: &Value) -> Result<(), String> {
+async fn post(address: &str, event: &Value) -> Result<(), NotifyError> {
     // Somebody else may have chosen one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().timeout(PATIENCE).redirect(reqwest::redirect::Policy::none()).build();
-    let client = client.map_err(|error| error.to_string())?;
+    let client = client?;
     let request = client.post(address).header("content-type", "application/json").body(event.to_string());
     // Without the address, which may hold a token.
-    let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
-    if answer.status().is_success() { Ok(()) } else { Err(format!("status {}", answer.status().as_u16())) }
+    let answer = request.send().await.map_err(reqwest::Error::without_url)?;
+    if answer.status().is_success() { Ok(()) } else { Err(NotifyError::Status(answer.status().as_u16())) }
 }
 
 /// Nothing of the event can end the sequence that it is in.
@@ -159,12 +173,12 @@ mod tests {
             [("500 No", "status 500"), ("302 Elsewhere\r\nlocation: http://127.0.0.1:1/", "status 302")]
         {
             let (address, heard) = listener(answer);
-            assert_eq!(send(&address), Err(why.to_owned()), "redirects are not followed");
+            assert_eq!(send(&address).unwrap_err().to_string(), why, "redirects are not followed");
             heard.join().unwrap();
         }
         let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = send(&format!("http://{nobody}/hook?token=secret")).unwrap_err();
-        assert!(!error.contains("secret"), "{error}");
+        assert!(!format!("{error} {error:?}").contains("secret"), "{error}");
     }
 
     #[test]

@@ -84,13 +84,16 @@ impl Repository {
         }
         all.extend(args);
         let stdin = if lines.is_empty() { Stdin::Null } else { Stdin::Bytes(lines.into_bytes()) };
-        self.git.run_with(folder, &all, stdin, LOCAL).await.map_err(|why| GoalError::Git { what, why })
+        self.git
+            .run_with(folder, &all, stdin, LOCAL)
+            .await
+            .map_err(|error| GoalError::Git { what, why: error.to_string() })
     }
 
     pub(crate) async fn at_mirror(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
         let all: Vec<&OsStr> =
             [OsStr::new("--git-dir"), self.mirror.as_os_str()].into_iter().chain(args.iter().copied()).collect();
-        self.git.run(&self.mirror, &all, FETCH).await.map_err(|why| GoalError::Git { what, why })
+        self.git.run(&self.mirror, &all, FETCH).await.map_err(|error| GoalError::Git { what, why: error.to_string() })
     }
 
     /// The commit that a branch is at now, with all its objects in the mirror; and those of `more` refs.
@@ -191,7 +194,8 @@ impl Repository {
         let format = match tip {
             "" => {
                 let asked = self.git.run(Path::new("/"), words!["ls-remote", "--", &self.source, "HEAD"], FETCH).await;
-                let said = asked.map_err(|why| GoalError::Repository { repo: self.source.clone(), why })?;
+                let said = asked
+                    .map_err(|error| GoalError::Repository { repo: self.source.clone(), why: error.to_string() })?;
                 said.split_whitespace().next().unwrap_or_default().len()
             }
             tip => tip.len(),

@@ -39,13 +39,13 @@ const SWEEP: Duration = Duration::from_secs(30);
 const TROUBLE_PAUSE_MS: i64 = 30_000;
 
 /// The sandbox rules of a folder, from the settings.
-pub type RulesFor = Box<dyn Fn(&Path) -> Result<Option<Rules>, String>>;
+pub type RulesFor = Box<dyn Fn(&Path) -> Result<Option<Rules>, GoalError>>;
 /// Lets agents work in a clone (second) on their own, as they may in the repository that it was made of.
-pub type TrustClone = Box<dyn Fn(&str, &Path) -> Result<(), String>>;
+pub type TrustClone = Box<dyn Fn(&str, &Path) -> Result<(), GoalError>>;
 /// Takes that permission back for a folder of clones that was removed.
 pub type ForgetClone = Box<dyn Fn(&Path)>;
 /// How a reviewer is started in a folder.
-pub type ReviewerFor = Box<dyn Fn(&Reviewer, &Path) -> Result<ReviewCommand, String>>;
+pub type ReviewerFor = Box<dyn Fn(&Reviewer, &Path) -> Result<ReviewCommand, GoalError>>;
 
 /// An agent that only looks.
 pub struct ReviewCommand {
@@ -255,7 +255,7 @@ impl Job {
     /// Something went wrong that nobody expected of the goal.
     async fn give_up(&self, error: GoalError) -> Result<Goal, GoalError> {
         self.remove_folders();
-        let why = format!("{error}. {}", error.hint());
+        let why = error.with_hint();
         let passing = error.is_passing() && self.goal.lost < crate::machine::LOST_MAX;
         let happening = if passing {
             let at = self.worker.now().await + TROUBLE_PAUSE_MS;

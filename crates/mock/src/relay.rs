@@ -113,7 +113,7 @@ impl Line {
     ) -> io::Result<bool> {
         let mut response = match self.ask(request).await {
             Ok(response) => response,
-            Err(why) => return unreachable(&why, to, heard).await,
+            Err(error) => return unreachable(&error.to_string(), to, heard).await,
         };
         heard.status = response.status().as_u16();
         let text = |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -144,18 +144,29 @@ impl Line {
         }
     }
 
-    async fn ask(&self, request: &Request) -> Result<reqwest::Response, String> {
+    async fn ask(&self, request: &Request) -> Result<reqwest::Response, AskError> {
         if !request.path.starts_with('/') {
-            return Err(format!("{:?} is no path", request.path));
+            return Err(AskError::NoPath(request.path.clone()));
         }
-        let method: reqwest::Method = request.method.parse().map_err(|_| "unknown method".to_owned())?;
+        let method: reqwest::Method = request.method.parse().map_err(|_| AskError::Method)?;
         let mut asking = self.client.request(method, format!("{}{}", self.upstream, request.path));
         for (name, value) in request.headers.iter().filter(|(name, _)| !REQUEST_HOPS.contains(&name.as_str())) {
             asking = asking.header(name, value);
         }
         asking = asking.header("accept-encoding", "identity").body(request.body.clone());
-        asking.send().await.map_err(|error| innermost(&error))
+        asking.send().await.map_err(|error| AskError::Transport(innermost(&error)))
     }
+}
+
+/// Why a request was not passed on.
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error("{0:?} is no path")]
+    NoPath(String),
+    #[error("unknown method")]
+    Method,
+    #[error("{0}")]
+    Transport(String),
 }
 
 fn is_message(request: &Request) -> bool {

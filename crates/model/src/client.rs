@@ -5,7 +5,7 @@ use crate::ask::{Ask, Event, Reply};
 use crate::config::{Auth, ClientConfig, ClientError, CloudEndpoint};
 use crate::credential::Signable;
 use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
-use crate::http::{self, Stack};
+use crate::http::{self, HttpError, Stack};
 use crate::profile::{self, Feature, Format};
 use crate::provider::{AuthPlan, Endpoint, Operation, StreamFormat};
 use crate::request::Request;
@@ -35,7 +35,7 @@ pub struct Client {
     endpoint: Url,
     pub(crate) host: String,
     custom: HeaderMap,
-    stack: OnceLock<Result<Stack, String>>,
+    stack: OnceLock<Result<Stack, HttpError>>,
 }
 
 impl Client {
@@ -159,7 +159,7 @@ impl Client {
 
     async fn send_once(&self, url: Url, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
         let stack = self.stack.get_or_init(|| http::build(&self.config, &self.endpoint));
-        let stack = stack.as_ref().map_err(|message| self.setup(message))?;
+        let stack = stack.as_ref().map_err(|error| self.setup(&error.to_string()))?;
         let sending = stack.http.post(url).headers(headers).body(body).send();
         let mut response = match timeout(self.config.timeouts.first_byte, sending).await {
             Ok(Ok(response)) => response,

@@ -36,7 +36,8 @@ pub async fn fetch(address: &str, config: &ClientConfig, most: u64) -> Result<Ve
 
 async fn get(url: Url, is_here: bool, config: &ClientConfig, most: u64) -> Result<Vec<u8>, String> {
     let policy = if is_here { Policy::none() } else { Policy::limited(REDIRECTS) };
-    let client = plain_client(config)?.redirect(policy).https_only(!is_here).build().map_err(root)?;
+    let client = plain_client(config).map_err(|error| error.to_string())?;
+    let client = client.redirect(policy).https_only(!is_here).build().map_err(root)?;
     let mut response = client.get(url).send().await.map_err(root)?;
     if !response.status().is_success() {
         return Err(format!("the server answered {}", response.status()));

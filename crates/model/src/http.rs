@@ -22,9 +22,28 @@ pub(crate) struct Stack {
     pub(crate) skipped_ca: Vec<String>,
 }
 
+/// Why there is no HTTP client, or no answer beside the Messages API.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    #[error("the API address is no URL: {0}")]
+    BaseUrl(String),
+    #[error("the proxy cannot be used: {0}")]
+    Proxy(String),
+    #[error("the HTTP client cannot be set up: {0}")]
+    Setup(String),
+    #[error("{url} is no address: {why}")]
+    Address { url: String, why: String },
+    #[error("{0}")]
+    Transport(String),
+    #[error("status {0}")]
+    Status(u16),
+    #[error("the answer is too long")]
+    TooLong,
+}
+
 /// Costs a few milliseconds where the system's certificates must be read, so it is done at the first
 /// request, and for a plain-http endpoint they are not read at all.
-pub(crate) fn build(config: &ClientConfig, endpoint: &Url) -> Result<Stack, String> {
+pub(crate) fn build(config: &ClientConfig, endpoint: &Url) -> Result<Stack, HttpError> {
     // An error means that somebody has installed a provider already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -57,28 +76,26 @@ pub(crate) fn build(config: &ClientConfig, endpoint: &Url) -> Result<Stack, Stri
     }
     if let Some(address) = proxy {
         let bypass = config.proxy.no_proxy.as_deref().unwrap_or_default().replace(' ', ",");
-        let proxy =
-            reqwest::Proxy::all(address).map_err(|error| format!("the proxy cannot be used: {}", root(&error)))?;
+        let proxy = reqwest::Proxy::all(address).map_err(|error| HttpError::Proxy(root(&error)))?;
         builder = builder.proxy(proxy.no_proxy(reqwest::NoProxy::from_string(&bypass)));
     }
-    let http = builder.build().map_err(|error| format!("the HTTP client cannot be set up: {}", root(&error)))?;
+    let http = builder.build().map_err(|error| HttpError::Setup(root(&error)))?;
     Ok(Stack { http, skipped_ca })
 }
 
 /// The HTTP client of this configuration's own endpoint, for a relay before it.
-pub fn endpoint_client(config: &ClientConfig) -> Result<reqwest::Client, String> {
-    let endpoint = Url::parse(&config.base_url).map_err(|error| format!("the API address is no URL: {error}"))?;
+pub fn endpoint_client(config: &ClientConfig) -> Result<reqwest::Client, HttpError> {
+    let endpoint = Url::parse(&config.base_url).map_err(|error| HttpError::BaseUrl(error.to_string()))?;
     build(config, &endpoint).map(|stack| stack.http)
 }
 
 /// A client builder for other hosts, with this configuration's proxy and certificates.
-pub fn plain_client(config: &ClientConfig) -> Result<reqwest::ClientBuilder, String> {
+pub fn plain_client(config: &ClientConfig) -> Result<reqwest::ClientBuilder, HttpError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder().no_proxy().connect_timeout(config.timeouts.connect);
     if let Some(address) = any_proxy(config) {
         let bypass = config.proxy.no_proxy.as_deref().unwrap_or_default().replace(' ', ",");
-        let proxy =
-            reqwest::Proxy::all(address).map_err(|error| format!("the proxy cannot be used: {}", root(&error)))?;
+        let proxy = reqwest::Proxy::all(address).map_err(|error| HttpError::Proxy(root(&error)))?;
         builder = builder.proxy(proxy.no_proxy(reqwest::NoProxy::from_string(&bypass)));
     }
     Ok(builder)
@@ -95,19 +112,25 @@ fn any_proxy(config: &ClientConfig) -> Option<String> {
 }
 
 /// A POST beside the Messages API: no credentials, no retries, a small answer or a reason.
-pub(crate) async fn post_plain(config: &ClientConfig, url: &str, body: String, most: usize) -> Result<Vec<u8>, String> {
-    let endpoint = Url::parse(url).map_err(|error| format!("{url} is no address: {error}"))?;
+pub(crate) async fn post_plain(
+    config: &ClientConfig,
+    url: &str,
+    body: String,
+    most: usize,
+) -> Result<Vec<u8>, HttpError> {
+    let endpoint =
+        Url::parse(url).map_err(|error| HttpError::Address { url: url.to_owned(), why: error.to_string() })?;
     let stack = build(config, &endpoint)?;
     let request = stack.http.post(endpoint).header("content-type", "application/json").body(body);
-    let mut response = request.send().await.map_err(|error| root(&error))?;
+    let mut response = request.send().await.map_err(|error| HttpError::Transport(root(&error)))?;
     if !response.status().is_success() {
-        return Err(format!("status {}", response.status().as_u16()));
+        return Err(HttpError::Status(response.status().as_u16()));
     }
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| root(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| HttpError::Transport(root(&error)))? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > most {
-            return Err("the answer is too long".into());
+            return Err(HttpError::TooLong);
         }
     }
     Ok(bytes)
@@ -135,7 +158,7 @@ pub async fn send_small(config: &ClientConfig, request: HttpRequest, most: usize
     }
     let wait = request.wait;
     let sending = async {
-        let stack = build(&config, &url).map_err(SmallError::Transport)?;
+        let stack = build(&config, &url).map_err(|error| SmallError::Transport(error.to_string()))?;
         let method = reqwest::Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
         let mut builder = stack.http.request(method, url.clone()).body(request.body);
         for (name, value) in &request.headers {

@@ -43,7 +43,7 @@ pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyE
 pub use credential::{CloudCredentials, CredentialSettings};
 pub use failure::{Failure, FailureKind};
 pub use fetch::{FetchError, fetch};
-pub use http::{SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
+pub use http::{HttpError, SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
 pub use ledger::Ledger;
 pub use login::{LoginError, Tokens, refresh_login};
 pub use profile::{Feature, Format, Profile, ProfileError, ProfileName, SmallModel, parse_profile, suggest_profile};

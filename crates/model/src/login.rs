@@ -42,7 +42,7 @@ pub async fn refresh_login(config: &ClientConfig, url: &str, refresh_token: &str
     let body = json!({"grant_type": "refresh_token", "refresh_token": refresh_token}).to_string();
     let exchange = http::post_plain(config, url, body, BODY_MAX);
     let answer = tokio::time::timeout(DEADLINE, exchange).await.map_err(|_| LoginError("no answer in time".into()))?;
-    let bytes = answer.map_err(LoginError)?;
+    let bytes = answer.map_err(|error| LoginError(error.to_string()))?;
     let answer: Answer = serde_json::from_slice(&bytes).map_err(|_| LoginError("the answer holds no tokens".into()))?;
     let seconds = i64::try_from(answer.expires_in.unwrap_or(DEFAULT_LIFETIME_S)).unwrap_or(0);
     Ok(Tokens {

@@ -40,27 +40,30 @@ pub fn read_recorded(stream: &[u8], piece: usize) -> Recorded {
                 Some(piece) => decoder.feed(Bytes::copy_from_slice(piece)),
                 None => break Ok(false),
             },
-            Err(error) => break Err(error.to_string()),
+            Err(error) => break Err(Damage(error.to_string())),
         }
     };
     (read.whole, read.damage) = match ended {
         Ok(whole) => (whole, None),
-        Err(damage) => (false, Some(damage)),
+        Err(Damage(why)) => (false, Some(why)),
     };
     let reply = assembler.into_reply();
     Recorded { blocks: reply.blocks, stop_reason: reply.stop_reason, usage: reply.usage, ..read }
 }
 
+/// Why reading stops early, in words.
+struct Damage(String);
+
 /// One event; `Some` where the stream is over with it.
-fn take(data: &[u8], assembler: &mut Assembler, read: &mut Recorded) -> Option<Result<bool, String>> {
+fn take(data: &[u8], assembler: &mut Assembler, read: &mut Recorded) -> Option<Result<bool, Damage>> {
     let text = String::from_utf8_lossy(data);
     let taken = match frame::parse(&text) {
-        Ok(frame) => assembler.take(&frame).map_err(|damage| damage.to_string()),
-        Err(error) => Err(error.to_string()),
+        Ok(frame) => assembler.take(&frame).map_err(|damage| Damage(damage.to_string())),
+        Err(error) => Err(Damage(error.to_string())),
     };
     let end = match taken {
         Ok(FrameOutcome::Stopped) => Some(Ok(true)),
-        Ok(FrameOutcome::Error { kind, message }) => return Some(Err(format!("{kind}: {message}"))),
+        Ok(FrameOutcome::Error { kind, message }) => return Some(Err(Damage(format!("{kind}: {message}")))),
         Ok(_) => None,
         Err(damage) => return Some(Err(damage)),
     };

@@ -6,7 +6,7 @@
 
 use crate::capture::{CaptureLimits, capture, capture_inside};
 use crate::confine::Confine;
-use crate::spec::{Env, Output, Spec, Stdin};
+use crate::spec::{Env, Output, SpawnError, Spec, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +56,18 @@ const KEPT: [&str; 12] = [
     "HTTPS_PROXY",
     "NO_PROXY",
 ];
+
+/// Why git gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error(transparent)]
+    Start(#[from] SpawnError),
+    #[error("git did not finish within {0} s")]
+    Late(u64),
+    /// In git's own words.
+    #[error("{0}")]
+    Refused(String),
+}
 
 /// A git that was found on the search path.
 #[derive(Debug, Clone)]
@@ -158,7 +170,7 @@ impl Git {
     }
 
     /// What git says on stdout, or why it failed.
-    pub async fn run(&self, folder: &Path, args: &[&OsStr], deadline: Duration) -> Result<String, String> {
+    pub async fn run(&self, folder: &Path, args: &[&OsStr], deadline: Duration) -> Result<String, GitError> {
         self.run_with(folder, args, Stdin::Null, deadline).await
     }
 
@@ -169,7 +181,7 @@ impl Git {
         args: &[&OsStr],
         stdin: Stdin,
         deadline: Duration,
-    ) -> Result<String, String> {
+    ) -> Result<String, GitError> {
         let words = [OsStr::new("--no-optional-locks"), OsStr::new("--no-pager")];
         let spec = Spec {
             program: self.program.clone().into_os_string(),
@@ -185,14 +197,16 @@ impl Git {
             Some(sandbox) => capture_inside(spec, limits, sandbox.as_ref()).await,
             None => capture(spec, limits).await,
         };
-        let done = done.map_err(|error| error.to_string())?;
+        let done = done?;
         if done.timed_out {
-            return Err(format!("git did not finish within {} s", deadline.as_secs()));
+            return Err(GitError::Late(deadline.as_secs()));
         }
         if !done.exit.success() {
             let said = String::from_utf8_lossy(&done.stderr);
             let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("git gave no reason");
-            return Err(last.trim().chars().filter(|c| !c.is_control()).take(COMPLAINT_MAX).collect());
+            return Err(GitError::Refused(
+                last.trim().chars().filter(|c| !c.is_control()).take(COMPLAINT_MAX).collect(),
+            ));
         }
         Ok(String::from_utf8_lossy(&done.stdout).into_owned())
     }

@@ -35,7 +35,7 @@ pub use child::Child;
 pub use confine::{Confine, Entry, EntrySteps};
 pub use detached::{Detached, start_detached};
 pub use environ::hide_credentials;
-pub use git::Git;
+pub use git::{Git, GitError};
 pub use killed::killed_are_gone;
 pub use peer::{PeerRefusal, judge_peer};
 pub use piped::{Piped, Pipes};

@@ -96,7 +96,7 @@ fn adversary_25_nothing_that_a_repository_names_runs() {
 fn a_failure_is_told_in_gits_own_words() {
     let folder = tempfile::tempdir().unwrap();
     let git = Git::find(&env()).expect("tests need git");
-    let failed = run(git.run(folder.path(), &["rev-parse", "HEAD"].map(OsStr::new), DEADLINE)).unwrap_err();
+    let failed = run(git.run(folder.path(), &["rev-parse", "HEAD"].map(OsStr::new), DEADLINE)).unwrap_err().to_string();
     assert!(failed.contains("not a git repository"), "{failed}");
     assert!(Git::find(&vec![("PATH".into(), "relative:/nonexistent".into())]).is_none());
 }

@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::document_error::DocumentError;
 use crate::manifest::Manifest;
 use crate::marketplace::{Marketplace, Source, marketplace};
 use crate::{PluginDir, PluginProblem, ProjectError};
 use settings::files::{self, FileLock};
+use settings::text::one_line;
 use settings::{Places, Scope, Settings};
 
 /// Others hold the lock only while they rewrite one file.
@@ -67,8 +69,7 @@ impl Fetching {
     /// Gives the marketplace that was fetched its place; one of the same name goes.
     pub fn settle(self, places: &Places) -> Result<Marketplace, ProjectError> {
         let fetched = self.path();
-        let market =
-            marketplace(&fetched).map_err(|reason| ProjectError::Document { file: fetched.clone(), reason })?;
+        let market = marketplace(&fetched).map_err(|error| document(&fetched, &error))?;
         let place = market_folder(places, &market.name);
         let moved = || {
             if place.exists() {
@@ -77,8 +78,12 @@ impl Fetching {
             std::fs::rename(&fetched, &place)
         };
         moved().map_err(|source| ProjectError::Write { file: place.clone(), source })?;
-        marketplace(&place).map_err(|reason| ProjectError::Document { file: place, reason })
+        marketplace(&place).map_err(|error| document(&place, &error))
     }
+}
+
+fn document(file: &Path, error: &DocumentError) -> ProjectError {
+    ProjectError::Document { file: file.to_owned(), reason: one_line(&error.to_string()) }
 }
 
 /// The marketplaces the user knows, each with where it came from. One that cannot be read is left out.
@@ -163,7 +168,8 @@ pub fn install_declared(
     scope: Scope,
     now: &str,
 ) -> Result<Installed, ProjectError> {
-    let refused = |reason: String| ProjectError::Refused { file: from.to_owned(), reason };
+    let refused =
+        |error: DocumentError| ProjectError::Refused { file: from.to_owned(), reason: one_line(&error.to_string()) };
     let manifest = Manifest::read(from, name).map_err(refused)?;
     let version = manifest.version.unwrap_or_else(|| "unknown".to_owned());
     let id = format!("{name}@{market}");

@@ -6,6 +6,7 @@
 
 mod archive;
 mod error;
+mod document_error;
 mod copying;
 mod expand;
 mod frontmatter;
@@ -28,6 +29,7 @@ mod skill_choice;
 pub use agents::{AgentDef, agents, agents_from_json};
 pub use archive::ArchiveError;
 pub use declared::{Declared, declared_plugins, seeded_plugin};
+pub use document_error::{DocumentError, FieldError};
 pub use error::ProjectError;
 pub use expand::{Segment, expand, split_arguments};
 pub use installed::{

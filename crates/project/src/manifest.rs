@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::document_error::{DocumentError, FieldError};
 use crate::plugins::{is_plugin_name, json};
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,30 +31,30 @@ const TEXTS: [&str; 5] = ["displayName", "version", "description", "homepage", "
 
 impl Manifest {
     /// A folder without the file is a plugin under the folder's name.
-    pub(crate) fn read(root: &Path, folder: &str) -> Result<Self, String> {
+    pub(crate) fn read(root: &Path, folder: &str) -> Result<Self, DocumentError> {
         let file = root.join(".claude-plugin/plugin.json");
         let Some(value) = json(&file)? else {
             let name = folder.to_owned();
             return if is_plugin_name(&name) {
                 Ok(Self { name, ..Self::default() })
             } else {
-                Err(format!("{} is missing, and the folder's name cannot be a plugin's", file.display()))
+                Err(DocumentError::NoManifest(file))
             };
         };
-        let map = value.as_object().ok_or_else(|| format!("{} is not a JSON object", file.display()))?;
-        Self::parse(map, root).map_err(|why| format!("{}: {why}", file.display()))
+        let Some(map) = value.as_object() else { return Err(DocumentError::NotObject(file)) };
+        Self::parse(map, root).map_err(|error| DocumentError::Field { file, error })
     }
 
-    fn parse(map: &Map<String, Value>, root: &Path) -> Result<Self, String> {
+    fn parse(map: &Map<String, Value>, root: &Path) -> Result<Self, FieldError> {
         for key in TEXTS {
             text(map, key)?;
         }
         if map.get("keywords").is_some_and(|words| !is_list_of_text(words)) {
-            return Err("`keywords` must be a list of text".to_owned());
+            return Err(FieldError::Keywords);
         }
-        let name = text(map, "name")?.ok_or("`name` is missing")?;
+        let name = text(map, "name")?.ok_or(FieldError::NoName)?;
         if !is_plugin_name(&name) {
-            return Err(format!("`name` is {name:?}; use letters, digits and dashes"));
+            return Err(FieldError::BadName(name));
         }
         let (hook_files, hooks) = files_or_value(map, "hooks", root)?;
         let (mcp_files, mcp_servers) = files_or_value(map, "mcpServers", root)?;
@@ -72,11 +73,11 @@ impl Manifest {
     }
 }
 
-fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, FieldError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("`{key}` must be text")),
+        Some(_) => Err(FieldError::NotText(key.to_owned())),
     }
 }
 
@@ -85,23 +86,31 @@ fn is_list_of_text(value: &Value) -> bool {
 }
 
 /// One path or a list of them; each stays inside the plugin.
-fn paths(map: &Map<String, Value>, key: &str, root: &Path) -> Result<Option<Vec<PathBuf>>, String> {
+fn paths(map: &Map<String, Value>, key: &str, root: &Path) -> Result<Option<Vec<PathBuf>>, FieldError> {
     let listed: Vec<&str> = match map.get(key) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(one)) => vec![one],
         Some(list @ Value::Array(items)) if is_list_of_text(list) => items.iter().filter_map(Value::as_str).collect(),
-        Some(_) => return Err(format!("`{key}` must be a path or a list of paths")),
+        Some(_) => return Err(FieldError::NotPaths(key.to_owned())),
     };
     listed.into_iter().map(|path| inside(root, path, key)).collect::<Result<_, _>>().map(Some)
 }
 
-fn inside(root: &Path, path: &str, key: &str) -> Result<PathBuf, String> {
-    let real = root.join(path).canonicalize().map_err(|error| format!("`{key}` names {path}: {error}"))?;
-    if real.starts_with(root) { Ok(real) } else { Err(format!("`{key}` names {path}, which is outside the plugin")) }
+fn inside(root: &Path, path: &str, key: &str) -> Result<PathBuf, FieldError> {
+    let (key, path) = (key.to_owned(), path.to_owned());
+    match root.join(&path).canonicalize() {
+        Ok(real) if real.starts_with(root) => Ok(real),
+        Ok(_) => Err(FieldError::Outside { key, path }),
+        Err(error) => Err(FieldError::Unreadable { key, path, error }),
+    }
 }
 
 /// Paths of files, or the value itself.
-fn files_or_value(map: &Map<String, Value>, key: &str, root: &Path) -> Result<(Vec<PathBuf>, Option<Value>), String> {
+fn files_or_value(
+    map: &Map<String, Value>,
+    key: &str,
+    root: &Path,
+) -> Result<(Vec<PathBuf>, Option<Value>), FieldError> {
     match map.get(key) {
         Some(value @ Value::Object(_)) => Ok((Vec::new(), Some(value.clone()))),
         _ => Ok((paths(map, key, root)?.unwrap_or_default(), None)),

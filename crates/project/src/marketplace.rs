@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::document_error::{DocumentError, FieldError};
 use crate::plugins::{is_plugin_name, json as read_json};
 use settings::text::one_line;
 
@@ -129,19 +130,19 @@ fn inside(root: &Path, path: &str) -> Source {
 }
 
 /// Reads the marketplace in a folder.
-pub fn marketplace(root: &Path) -> Result<Marketplace, String> {
+pub fn marketplace(root: &Path) -> Result<Marketplace, DocumentError> {
     let file = root.join(".claude-plugin/marketplace.json");
-    let value = read_json(&file)?.ok_or_else(|| format!("{} does not exist", file.display()))?;
-    parse(&value, root).map_err(|why| one_line(&format!("{}: {why}", file.display())))
+    let Some(value) = read_json(&file)? else { return Err(DocumentError::Missing(file)) };
+    parse(&value, root).map_err(|error| DocumentError::Field { file, error })
 }
 
-fn parse(value: &Value, root: &Path) -> Result<Marketplace, String> {
-    let map = value.as_object().ok_or("it is not a JSON object")?;
-    let name = map.get("name").and_then(Value::as_str).ok_or("`name` is missing")?;
+fn parse(value: &Value, root: &Path) -> Result<Marketplace, FieldError> {
+    let map = value.as_object().ok_or(FieldError::NotObject)?;
+    let name = map.get("name").and_then(Value::as_str).ok_or(FieldError::NoName)?;
     if !is_plugin_name(name) || name.contains('@') {
-        return Err(format!("`name` is {name:?}; use letters, digits and dashes"));
+        return Err(FieldError::BadName(name.to_owned()));
     }
-    let listed = map.get("plugins").and_then(Value::as_array).ok_or("`plugins` must be a list")?;
+    let listed = map.get("plugins").and_then(Value::as_array).ok_or(FieldError::Plugins)?;
     let base = map.get("metadata").and_then(|metadata| metadata.get("pluginRoot")).and_then(Value::as_str);
     let base = base.map_or_else(|| root.to_owned(), |inner| root.join(inner));
     let plugins =
@@ -235,7 +236,7 @@ mod tests {
         ] {
             let bed = Bed::new();
             bed.file("market/.claude-plugin/marketplace.json", text);
-            let problem = marketplace(&bed.path("market")).unwrap_err();
+            let problem = marketplace(&bed.path("market")).unwrap_err().to_string();
             assert!(problem.contains(expected), "{problem}");
         }
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::document_error::DocumentError;
 use crate::documents::{Shelf, is_markdown, sorted_entries};
 use crate::manifest::Manifest;
 use crate::reach::Reach;
@@ -91,18 +92,20 @@ fn load(places: &Places, dir: &PluginDir) -> Result<Plugin, Box<PluginProblem>> 
     let named = if dir.path.is_file() { dir.path.file_stem() } else { dir.path.file_name() };
     let folder = || named.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = dir.called.clone().unwrap_or_else(folder);
-    let fail = |kind: &'static str, message: String| Box::new(PluginProblem { message, ..problem(dir, kind, &folder) });
-    let place = unpack::or_folder(places, &dir.path).map_err(|why| fail("archive-error", why))?;
+    let fail = |kind: &'static str, why: &dyn std::fmt::Display| {
+        Box::new(PluginProblem { message: why.to_string(), ..problem(dir, kind, &folder) })
+    };
+    let place = unpack::or_folder(places, &dir.path).map_err(|why| fail("archive-error", &why))?;
     let root = place.canonicalize().ok().filter(|root| root.is_dir());
-    let root = root.ok_or_else(|| fail("path-not-found", format!("{} is not a folder", dir.path.display())))?;
-    let manifest = Manifest::read(&root, &folder).map_err(|why| fail("manifest-error", why))?;
+    let root = root.ok_or_else(|| fail("path-not-found", &format!("{} is not a folder", dir.path.display())))?;
+    let manifest = Manifest::read(&root, &folder).map_err(|why| fail("manifest-error", &why))?;
     let data = places.config_dir.join("plugins/data").join(&manifest.name);
     let folders = PluginFolders { root: root.clone(), data };
     let parts = Parts { manifest: &manifest, folders: &folders, shelf: Shelf { dir: root, source: "plugin" } };
     let reach = Reach::new(places, &[]);
-    let hooks = parts.hooks().map_err(|why| fail("hook-load-failed", why))?;
+    let hooks = parts.hooks().map_err(|why| fail("hook-load-failed", &why))?;
     let mcp_servers =
-        if dir.with_mcp { parts.mcp_servers().map_err(|why| fail("mcp-config-invalid", why))? } else { Map::new() };
+        if dir.with_mcp { parts.mcp_servers().map_err(|why| fail("mcp-config-invalid", &why))? } else { Map::new() };
     let agents = parts.agents(&reach);
     Ok(Plugin {
         skills: parts.skills(&reach),
@@ -193,7 +196,7 @@ impl Parts<'_> {
         format!("{}:{name}", self.manifest.name)
     }
 
-    fn hooks(&self) -> Result<Vec<Value>, String> {
+    fn hooks(&self) -> Result<Vec<Value>, DocumentError> {
         let usual = self.shelf.dir.join("hooks/hooks.json");
         let mut found = Vec::new();
         for file in std::iter::once(&usual).chain(self.manifest.hook_files.iter().filter(|file| **file != usual)) {
@@ -202,12 +205,12 @@ impl Parts<'_> {
         }
         found.extend(self.manifest.hooks.iter().map(|hooks| hooks.get("hooks").unwrap_or(hooks).clone()));
         match found.iter().find(|hooks| !hooks.is_object()) {
-            Some(_) => Err("its hooks are not an object of events".to_owned()),
+            Some(_) => Err(DocumentError::Hooks),
             None => Ok(found),
         }
     }
 
-    fn mcp_servers(&self) -> Result<Map<String, Value>, String> {
+    fn mcp_servers(&self) -> Result<Map<String, Value>, DocumentError> {
         let usual = self.shelf.dir.join(".mcp.json");
         let mut found = Map::new();
         let mut configs = Vec::new();
@@ -217,7 +220,7 @@ impl Parts<'_> {
         configs.extend(self.manifest.mcp_servers.iter().cloned());
         for config in configs {
             let servers = config.get("mcpServers").unwrap_or(&config).as_object();
-            let servers = servers.ok_or("its MCP servers are not an object of names")?;
+            let servers = servers.ok_or(DocumentError::Servers)?;
             for (name, server) in servers {
                 let name = format!("plugin_{}_{name}", self.manifest.name).replace(|c: char| !is_tool_char(c), "_");
                 found.insert(name, self.filled(server));
@@ -245,10 +248,11 @@ fn is_tool_char(c: char) -> bool {
 }
 
 /// A JSON file; `None` where there is none.
-pub(crate) fn json(file: &Path) -> Result<Option<Value>, String> {
-    let text = files::read_text(file, JSON_MAX).map_err(|failure| format!("{}: {failure}", file.display()))?;
+pub(crate) fn json(file: &Path) -> Result<Option<Value>, DocumentError> {
+    let text = files::read_text(file, JSON_MAX);
+    let text = text.map_err(|failure| DocumentError::Read { file: file.to_owned(), failure })?;
     let Some(text) = text else { return Ok(None) };
-    serde_json::from_str(&text).map(Some).map_err(|error| format!("{} is not JSON ({error})", file.display()))
+    serde_json::from_str(&text).map(Some).map_err(|error| DocumentError::NotJson { file: file.to_owned(), error })
 }
 
 pub(crate) fn is_plugin_name(name: &str) -> bool {

@@ -54,18 +54,29 @@ fn root(folder: &Path) -> PathBuf {
     }
 }
 
+/// Why a file of a plugin is no archive that can be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArchiveFileError {
+    #[error("{} cannot be read: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} is larger than {} MiB", .0.display(), ARCHIVE_MAX / 1024 / 1024)]
+    TooLarge(PathBuf),
+    #[error("{}: {source}", path.display())]
+    Archive { path: PathBuf, source: ArchiveError },
+}
+
 /// An archive where a folder is expected: the folder it stands for. Everything else is left as it is.
-pub(crate) fn or_folder(places: &Places, path: &Path) -> Result<PathBuf, String> {
+pub(crate) fn or_folder(places: &Places, path: &Path) -> Result<PathBuf, ArchiveFileError> {
     let is_archive = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip")) && path.is_file();
     if !is_archive {
         return Ok(path.to_owned());
     }
-    let failed = |error: io::Error| format!("{} cannot be read: {error}", path.display());
+    let failed = |source: io::Error| ArchiveFileError::Read { path: path.to_owned(), source };
     if std::fs::metadata(path).map_err(failed)?.len() > ARCHIVE_MAX {
-        return Err(format!("{} is larger than {} MiB", path.display(), ARCHIVE_MAX / 1024 / 1024));
+        return Err(ArchiveFileError::TooLarge(path.to_owned()));
     }
     let archive = std::fs::read(path).map_err(failed)?;
-    unpack_plugin(places, &archive).map_err(|why| format!("{}: {why}", path.display()))
+    unpack_plugin(places, &archive).map_err(|source| ArchiveFileError::Archive { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -23,9 +23,9 @@ pub struct Environment {
 
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
-    #[error("error: the working folder cannot be read ({0}). Change to a folder that exists.")]
+    #[error("the working folder cannot be read ({0}). Change to a folder that exists.")]
     Cwd(std::io::Error),
-    #[error("error: argument {0} is not UTF-8")]
+    #[error("argument {0} is not UTF-8")]
     NotText(usize),
 }
 

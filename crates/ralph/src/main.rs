@@ -4,31 +4,30 @@
 mod environment;
 mod cloud_world;
 mod say;
+mod resolve;
+mod failure;
 mod runtime;
 mod plugin_fetch;
-mod resolve;
 mod commands;
 
 use environment::Environment;
+use failure::{Ended, Failure};
 use std::path::Path;
-use wire::ExitCode;
 
 fn main() -> std::process::ExitCode {
     quiet_panics();
     process::outlive_file_limits();
     let read = Environment::read();
     process::hide_credentials();
-    let exit = match read {
-        Ok(environment) => run(environment),
-        Err(error) => {
-            say::err(&error.to_string());
-            ExitCode::Failure
-        }
-    };
+    let ended = read.map_err(Failure::failed).and_then(run);
+    let exit = ended.unwrap_or_else(|failure| {
+        say::err(&failure.line());
+        failure.kind.exit()
+    });
     std::process::ExitCode::from(exit.code())
 }
 
-fn run(mut environment: Environment) -> ExitCode {
+fn run(mut environment: Environment) -> Ended {
     // Whoever asks for the version waits for nothing else.
     if !environment.words.iter().any(|word| word == "--version") {
         let config_dir = resolve::places(&environment).config_dir;

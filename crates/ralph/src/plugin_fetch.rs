@@ -1,8 +1,9 @@
 //! Getting marketplaces and plugins: folders as they are, repositories by git, which obeys nobody's configuration.
 
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::runtime::runtime;
-use process::Git;
+use process::{Git, GitError};
 use project::{Fetching, Source};
 use settings::Places;
 use std::ffi::OsStr;
@@ -17,22 +18,27 @@ pub fn limit(environment: &Environment) -> Duration {
     environment.number("CLAUDE_CODE_PLUGIN_GIT_TIMEOUT_MS").filter(|ms| *ms > 0).map_or(CLONE, Duration::from_millis)
 }
 
+/// In the words that clients know.
+pub fn told(error: impl std::fmt::Display) -> Failure {
+    Failure::agent(format!("Error: {error}"))
+}
+
 pub enum Fetched {
     Folder(PathBuf),
     Clone(Fetching),
 }
 
-pub fn fetch(source: &Source, places: &Places, environment: &Environment, limit: Duration) -> Result<Fetched, String> {
+pub fn fetch(source: &Source, places: &Places, environment: &Environment, limit: Duration) -> Result<Fetched, Failure> {
     match source {
         Source::Folder(folder) => Ok(Fetched::Folder(folder.clone())),
-        Source::Unsupported(why) => Err(format!("Error: it cannot be fetched: {why}.")),
+        Source::Unsupported(why) => Err(told(format!("it cannot be fetched: {why}."))),
         Source::Git { url, at } => {
-            let git = Git::find(&environment.vars).ok_or("Error: git is needed to fetch a repository; install it.")?;
-            let fetching = Fetching::begin(places).map_err(|error| format!("Error: {error}"))?;
-            let runtime = runtime().map_err(|_| "Error: the runtime cannot be started".to_owned())?;
-            runtime
+            let none = || told("git is needed to fetch a repository; install it.");
+            let git = Git::find(&environment.vars).ok_or_else(none)?;
+            let fetching = Fetching::begin(places).map_err(told)?;
+            runtime()?
                 .block_on(clone(&git, (url, at.as_deref()), &fetching.path(), &environment.cwd, limit))
-                .map_err(|why| format!("Error: {url} cannot be cloned: {why}"))?;
+                .map_err(|error| told(format!("{url} cannot be cloned: {error}")))?;
             Ok(Fetched::Clone(fetching))
         }
     }
@@ -45,7 +51,7 @@ async fn clone(
     to: &Path,
     cwd: &Path,
     limit: Duration,
-) -> Result<(), String> {
+) -> Result<(), GitError> {
     let is_commit = at.is_some_and(|at| at.len() >= 7 && at.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let mut words = vec![OsStr::new("clone"), OsStr::new("--quiet"), OsStr::new("--no-recurse-submodules")];
     if !is_commit {

@@ -17,7 +17,8 @@ pub fn err(text: &str) {
 
 /// The help of one command, from the table of commands.
 pub fn help(name: &str) -> wire::ExitCode {
-    let Some(command) = arguments::Command::find(name) else { return wire::ExitCode::Failure };
-    out(&arguments::help::command(command));
+    if let Some(command) = arguments::Command::find(name) {
+        out(&arguments::help::command(command));
+    }
     wire::ExitCode::Success
 }

@@ -2,6 +2,7 @@
 //! pipes and a terminal.
 
 use crate::backend::Call;
+use crate::start_error::StartError;
 use crate::transport::Transport;
 use cycle::AgentEnd;
 use process::{Confine, Output, Piped, Spec, Stdin, Terminal};
@@ -122,7 +123,7 @@ impl AgentProcess {
         prompt: &str,
         bounds: Bounds,
         sandbox: Option<&Sandbox>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, StartError> {
         let spec = Spec {
             program: program.into(),
             args: call.args,
@@ -135,12 +136,12 @@ impl AgentProcess {
         let sandbox = sandbox.map(|sandbox| sandbox as &dyn Confine);
         let (child, stdin, out) = match call.transport {
             Transport::Pipe => {
-                let mut child = Piped::start(spec, sandbox).map_err(|error| error.to_string())?;
-                let (stdin, out) = child.take_pipes().ok_or("the agent has no pipes")?;
+                let mut child = Piped::start(spec, sandbox)?;
+                let (stdin, out) = child.take_pipes().ok_or(StartError::NoPipes)?;
                 (child, Some(stdin), AgentStream::Pipe(out))
             }
             Transport::Terminal => {
-                let (child, terminal) = Piped::on_terminal(spec, sandbox).map_err(|error| error.to_string())?;
+                let (child, terminal) = Piped::on_terminal(spec, sandbox)?;
                 (child, None, AgentStream::Terminal(terminal))
             }
         };

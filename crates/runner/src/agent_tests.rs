@@ -179,7 +179,7 @@ fn a_program_that_is_not_there_says_so() {
         let error =
             AgentProcess::start(Path::new("/no/such"), call("", Transport::Pipe), Path::new("/"), "", bounds(), None)
                 .unwrap_err();
-        assert!(error.contains("/no/such"), "{error}");
+        assert!(error.to_string().contains("/no/such"), "{error}");
     });
 }
 

@@ -52,12 +52,12 @@ pub fn live_run(owner: &str) -> Option<&str> {
 
 /// Answers the run that is at work in this folder, and waits until it has taken the answer. Says what was asked. `offer` hands
 /// the answer over through the run's socket and says whether it did; where there is none, the file does it.
-pub fn answer_live(
+pub fn answer_live<E: std::error::Error>(
     folder: &Folder,
     owner: &str,
     wished: Option<&str>,
     text: &str,
-    offer: impl FnOnce(&str) -> Result<bool, String>,
+    offer: impl FnOnce(&str) -> Result<bool, E>,
 ) -> Result<String, RunsError> {
     let confined = || RunsError::Busy(LockError::Held { owner: owner.to_owned() }.to_string());
     let id = live_run(owner).ok_or_else(confined)?;
@@ -67,7 +67,7 @@ pub fn answer_live(
     let info = runs::load(folder, id)?;
     let question = info.memory.question.filter(|_| info.memory.verdict.is_none());
     let question = question.ok_or_else(|| RunsError::NoQuestion(id.into()))?;
-    if offer(id).map_err(RunsError::Busy)? {
+    if offer(id).map_err(|error| RunsError::Busy(error.to_string()))? {
         return Ok(question.text);
     }
     deliver(&place(folder, id), text).map_err(|source| RunsError::Io { file: place(folder, id), source })?;

@@ -3,6 +3,7 @@
 
 use crate::git::Git;
 use crate::helper::capture_in;
+use crate::start_error::StartError;
 use crate::{Folder, Job, Settings};
 use cycle::CheckFinished;
 use process::Env;
@@ -48,20 +49,25 @@ fn scripts(root: &Path, command: &str) -> Vec<String> {
 }
 
 /// With the scripts of a commit in their places, where one is named: those the agent cannot change.
-pub(crate) async fn fixed(checks: Vec<Check>, job: &Job, run: &str, git: Option<&Git>) -> Result<Vec<Check>, String> {
+pub(crate) async fn fixed(
+    checks: Vec<Check>,
+    job: &Job,
+    run: &str,
+    git: Option<&Git>,
+) -> Result<Vec<Check>, StartError> {
     let Some(commit) = &job.settings.check_from else { return Ok(checks) };
-    let git = git.ok_or("check_from needs a git repository, and this folder is none")?;
+    let git = git.ok_or(StartError::NoRepository)?;
     let root = job.folder.root();
     let mut fixed = Vec::new();
     for (at, mut check) in checks.into_iter().enumerate() {
         for (count, script) in scripts(root, &check.script).into_iter().enumerate() {
             let inner = Path::new(script.trim_start_matches("./"));
             let text = git.file_at(commit, inner).await;
-            let text =
-                text.ok_or_else(|| format!("{commit} has no {script} (check_from); name a commit that has it"))?;
+            let missing = || StartError::NoScript { commit: commit.clone(), script: script.clone() };
+            let text = text.ok_or_else(missing)?;
             let name = inner.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let copy = job.folder.run(run).join(format!("check-{at}-{count}-{name}"));
-            write_script(&copy, &text).map_err(|error| format!("{} cannot be written: {error}", copy.display()))?;
+            write_script(&copy, &text).map_err(|source| StartError::Write { file: copy.clone(), source })?;
             check.script = check.script.replacen(&script, &quoted(&copy), 1);
             check.guarded.retain(|(path, _)| *path != root.join(&script));
             check.guarded.extend(print(&copy).map(|print| (copy, print)));

@@ -36,6 +36,14 @@ pub struct CopiedState {
     pub to: PathBuf,
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be copied to {}: {source}", from.display(), to.display())]
+pub struct CopyError {
+    from: PathBuf,
+    to: PathBuf,
+    source: io::Error,
+}
+
 /// Beside a copy of ours: without it the file is somebody's own, and stays.
 const MARK: &str = ".claude.json.copied";
 
@@ -49,9 +57,9 @@ impl ConfinedAgent {
     }
 
     /// Before every start.
-    pub(crate) fn copy_state(&self) -> Result<(), String> {
+    pub(crate) fn copy_state(&self) -> Result<(), CopyError> {
         let Some(CopiedState { from, to }) = &self.state else { return Ok(()) };
-        copy(from, to).map_err(|error| format!("{} cannot be copied to {}: {error}", from.display(), to.display()))
+        copy(from, to).map_err(|source| CopyError { from: from.clone(), to: to.clone(), source })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Messages for a wrong key of `.ralph/config.toml` or a wrong flag: the place, the key, the allowed values.
 
+use arguments::{Kind, LOOP_OPTIONS, LoopOption};
+
 /// Where a file cannot be read, without the picture of it.
 pub(crate) fn unreadable(text: &str, error: &toml::de::Error) -> String {
     format!("line {}: {}", line_of(text, error), error.message().replace('\n', ", "))
@@ -11,27 +13,16 @@ pub(crate) fn line_of(text: &str, error: &toml::de::Error) -> usize {
     before.matches('\n').count() + 1
 }
 
+/// Keys that are no option of a run: they are about goals of the repository.
+const OTHER_KEYS: [&str; 1] = ["land"];
+
+fn keys() -> impl Iterator<Item = &'static str> {
+    LOOP_OPTIONS.iter().map(|option| option.key).chain(OTHER_KEYS)
+}
+
 /// What a key takes, in words.
 fn allowed(key: &str) -> &'static str {
-    match key {
-        "max" | "max_failures" | "summarise_every" | "keep_runs" | "keep_days" | "max_tokens" | "iteration_tokens"
-        | "day_tokens" => "a whole number",
-        "max_cost" | "iteration_cost" | "day_cost" => "an amount in USD, like 2.50",
-        "duration" | "iteration_time" | "day_time" | "cooldown" | "check_time" | "idle" | "failure_pause"
-        | "max_outage" | "fallback_after" => "a span of time, like 4h, 1h30m, 90s or 500ms",
-        "keep_size" => "a size, like 500MB or 2GB",
-        "session" => "clean or continue",
-        "reasoning" => "none, low, med or high",
-        "output_format" => "stream-json, args, json or text",
-        "sandbox" => "workspace, read-only or off",
-        "auth" => "auto or login",
-        "on_failure" => "continue or stop",
-        "on_question" => "stop or wait",
-        "check" | "keep_env" | "fallback" => "a text, or a list of texts",
-        "pty_mode" | "commit" | "structured" | "live" | "stuck" | "watch" | "json" | "no_tui" | "stay"
-        | "timestamps" => "true or false",
-        _ => "a text",
-    }
+    LoopOption::of_key(key).map_or(Kind::Text, |option| option.kind).expects()
 }
 
 /// What a message shows of a value.
@@ -48,22 +39,34 @@ pub(crate) fn mistake_in_file(text: &str, line: usize, error: &toml::de::Error) 
     format!("line {line}: '{key}' must be {}, not {}", allowed(key), cycle::bounded(&one_line(value), VALUE_MAX))
 }
 
-/// A value of a flag that it does not take.
-pub(crate) fn mistake_in_flags(flags: &toml::Table, error: &toml::de::Error) -> String {
-    let said = error.to_string();
-    let key = flags.keys().find(|key| said.contains(&format!("`{key}`")));
-    let Some((key, value)) = key.and_then(|key| Some((key, flags.get(key)?))) else { return one_line(&said) };
+/// A value of a flag that it does not take. `is_wrong` looks at a table of one key: each flag is judged on its own.
+pub(crate) fn mistake_in_flags(flags: &toml::Table, is_wrong: impl Fn(toml::Table) -> bool) -> Option<String> {
+    let alone = |key: &String, value: &toml::Value| toml::Table::from_iter([(key.clone(), value.clone())]);
+    let (key, value) = flags.iter().find(|(key, value)| is_wrong(alone(key, value)))?;
     let value = serde_json::to_value(value).map(|value| value.to_string()).unwrap_or_default();
-    let flag = if key == "pty_mode" { "pty".to_owned() } else { key.replace('_', "-") };
-    format!("--{flag} must be {}, not {}", allowed(key), cycle::bounded(&value, VALUE_MAX))
+    let flag = LoopOption::of_key(key).map_or(key.as_str(), |option| option.name);
+    Some(format!("--{flag} must be {}, not {}", allowed(key), cycle::bounded(&value, VALUE_MAX)))
 }
 
 fn one_line(text: &str) -> String {
     text.trim().replace('\n', ", ")
 }
 
-/// The unknown key, and the known ones.
-pub(crate) fn unknown_key(message: &str) -> Option<(String, Vec<String>)> {
-    let mut names = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).map(str::to_owned);
-    Some((names.next()?, names.collect()))
+/// The first key that is none of ours, with its line.
+pub(crate) fn unknown_key(text: &str, table: &toml::Table) -> Option<(String, usize)> {
+    let at = |key: &str| text.lines().position(|line| key_of(line) == key).map_or(1, |at| at + 1);
+    let unknown = table.keys().filter(|key| !keys().any(|known| known == *key));
+    unknown.map(|key| (key.clone(), at(key))).min_by_key(|(_, line)| *line)
+}
+
+/// The key of a line, or the name of a table.
+fn key_of(line: &str) -> &str {
+    let line = line.trim_start().trim_start_matches('[');
+    let end = line.find(['=', '.', ']']).unwrap_or(line.len());
+    line[..end].trim().trim_matches(['"', '\''])
+}
+
+/// The key that somebody most likely meant.
+pub(crate) fn nearest_key(key: &str) -> Option<&'static str> {
+    arguments::nearest(key, keys())
 }

@@ -26,7 +26,7 @@ pub(crate) struct Sources {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be read: {source}", file.display())]
-pub(crate) struct SourceError {
+pub struct SourceError {
     file: PathBuf,
     source: std::io::Error,
 }

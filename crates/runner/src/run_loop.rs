@@ -10,8 +10,8 @@ use crate::run_command::Command;
 use crate::run_socket::Server;
 use crate::transport::TransportChoice;
 use crate::{
-    Lock, LockError, RunsError, SandboxMode, answers, direnv, init, issues, prompt, rehearsal, replay, resets,
-    retention, runs, summary,
+    Lock, LockError, RunsError, SandboxMode, StartError, answers, direnv, init, issues, prompt, rehearsal, replay,
+    resets, retention, runs, summary,
 };
 use cycle::{
     AgentEnd, Changes, CheckFinished, Effect, EventKind, Input, IterationReport, IterationStart, LoopEvent, LoopState,
@@ -43,8 +43,8 @@ pub enum RunError {
     AlreadyDone(String),
     #[error("{} cannot be written: {source}", file.display())]
     Record { file: PathBuf, source: std::io::Error },
-    #[error("{0}")]
-    Prompt(String),
+    #[error(transparent)]
+    Start(#[from] StartError),
 }
 
 /// Runs the loop to its verdict. Everything that happens goes to `sinks`.
@@ -194,7 +194,7 @@ impl<'a> RunLoop<'a> {
         let ignored = ignored.err().map(|error| format!(".ralph/.gitignore cannot be written: {error}"));
         retention::prune(&job.folder, &job.settings, job.resume.as_deref());
         let ResumedRun { memory, torn, backend: known_backend } = load_resumed(&job)?;
-        let sources = prompt::read(&job.folder, &job.settings).map_err(|error| RunError::Prompt(error.to_string()))?;
+        let sources = prompt::read(&job.folder, &job.settings).map_err(StartError::from)?;
         let mut env = job.env.clone();
         let warning = direnv::merge(&mut env, job.folder.root()).await;
         let git = Git::open(job.folder.root(), &env, job.rules.as_ref()).await;
@@ -206,7 +206,7 @@ impl<'a> RunLoop<'a> {
             Ok(server) => (Some(server), None),
             Err(error) => (None, Some(format!("this run cannot be reached from outside: {error}"))),
         };
-        let checks = checks::fixed(checks, &job, &run, git.as_ref()).await.map_err(RunError::Prompt)?;
+        let checks = checks::fixed(checks, &job, &run, git.as_ref()).await?;
         let snapshot = match &git {
             Some(git) => git.snapshot().await,
             None => None,

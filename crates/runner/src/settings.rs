@@ -1,9 +1,9 @@
 //! `.ralph/config.toml`: every key is also a flag, and flags win. An unknown key is an error, so that a
 //! misspelt limit does not silently become none.
 
-use crate::mistakes::{line_of, mistake_in_file, mistake_in_flags, unknown_key, unreadable};
+use crate::mistakes::{line_of, mistake_in_file, mistake_in_flags, nearest_key, unknown_key, unreadable};
 use crate::review_setting::a_reviewer;
-use crate::span::span;
+use arguments::{LoopOptions, span};
 use cycle::{Allowance, OnFailure, Plan, RunLimits, SessionMode};
 use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
@@ -255,14 +255,38 @@ pub enum SettingsError {
     #[error("{}: {why}", file.display())]
     Wrong { file: PathBuf, why: String },
     #[error("{}: line {line}: unknown key '{key}'", file.display())]
-    UnknownKey { file: PathBuf, line: usize, key: String, known: Vec<String> },
+    UnknownKey { file: PathBuf, line: usize, key: String },
     #[error("{0}")]
     Flags(String),
+    #[error("{name} must be an amount in USD")]
+    Amount { name: &'static str },
+    #[error("review_rounds must be at least 1")]
+    NoReviewRounds,
+    #[error("promise must not be empty")]
+    NoPromise,
+    #[error("permissions must be bypass, acceptEdits, default or plan, not {0:?}")]
+    Permissions(String),
+    /// A limit that the agent's way of answering cannot hold: it would be silently none.
+    #[error(
+        "a limit in USD or tokens cannot hold with output_format = \"text\": the agent reports no usage. Use \
+         output_format = \"json\" or \"stream-json\", or limit iterations (max) or time (duration)"
+    )]
+    Unmeasurable,
+}
+
+impl SettingsError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownKey { key, .. } => nearest_key(key).map(|near| format!("Did you mean '{near}'?")),
+            _ => None,
+        }
+    }
 }
 
 impl Settings {
     /// The file where there is one, with `flags` laid over it.
-    pub fn load(file: &Path, flags: toml::Table) -> Result<Self, SettingsError> {
+    pub fn load(file: &Path, flags: &LoopOptions) -> Result<Self, SettingsError> {
         let wrong = |why: String| SettingsError::Wrong { file: file.into(), why };
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
@@ -271,53 +295,40 @@ impl Settings {
         };
         let mut table = text.parse::<toml::Table>().map_err(|error| wrong(unreadable(&text, &error)))?;
         // The file is judged on its own first: a message about the file must not be about a flag.
-        if let Err(error) = toml::from_str::<Self>(&text) {
-            let line = line_of(&text, &error);
-            return Err(match unknown_key(error.message()) {
-                Some((key, known)) => SettingsError::UnknownKey { file: file.into(), line, key, known },
-                None => wrong(mistake_in_file(&text, line, &error)),
-            });
+        if let Some((key, line)) = unknown_key(&text, &table) {
+            return Err(SettingsError::UnknownKey { file: file.into(), line, key });
         }
-        let given = flags.clone();
-        table.extend(flags);
-        let settings: Self =
-            table.try_into().map_err(|error| SettingsError::Flags(mistake_in_flags(&given, &error)))?;
-        settings.sensible().map_err(SettingsError::Flags)
+        if let Err(error) = toml::from_str::<Self>(&text) {
+            return Err(wrong(mistake_in_file(&text, line_of(&text, &error), &error)));
+        }
+        let given = toml::Table::try_from(flags).map_err(|error| SettingsError::Flags(error.to_string()))?;
+        if let Some(mistake) = mistake_in_flags(&given, |one| one.try_into::<Self>().is_err()) {
+            return Err(SettingsError::Flags(mistake));
+        }
+        table.extend(given);
+        table.try_into::<Self>().map_err(|error| SettingsError::Flags(error.message().to_owned()))?.sensible()
     }
 
-    fn sensible(self) -> Result<Self, String> {
-        for (name, cost) in
-            [("max_cost", self.max_cost), ("iteration_cost", self.iteration_cost), ("day_cost", self.day_cost)]
-        {
-            if cost.is_some_and(|cost| !cost.is_finite() || cost < 0.0) {
-                return Err(format!("{name} must be an amount in USD"));
-            }
+    fn sensible(self) -> Result<Self, SettingsError> {
+        let costs = [("max_cost", self.max_cost), ("iteration_cost", self.iteration_cost), ("day_cost", self.day_cost)];
+        let is_wrong = |cost: Option<f64>| cost.is_some_and(|cost| !cost.is_finite() || cost < 0.0);
+        if let Some((name, _)) = costs.into_iter().find(|(_, cost)| is_wrong(*cost)) {
+            return Err(SettingsError::Amount { name });
         }
         if self.review.is_some() && self.review_rounds == 0 {
-            return Err("review_rounds must be at least 1".into());
+            return Err(SettingsError::NoReviewRounds);
         }
         if self.promise.trim().is_empty() {
-            return Err("promise must not be empty".into());
+            return Err(SettingsError::NoPromise);
         }
         if !["bypass", "acceptEdits", "default", "plan"].contains(&self.permissions.as_str()) {
-            return Err(format!(
-                "permissions must be bypass, acceptEdits, default or plan, not {:?}",
-                self.permissions
-            ));
+            return Err(SettingsError::Permissions(self.permissions));
         }
-        self.measurable()?;
-        Ok(self)
-    }
-
-    /// A limit that the agent's way of answering cannot hold: it would be silently none.
-    fn measurable(&self) -> Result<(), String> {
         let limits = self.limits();
-        if self.output_format != OutputFormat::Text || !(limits.any_usd() || limits.any_tokens()) {
-            return Ok(());
+        if self.output_format == OutputFormat::Text && (limits.any_usd() || limits.any_tokens()) {
+            return Err(SettingsError::Unmeasurable);
         }
-        Err("a limit in USD or tokens cannot hold with output_format = \"text\": the agent reports no usage. Use \
-             output_format = \"json\" or \"stream-json\", or limit iterations (max) or time (duration)"
-            .into())
+        Ok(self)
     }
 
     /// Whether agents are to use their own login and no key.
@@ -437,61 +448,5 @@ fn some_span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn load(text: &str, flags: &str) -> Result<Settings, String> {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("config.toml");
-        std::fs::write(&file, text).unwrap();
-        Settings::load(&file, flags.parse().unwrap()).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn flags_win_over_the_file_and_the_file_over_nothing() {
-        let settings = load("max = 5\nduration = \"4h\"\nbackend = \"claude\"", "max = 7\ncheck = [\"make\"]").unwrap();
-        assert_eq!((settings.max, settings.duration), (7, Some(Duration::from_hours(4))));
-        assert_eq!((settings.backend.as_str(), settings.check), ("claude", vec!["make".to_owned()]));
-        assert_eq!(load("check = \"make\"", "").unwrap().check, ["make"], "one needs no list");
-    }
-
-    #[test]
-    fn mistakes_are_named() {
-        for (text, flags, words) in [
-            ("max = 3\nmx = 5", "", "config.toml: line 2: unknown key 'mx'"),
-            ("# one\nmax = \"x\"", "", "config.toml: line 2: 'max' must be a whole number, not \"x\""),
-            ("max = 3\n[check\n", "", "config.toml: line 2: unclosed table"),
-            ("check = 5", "", "config.toml: line 1: 'check' must be a text, or a list of texts, not 5"),
-            ("live = 1", "", "line 1: 'live' must be true or false, not 1"),
-            ("max = -1", "", "config.toml"),
-            (
-                "duration = \"soon\"",
-                "",
-                "'duration' must be a span of time, like 4h, 1h30m, 90s or 500ms, not \"soon\"",
-            ),
-            ("", "reasoning = \"much\"", "--reasoning must be none, low, med or high, not \"much\""),
-            ("", "pty_mode = 5", "--pty must be true or false, not 5"),
-            ("", "max_cost = -1.0", "max_cost must be an amount"),
-            ("permissions = \"all\"", "", "permissions must be"),
-            ("keep_size = \"2 tons\"", "", "'keep_size' must be a size, like 500MB or 2GB, not \"2 tons\""),
-            ("output_format = \"text\"", "max_cost = 1.0", "a limit in USD or tokens cannot hold"),
-            ("output_format = \"text\"", "day_tokens = 1", "Use output_format = \"json\""),
-            ("= 5", "", "config.toml"),
-        ] {
-            let error = load(text, flags).unwrap_err();
-            assert!(!error.contains('\n'), "{text} {flags}: {error}");
-            assert!(error.contains(words), "{text} {flags}: {error}");
-        }
-    }
-
-    #[test]
-    fn the_template_is_the_default() {
-        assert_eq!(load(include_str!("templates/config.toml"), "").unwrap(), Settings::default());
-    }
-
-    #[test]
-    fn seed_001_names_are_keys() {
-        let settings = load("backend = \"claude\"\npty_mode = true\noutput_format = \"stream-json\"", "").unwrap();
-        assert!(settings.pty_mode && settings.output_format == OutputFormat::StreamJson);
-    }
-}
+#[path = "settings_tests.rs"]
+mod tests;

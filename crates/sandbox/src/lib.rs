@@ -60,11 +60,13 @@ mod enter;
 #[cfg(target_os = "linux")]
 mod linux;
 mod whole_agent;
+mod examine;
 #[cfg(test)]
 mod testing;
 
 pub use attempt::{SharedMemory, attempt};
 pub use credentials::CREDENTIALS;
+pub use examine::{Examination, Probe, ProbeVerdict, examine};
 pub use hosts::Hosts;
 pub use layout::{CACHES, Request};
 #[cfg(target_os = "linux")]

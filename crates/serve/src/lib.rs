@@ -4,6 +4,7 @@
 //! Runs belong to nobody here: they are read from their folders, told things through their sockets, and started as processes of
 //! their own. Deliberately absent: TLS (a proxy's job), accounts (two tokens are all), and any state on disk but the tokens.
 
+pub mod command_line;
 mod guard;
 mod write_timeout;
 mod listen;
@@ -15,6 +16,7 @@ mod time;
 mod files;
 mod app;
 mod tokens;
+mod greeting;
 mod agents;
 mod children;
 mod goals;
@@ -30,6 +32,7 @@ mod openapi;
 mod routes;
 
 pub use app::Options;
+pub use greeting::{greeting, guard_config};
 pub use guard::{Access, GuardConfig, GuardDecision, Refused, RequestHead, Tokens, guard};
 pub use listen::Listener;
 pub use tokens::{TokenError, load_tokens};

@@ -135,7 +135,7 @@ fn own_and_folder_layers(places: &Places, sources: Sources) -> Result<Vec<Layer>
             Ok(())
         }
         Ok(None) => Ok(()),
-        Err(reason) => Err(SettingsError::Settings { file, reason: one_line(&reason) }),
+        Err(error) => Err(SettingsError::Settings { file, reason: one_line(&error.to_string()) }),
     };
     if sources.user {
         add(SourceKind::User, user.clone(), &places.config_dir)?;
@@ -159,14 +159,23 @@ fn same_file(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-fn read_layer(file: &Path) -> Result<Option<Map<String, Value>>, String> {
-    let Some(text) = files::read_text(file, SETTINGS_MAX).map_err(|failure| failure.to_string())? else {
+/// Why a file gives no layer.
+#[derive(Debug, thiserror::Error)]
+enum LayerError {
+    #[error(transparent)]
+    Read(#[from] ReadFailure),
+    #[error("{}", not_an_object(.0))]
+    NotObject(#[from] serde_json::Error),
+}
+
+fn read_layer(file: &Path) -> Result<Option<Map<String, Value>>, LayerError> {
+    let Some(text) = files::read_text(file, SETTINGS_MAX)? else {
         return Ok(None);
     };
     if text.trim().is_empty() {
         return Ok(None);
     }
-    json::object(&text).map(Some).map_err(|error| not_an_object(&error))
+    Ok(Some(json::object(&text)?))
 }
 
 /// With the line, where the parser knows it.
@@ -228,7 +237,7 @@ fn managed_layers(places: &Places) -> Result<Vec<Layer>, SettingsError> {
                 layers.push(Layer { source: SourceKind::Managed, file: Some(file), anchor, value });
             }
             Ok(None) => {}
-            Err(reason) => return Err(SettingsError::Managed { file, reason }),
+            Err(error) => return Err(SettingsError::Managed { file, reason: error.to_string() }),
         }
     }
     Ok(layers)

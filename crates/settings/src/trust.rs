@@ -102,7 +102,7 @@ pub fn trust_state(places: &Places) -> Trust {
     let top = Top::of(places.project_dir());
     match records(&file) {
         Ok(state) => judge(&top, &state),
-        Err(reason) => Trust::Unknown { file, reason },
+        Err(error) => Trust::Unknown { file, reason: error.to_string() },
     }
 }
 
@@ -110,12 +110,21 @@ pub fn is_trusted(places: &Places) -> bool {
     trust_state(places).is_trusted()
 }
 
-fn records(file: &Path) -> Result<HashMap<String, ProjectState>, String> {
-    let text = files::read_text(file, STATE_MAX).map_err(|failure| failure.to_string())?.unwrap_or_default();
+/// Why the records cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum RecordsError {
+    #[error(transparent)]
+    Read(#[from] files::ReadFailure),
+    #[error("it is not valid JSON ({0})")]
+    NotJson(#[from] serde_json::Error),
+}
+
+fn records(file: &Path) -> Result<HashMap<String, ProjectState>, RecordsError> {
+    let text = files::read_text(file, STATE_MAX)?.unwrap_or_default();
     if text.trim().is_empty() {
         return Ok(HashMap::new());
     }
-    let state: GlobalState = serde_json::from_str(&text).map_err(|error| format!("it is not valid JSON ({error})"))?;
+    let state: GlobalState = serde_json::from_str(&text)?;
     Ok(state.projects)
 }
 
@@ -231,7 +240,7 @@ fn record(places: &Places, top: &Top) -> Result<(), SettingsError> {
 /// The folders that the user's file has a record of: trust, servers.
 pub fn recorded_projects(places: &Places) -> Result<Vec<String>, SettingsError> {
     let file = places.global_file();
-    let state = records(&file).map_err(|reason| SettingsError::Refused { file, reason })?;
+    let state = records(&file).map_err(|reason| SettingsError::Refused { file, reason: reason.to_string() })?;
     let mut paths: Vec<String> = state.into_keys().collect();
     paths.sort();
     Ok(paths)

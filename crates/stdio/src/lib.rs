@@ -31,8 +31,8 @@ pub async fn run(options: Options) -> ExitCode {
     };
     match first {
         Ok(prompt) => with_session(options, prompt, false).await,
-        Err(message) => {
-            warn(&message);
+        Err(error) => {
+            warn(&format!("Error: {error}"));
             ExitCode::Failure
         }
     }
@@ -94,8 +94,19 @@ async fn early_signal() -> ExitCode {
     }
 }
 
+/// Why there is no prompt.
+#[derive(Debug, thiserror::Error)]
+enum PromptError {
+    #[error(transparent)]
+    Stdin(#[from] stdin::StdinError),
+    #[error("Input must be provided either through stdin or as a prompt argument when using --print")]
+    None,
+    #[error("Input contained only whitespace. Provide a prompt as an argument or on stdin.")]
+    Empty,
+}
+
 /// The prompt of the command line with what was piped in; `None` where prompts come as messages.
-async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
+async fn first_prompt(options: &Options) -> Result<Option<String>, PromptError> {
     if options.input == InputFormat::StreamJson {
         return Ok(options.prompt.clone());
     }
@@ -113,17 +124,16 @@ async fn first_prompt(options: &Options) -> Result<Option<String>, String> {
             warn(&format!("warning: {error}; going on with the prompt argument alone"));
             None
         }
-        Err(error) => return Err(format!("Error: {error}")),
+        Err(error) => return Err(error.into()),
     };
     let prompt = match (argument, piped) {
         (Some(argument), Some(piped)) => format!("{argument}\n{piped}"),
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) if has_deferred(options) => return Ok(None),
-        (None, None) => initial_prompt(&options.setup)
-            .ok_or("Error: Input must be provided either through stdin or as a prompt argument when using --print")?,
+        (None, None) => initial_prompt(&options.setup).ok_or(PromptError::None)?,
     };
     if prompt.trim().is_empty() {
-        return Err("Error: Input contained only whitespace. Provide a prompt as an argument or on stdin.".into());
+        return Err(PromptError::Empty);
     }
     Ok(Some(prompt))
 }

@@ -54,5 +54,5 @@ pub use stamp::Stamp;
 pub use tasks::{Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
 pub use todos::Todos;
 pub use tool::{InputSchema, Invocation, Tool, ToolFuture, ToolSpec};
-pub use web::{AskSmall, MakeClient, Web};
+pub use web::{AskSmall, MakeClient, Web, WebError};
 pub use workspace::{PathError, Target, Workspace, real_path};

@@ -94,6 +94,27 @@ fn skip_item<'t>(lines: &mut impl Iterator<Item = &'t str>, indent: &str) {
     }
 }
 
+/// Whether the second argument of the `Result` whose arguments begin here is `String`.
+fn error_is_text(arguments: &str) -> bool {
+    let (mut depth, mut comma) = (0_i32, None);
+    let mut before = ' ';
+    for (at, letter) in arguments.char_indices() {
+        match letter {
+            '<' | '(' | '[' => depth += 1,
+            '>' if before == '-' => {}
+            '>' if depth == 0 => {
+                let error = comma.map_or("", |comma: usize| &arguments[comma + 1..at]);
+                return error.trim().trim_end_matches(',').trim() == "String";
+            }
+            '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 && comma.is_none() => comma = Some(at),
+            _ => {}
+        }
+        before = letter;
+    }
+    false
+}
+
 impl Crate {
     pub fn read(src: &Path) -> Self {
         let mut found = Self {
@@ -131,6 +152,17 @@ impl Crate {
 
     pub fn long_files(&self, most: usize) -> Vec<(&str, usize)> {
         self.lengths.iter().filter(|(_, lines)| **lines > most).map(|(name, lines)| (name.as_str(), *lines)).collect()
+    }
+
+    /// Every `Result<_, String>` outside of tests, with its file.
+    pub fn text_errors(&self) -> Vec<String> {
+        let of_file = |(module, code): (&Module, &String)| {
+            let found = code.match_indices("Result<").filter(|(at, _)| error_is_text(&code[at + "Result<".len()..]));
+            let line = |at: usize| code[at..].lines().next().unwrap_or_default().to_owned();
+            let file = &self.files[module];
+            found.map(|(at, _)| format!("{file}: {}", line(at))).collect::<Vec<_>>()
+        };
+        self.code.iter().flat_map(of_file).collect()
     }
 
     /// Which files each file imports; the root passes names on and is left out.

@@ -18,7 +18,9 @@ mod updates;
 
 pub use launch::Launch;
 pub use options::MODES;
-pub use step::{Capabilities, ChildKey, PastSession, ServerInput, ServerOptions, ServerOutput, StartError, Timer};
+pub use step::{
+    Capabilities, ChildKey, DeleteError, PastSession, ServerInput, ServerOptions, ServerOutput, StartError, Timer,
+};
 
 use crate::rpc::{Message, Pending, RpcError, code, response};
 use serde_json::{Value, json};
@@ -62,7 +64,7 @@ impl Server {
             }
             ServerInput::Listed { id, sessions, next } => self.answer(id, Ok(listing(&sessions, next))),
             ServerInput::Deleted { id, result } => {
-                self.answer(id, result.map(|()| json!({})).map_err(RpcError::internal));
+                self.answer(id, result.map(|()| json!({})).map_err(|error| RpcError::internal(error.to_string())));
             }
             ServerInput::LoginChecked { id, is_logged_in } => {
                 let error = || RpcError::new(code::NO_LOGIN, methods::NO_LOGIN);

@@ -46,6 +46,11 @@ pub enum StartError {
     NoProcess(String),
 }
 
+/// The reason why a session was not deleted, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DeleteError(pub String);
+
 #[derive(Debug)]
 pub enum ServerInput {
     /// A line of the client, without its newline.
@@ -78,7 +83,7 @@ pub enum ServerInput {
     },
     Deleted {
         id: Value,
-        result: Result<(), String>,
+        result: Result<(), DeleteError>,
     },
     LoginChecked {
         id: Value,

@@ -3,7 +3,7 @@
 use super::effect::{Effect, emit, wake_at_the_end};
 use super::ending::end;
 use super::receipt::{Verdicts, block_on, finish, go_on};
-use crate::review::{APPROVE, Opinion, QUESTION};
+use crate::review::{APPROVE, NoOpinion, Opinion, QUESTION};
 use crate::state::{LoopState, Phase, Reviewing};
 use crate::text::fingerprint;
 use crate::{EventKind, IterationOutcome, IterationReport, Question, QuestionAbout, Tokens, VerdictKind};
@@ -38,7 +38,7 @@ fn ask(state: &mut LoopState, effects: &mut Vec<Effect>) {
 
 pub(super) fn reviewed(
     state: &mut LoopState,
-    opinion: Result<Opinion, String>,
+    opinion: Result<Opinion, NoOpinion>,
     usd: f64,
     tokens: Tokens,
     effects: &mut Vec<Effect>,

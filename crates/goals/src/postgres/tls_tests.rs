@@ -6,7 +6,7 @@ use testkit::postgres::Postgres;
 fn open(address: &str) -> Result<Store, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let place = Place::Postgres(address.to_owned());
-    runtime.block_on(Store::open(&place)).map_err(|error| format!("{error} {}", error.hint()))
+    runtime.block_on(Store::open(&place)).map_err(|error| error.with_hint())
 }
 
 #[test]

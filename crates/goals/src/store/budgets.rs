@@ -2,7 +2,7 @@
 
 use super::reports::{give_back, reserved_in};
 use super::{Store, claimed, json};
-use crate::error::GoalError;
+use crate::error::{Exhausted, GoalError};
 use crate::goal::{Amount, Cap, Fence, GoalId};
 use crate::sql::{Row, Tx, Value};
 use serde::Serialize;
@@ -64,18 +64,18 @@ impl Store {
 
     /// Reserves so much for the next iteration in every budget of the goal, or says which one has not enough left.
     /// A reservation that is there already is replaced, so a repeated call changes nothing.
-    pub async fn reserve(&self, id: GoalId, fence: Fence, wish: Amount) -> Result<Result<(), String>, GoalError> {
+    pub async fn reserve(&self, id: GoalId, fence: Fence, wish: Amount) -> Result<Result<(), Exhausted>, GoalError> {
         let tx = self.connection.write().await?;
         let goal = claimed(&tx, id, fence).await?;
         give_back(&tx, &goal).await?;
         if !goal.cap().allows(goal.spent.plus(wish)) {
-            return Ok(Err(format!("goal {id}")));
+            return Ok(Err(Exhausted(format!("goal {id}"))));
         }
         let mut reserved = Vec::new();
         for scope in goal.scopes() {
             let Some(budget) = of_scope(&tx, &scope).await? else { continue };
             if !budget.cap.allows(budget.spent.plus(budget.reserved).plus(wish)) {
-                return Ok(Err(scope));
+                return Ok(Err(Exhausted(scope)));
             }
             let sql = "update budget set reserved_usd = reserved_usd + $2, reserved_tokens = reserved_tokens + $3 where scope = $1";
             tx.execute(sql, &[scope.as_str().into(), wish.micro_usd.into(), wish.tokens.into()]).await?;

@@ -3,7 +3,7 @@
 use super::Job;
 use super::child::{Following, LoopEnd};
 use crate::checkout::Checkout;
-use crate::error::GoalError;
+use crate::error::{Exhausted, GoalError};
 use crate::goal::{Amount, Goal, GoalState, Moment};
 use crate::machine::GoalEvent;
 use crate::prompt;
@@ -67,7 +67,7 @@ impl Job {
         };
         let clone = repo.check_out(folder, &start, &goal.branch()).await?;
         if goal.spec.trusted {
-            (self.worker.options.trust_clone)(&goal.repo, folder).map_err(GoalError::Start)?;
+            (self.worker.options.trust_clone)(&goal.repo, folder)?;
         }
         // The branch as it is now, for an agent that brings its work onto it.
         let base = folder.join(".git/refs/heads").join(&goal.base);
@@ -158,7 +158,7 @@ impl Job {
         }
         Ok(match self.insist(|| store.reserve(goal.id, goal.fence, wish)).await? {
             Ok(()) => Ok(wish),
-            Err(scope) => {
+            Err(Exhausted(scope)) => {
                 let question = format!(
                     "The budget '{scope}' has less left than an iteration may cost (${:.2}). Raise it with 'ralph goal budget', \
                      or lower --iteration-cost; then 'ralph goal retry {}'.",

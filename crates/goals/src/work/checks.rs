@@ -51,7 +51,7 @@ impl Job {
 
     async fn run_check(&self, folder: &Path, script: &str) -> Result<(i32, String), GoalError> {
         let options = &self.worker.options;
-        let rules = (options.rules)(folder).map_err(GoalError::Start)?;
+        let rules = (options.rules)(folder)?;
         let sandbox = rules.map(Sandbox::new).transpose().map_err(|error| GoalError::Start(error.to_string()))?;
         let mut env = options.env.clone();
         env.retain(|(name, _)| name != "RALPH_STORE");

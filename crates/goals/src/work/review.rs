@@ -8,7 +8,7 @@ use crate::error::GoalError;
 use crate::goal::{Amount, Goal};
 use crate::machine::{APPROVE, GoalEvent};
 use crate::repository::words;
-use cycle::review::{self, Opinion};
+use cycle::review::{self, NoOpinion, Opinion};
 use process::{CaptureLimits, Output, Spec, Stdin};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ impl Job {
         let folder = self.folder("review");
         let clone = repo.check_out(&folder.join("repo"), head, &goal.branch()).await?;
         if goal.spec.trusted {
-            (self.worker.options.trust_clone)(&goal.repo, &clone.folder).map_err(GoalError::Start)?;
+            (self.worker.options.trust_clone)(&goal.repo, &clone.folder)?;
         }
         let range = format!("{tip}...{head}");
         let diff = clone.git(words!["diff", "--no-ext-diff", "--no-textconv", &range], "diff").await?;
@@ -47,9 +47,9 @@ impl Job {
         self.report(happening).await
     }
 
-    async fn ask_reviewer(&self, folder: &Path, prompt: &str) -> Result<Result<Opinion, String>, GoalError> {
+    async fn ask_reviewer(&self, folder: &Path, prompt: &str) -> Result<Result<Opinion, NoOpinion>, GoalError> {
         let reviewer = self.goal.spec.review.clone().unwrap_or_default();
-        let command = (self.worker.options.reviewer)(&reviewer, folder).map_err(GoalError::Start)?;
+        let command = (self.worker.options.reviewer)(&reviewer, folder)?;
         let spec = Spec {
             program: command.program.into_os_string(),
             args: command.args.into_iter().map(OsString::from).collect(),
@@ -74,7 +74,7 @@ impl Job {
         let text = String::from_utf8_lossy(&done.stdout);
         let Ok(result) = serde_json::from_str::<Value>(text.trim()) else {
             let said = String::from_utf8_lossy(&done.stderr);
-            return Ok(Err(said.lines().last().unwrap_or("no result").to_owned()));
+            return Ok(Err(NoOpinion(said.lines().last().unwrap_or("no result").to_owned())));
         };
         let usage = &result["usage"];
         let counts = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];

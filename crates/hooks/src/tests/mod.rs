@@ -98,7 +98,8 @@ impl Bench {
             helpers: None,
             http: &|| {
                 let access = model::ClientConfig::new("http://127.0.0.1", model::Auth::None);
-                model::plain_client(&access)?.build().map_err(|error| error.to_string())
+                let client = model::plain_client(&access).map_err(|error| error.to_string())?;
+                client.build().map_err(|error| error.to_string())
             },
             observe: &|news| self.news.borrow_mut().push(news),
             disk: &tools::Disk,

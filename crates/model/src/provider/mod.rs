@@ -22,7 +22,7 @@ pub use variables::{SetupError, Variables};
 use endpoint::Provider;
 
 /// In the order in which they win when several switches are set.
-static PROVIDERS: [&dyn Provider; 6] = [
+const PROVIDERS: &[&dyn Provider] = &[
     &bedrock::Bedrock,
     &foundry::Foundry,
     &anthropic_aws::AnthropicAws,
@@ -31,11 +31,14 @@ static PROVIDERS: [&dyn Provider; 6] = [
     &first_party::FirstParty,
 ];
 
+/// Providers beside the one that is chosen.
+const OTHERS: usize = PROVIDERS.len() - 1;
+
 /// The provider that the switches choose, and the switches that lost.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
     provider: &'static dyn Provider,
-    ignored: [Option<&'static str>; 5],
+    ignored: [Option<&'static str>; OTHERS],
 }
 
 impl Choice {
@@ -43,7 +46,7 @@ impl Choice {
     pub fn from_switches(variables: &Variables) -> Self {
         let mut on = PROVIDERS.iter().filter(|provider| provider.switch().is_none_or(|name| variables.is_on(name)));
         let provider = on.next().copied().unwrap_or(&first_party::FirstParty);
-        let mut ignored = [None; 5];
+        let mut ignored = [None; OTHERS];
         // Bedrock beside Mantle is a mix that users configure on purpose.
         let mix = |name: &str| provider.name() == "bedrock" && name == mantle::SWITCH;
         for (place, name) in
@@ -57,7 +60,7 @@ impl Choice {
     /// The provider called so before a model's name (`bedrock:us.anthropic.…`).
     pub fn by_name(name: &str) -> Option<Self> {
         let provider = PROVIDERS.iter().find(|provider| provider.short_name() == name || provider.name() == name)?;
-        Some(Self { provider: *provider, ignored: [None; 5] })
+        Some(Self { provider: *provider, ignored: [None; OTHERS] })
     }
 
     /// The variables that choose a provider.

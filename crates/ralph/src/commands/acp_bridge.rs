@@ -5,8 +5,8 @@
 
 use super::acp::{Launched, Signals, Stdin, Stdout, feed};
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
-use crate::say;
 use acp::{Bridge, BridgeInput, BridgeOptions, BridgeOutput, Decision, Frame, Frames, LINE_MAX};
 use process::Piped;
 use std::ffi::OsStr;
@@ -43,28 +43,19 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// What is read at once.
 const READ: usize = 64 * 1024;
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    let (command, typed) = match parse(words) {
-        Ok(parsed) => parsed,
-        Err(why) => return refuse(&why),
-    };
-    let launched = match launched(&command, environment) {
-        Ok(launched) => launched,
-        Err(why) => return refuse(&why),
-    };
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    let (command, typed) = parse(words)?;
+    let launched = launched(&command, environment)?;
     process::adopt_orphans();
     process::watch_over();
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
+    let runtime = runtime()?;
     let options = options(&command, &typed, environment);
     let prompt = typed.positionals.first().cloned().filter(|_| typed.input_format.is_none());
     let exit = runtime.block_on(async {
         let exit = match (launched.spawn(), Signals::open()) {
             (Ok(agent), Ok(signals)) => drive(Bridge::new(options, id), agent, prompt, signals).await,
-            (Err(why), _) => refuse(&why),
-            (_, Err(error)) => refuse(&format!("signals cannot be received: {error}")),
+            (Err(error), _) => Err(Failure::failed(error)),
+            (_, Err(failure)) => Err(failure),
         };
         process::end_all(SWEEP).await;
         exit
@@ -78,18 +69,13 @@ fn id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
-fn refuse(why: &str) -> ExitCode {
-    say::err(&format!("error: {why}"));
-    ExitCode::Failure
-}
-
 /// The agent's command, and the flags that the loop gives to every agent.
-fn parse(words: &[String]) -> Result<(String, arguments::Arguments), String> {
-    let [flag, command, rest @ ..] = words else { return Err(USAGE.into()) };
+fn parse(words: &[String]) -> Result<(String, arguments::Arguments), Failure> {
+    let [flag, command, rest @ ..] = words else { return Err(Failure::usage(USAGE)) };
     if flag != "--command" {
-        return Err(USAGE.into());
+        return Err(Failure::usage(USAGE));
     }
-    let typed = arguments::parse(rest.iter().cloned()).map_err(|error| error.to_string())?;
+    let typed = arguments::parse(rest.iter().cloned())?;
     Ok((command.clone(), typed))
 }
 
@@ -113,8 +99,8 @@ fn options(command: &str, typed: &arguments::Arguments, environment: &Environmen
     }
 }
 
-fn launched(command: &str, environment: &Environment) -> Result<Launched, String> {
-    let mut words = acp::split_words(command).map_err(|error| error.to_string())?;
+fn launched(command: &str, environment: &Environment) -> Result<Launched, Failure> {
+    let mut words = acp::split_words(command).map_err(Failure::usage)?;
     let name = words.remove(0);
     let path = environment.raw("PATH").unwrap_or_default();
     let program =
@@ -123,13 +109,13 @@ fn launched(command: &str, environment: &Environment) -> Result<Launched, String
 }
 
 /// The loop has seen it on PATH, so what hides it here is the box.
-fn not_found(name: &str, is_boxed: bool) -> String {
+fn not_found(name: &str, is_boxed: bool) -> Failure {
     if is_boxed {
-        return format!(
+        return Failure::settings(format!(
             "the agent {name} is not on PATH inside of the sandbox, which has a temporary folder of its own; install it elsewhere"
-        );
+        ));
     }
-    format!("the agent {name} is not on PATH; install it")
+    Failure::settings(format!("the agent {name} is not on PATH; install it"))
 }
 
 fn find(name: &str, path: &OsStr, environment: &Environment) -> Option<PathBuf> {
@@ -142,8 +128,10 @@ fn find(name: &str, path: &OsStr, environment: &Environment) -> Option<PathBuf> 
 }
 
 /// Until the bridge says stop, or a signal comes.
-async fn drive(mut bridge: Bridge, mut agent: Piped, prompt: Option<String>, mut signals: Signals) -> ExitCode {
-    let Some((stdin, stdout)) = agent.take_pipes() else { return refuse("the agent has no pipes") };
+async fn drive(mut bridge: Bridge, mut agent: Piped, prompt: Option<String>, mut signals: Signals) -> Ended {
+    let Some((stdin, stdout)) = agent.take_pipes() else {
+        return Err(Failure::failed("the agent has no pipes"));
+    };
     let (lines, receiver) = mpsc::channel(LINES_MAX);
     tokio::spawn(feed(stdin, receiver));
     let mut rim = Rim {
@@ -198,7 +186,7 @@ async fn drive(mut bridge: Bridge, mut agent: Piped, prompt: Option<String>, mut
     };
     agent.stop(GRACE).await;
     rim.stdout.close().await;
-    exit
+    Ok(exit)
 }
 
 /// Never, once the input has ended.

@@ -2,6 +2,7 @@
 
 use super::{agent_commands, agent_worktree};
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::resolve::{self, CONTRACT_VERSION, Refusal};
 use crate::runtime::runtime;
 use crate::say;
@@ -10,23 +11,20 @@ use arguments::{Arguments, FirstWord, help};
 use std::path::PathBuf;
 use wire::ExitCode;
 
-pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
+pub fn run(mut words: Vec<String>, mut environment: Environment) -> Ended {
     let command = match arguments::first_word(&words) {
         FirstWord::Command { at } => Some(words.split_off(at)),
         FirstWord::Misspelled { word, near } => return agent_commands::misspelled(&word, near),
         FirstWord::Other => None,
     };
-    let typed = match arguments::parse(words) {
-        Ok(typed) => typed,
-        Err(error) => return refuse(&error.to_string()),
-    };
+    let typed = arguments::parse(words)?;
     if typed.version {
         say::out(&format!("{CONTRACT_VERSION} (Claude Code)\n"));
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
     if typed.help {
         say::out(&help::agent());
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
     if let Some(command) = command {
         return agent_commands::run(&command, &typed, &environment);
@@ -36,10 +34,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         if let Err(refusal) = resolve::formats(&typed) {
             return refused(&typed, refusal);
         }
-        environment = match agent_worktree::enter(&typed, &environment) {
-            Ok(inside) => inside,
-            Err(line) => return refuse(&line),
-        };
+        environment = agent_worktree::enter(&typed, &environment)?;
     }
     let resolved = match resolve::options(&typed, &mut environment) {
         Ok(resolved) => resolved,
@@ -49,7 +44,8 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
         return rewind(message, &resolved.options);
     }
     if is_interactive(&typed, &resolved.options, &environment) {
-        return refuse("Error: this agent has no interactive mode. Give a prompt with -p, or pipe one in.");
+        let why = Failure::agent("Error: this agent has no interactive mode");
+        return Err(why.hint("Give a prompt with -p, or pipe one in."));
     }
     for warning in &resolved.warnings {
         say::err(warning);
@@ -58,10 +54,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     process::watch_over();
     let sandbox = resolved.options.tools.shell.sandbox.clone();
     process::harden();
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
+    let runtime = runtime()?;
     let retention = Retention::of(&resolved.options);
     let exit = runtime.block_on(stdio::run(resolved.options));
     // A thread may still sit in a read of stdin; nothing waits for it.
@@ -72,7 +65,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> ExitCode {
     if let Some(sandbox) = sandbox {
         sandbox.close();
     }
-    exit
+    Ok(exit)
 }
 
 /// `cleanupPeriodDays` of the user or the administrator; a folder has no say about the conversations of others.
@@ -95,9 +88,10 @@ impl Retention {
 }
 
 /// `--rewind-files`, which ends the process: no prompt is read and no model is asked.
-fn rewind(message: &str, options: &agent::Options) -> ExitCode {
+fn rewind(message: &str, options: &agent::Options) -> Ended {
     if !matches!(options.session.plan, agent::SessionPlan::Resume { .. }) {
-        return refuse("Error: --rewind-files needs --resume with the id of a session, and no --fork-session.");
+        let why = "Error: --rewind-files needs --resume with the id of a session, and no --fork-session.";
+        return Err(Failure::agent(why));
     }
     match agent::rewind_files(options, message) {
         Ok(answer) if options.output == OutputFormat::Text => {
@@ -105,26 +99,21 @@ fn rewind(message: &str, options: &agent::Options) -> ExitCode {
             let lines = files.iter().filter_map(|file| file.as_str()).map(|file| format!("Restored: {file}\n"));
             say::out(&lines.collect::<String>());
             say::out(&format!("{} files restored.\n", files.len()));
-            ExitCode::Success
+            Ok(ExitCode::Success)
         }
         Ok(answer) => {
             say::out(&format!("{answer}\n"));
-            ExitCode::Success
+            Ok(ExitCode::Success)
         }
-        Err(problem) => refuse(&format!("Error: {problem}")),
+        Err(problem) => Err(Failure::agent(format!("Error: {problem}"))),
     }
 }
 
-fn refuse(line: &str) -> ExitCode {
-    say::err(line);
-    ExitCode::Failure
-}
-
-fn refused(typed: &Arguments, refusal: Refusal) -> ExitCode {
+fn refused(typed: &Arguments, refusal: Refusal) -> Ended {
     let (input, output) = resolve::formats(typed).unwrap_or((InputFormat::Text, OutputFormat::Text));
     match runtime() {
-        Ok(runtime) if refusal.as_result => runtime.block_on(stdio::failed_start(input, output, refusal.text)),
-        _ => refuse(&refusal.text),
+        Ok(runtime) if refusal.as_result => Ok(runtime.block_on(stdio::failed_start(input, output, refusal.text))),
+        _ => Err(refusal.into()),
     }
 }
 

@@ -1,33 +1,30 @@
 //! `auth status`: which credential is used, and why the others are not. Never prints a secret.
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::{resolve, say};
 use arguments::Arguments;
 use serde_json::json;
 use settings::Found;
 use wire::ExitCode;
 
-pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments>) -> ExitCode {
+pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments>) -> Ended {
     let (command, flags): (Vec<&str>, Vec<&str>) =
         words.iter().map(String::as_str).partition(|word| !word.starts_with('-'));
     match command.as_slice() {
         ["status"] => status(environment, typed, flags.contains(&"--text")),
         ["login" | "logout"] => {
-            say::err(
-                "Error: this agent can neither log in with a browser nor log out. Set ANTHROPIC_API_KEY; or set CLAUDE_CODE_OAUTH_TOKEN \
-                 to a token that another program made; or configure apiKeyHelper in your user settings. A login that another \
-                 program has stored is used and renewed.",
-            );
-            ExitCode::Failure
+            let why = Failure::agent("Error: this agent can neither log in with a browser nor log out");
+            Err(why.hint(
+                "Set ANTHROPIC_API_KEY; or set CLAUDE_CODE_OAUTH_TOKEN to a token that another program made; or configure \
+                 apiKeyHelper in your user settings. A login that another program has stored is used and renewed.",
+            ))
         }
-        _ => {
-            say::err("usage: auth status [--json|--text] | login | logout");
-            ExitCode::Failure
-        }
+        _ => Err(Failure::form("usage: auth status [--json|--text] | login | logout")),
     }
 }
 
-fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -> ExitCode {
+fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -> Ended {
     // The switches count from the settings' `env`, too.
     let whole = resolve::with_settings(typed, environment);
     let lookup = |name: &str| whole.get(name).map(str::to_owned);
@@ -37,19 +34,13 @@ fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -
             say::err(&format!("warning: {ignored} is ignored, because {switch} is set as well; unset one of them"));
         }
         say::out(&by_provider(choice.name(), switch, as_text));
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
-    let resolution = match resolve::credentials_only(typed, environment) {
-        Ok(resolution) => resolution,
-        Err(refusal) => {
-            say::err(&refusal.text);
-            return ExitCode::Failure;
-        }
-    };
+    let resolution = resolve::credentials_only(typed, environment)?;
     let chosen = resolution.chosen.as_ref();
     let text = if as_text { in_words(&resolution) } else { in_json(&resolution, &resolve::places(environment)) };
     say::out(&text);
-    if chosen.is_some() { ExitCode::Success } else { ExitCode::Failure }
+    Ok(if chosen.is_some() { ExitCode::Success } else { ExitCode::Failure })
 }
 
 /// A cloud's credentials are found when a request is sent, so nothing is looked for here.

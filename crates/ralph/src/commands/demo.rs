@@ -3,6 +3,7 @@
 
 use super::loop_run::{self, Show};
 use crate::environment::{Environment, temp_dir};
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::say;
 use runner::{Auth, Folder, Job, SandboxMode, Settings};
@@ -29,33 +30,27 @@ const THINKS_MS: u64 = 500;
 const PIECE_BYTES: usize = 48;
 const PIECE_MS: u64 = 10;
 
-pub fn run(environment: &Environment) -> ExitCode {
-    match runtime().map(|runtime| runtime.block_on(demo(environment))) {
-        Ok(Ok(exit)) | Err(exit) => exit,
-        Ok(Err(problem)) => {
-            say::err(&format!("error: the demo failed: {problem}"));
-            ExitCode::Failure
-        }
-    }
+pub fn run(environment: &Environment) -> Ended {
+    let ended = runtime()?.block_on(demo(environment));
+    ended.map_err(|failure| Failure::failed(format!("the demo failed: {}", failure.reason())))
 }
 
-async fn demo(environment: &Environment) -> Result<ExitCode, String> {
+async fn demo(environment: &Environment) -> Ended {
     let folder = scratch()?;
     say::out(&format!("A scratch project with a failing test, in {}\n", folder.display()));
     say::out(&format!("$ ralph {ITERATIONS} --check '{CHECK}'\n\n"));
     repository(&folder, environment).await;
-    let mut script = mock::Script::from_json(SCRIPT)
-        .map_err(|error| error.to_string())?
-        .substitute("$WD", &folder.display().to_string());
+    let mut script =
+        mock::Script::from_json(SCRIPT).map_err(Failure::failed)?.substitute("$WD", &folder.display().to_string());
     let show = Show::choose(false, false, environment);
     if show == Show::Screen {
         script.turns.iter_mut().for_each(take_time);
     }
-    let mock = mock::Mock::start(script).map_err(|error| format!("no loopback server: {error}"))?;
-    let mut job = job(&folder, environment, &mock.url()).map_err(|error| error.to_string())?;
+    let mock = mock::Mock::start(script).map_err(|error| Failure::failed(format!("no loopback server: {error}")))?;
+    let mut job = job(&folder, environment, &mock.url())?;
     job.attended = show == Show::Screen;
     job.settings.live = show == Show::Screen;
-    let exit = Box::pin(loop_run::drive(job, show, false, Vec::new())).await;
+    let exit = Box::pin(loop_run::drive(job, show, false, Vec::new())).await?;
     if exit == ExitCode::Success {
         say::out(&format!("\nThe project stays in {0}\nReplay it: cd {0} && ralph --replay\n", folder.display()));
     }
@@ -99,15 +94,16 @@ fn job(folder: &Path, environment: &Environment, url: &str) -> Result<Job, runne
 }
 
 /// A new folder under the temporary folder, ours alone.
-fn scratch() -> Result<PathBuf, String> {
+fn scratch() -> Result<PathBuf, Failure> {
     use std::os::unix::fs::DirBuilderExt as _;
     let folder = temp_dir().join(format!("ralph-demo-{}", uuid::Uuid::new_v4().simple()));
     let make = |folder: &Path| std::fs::DirBuilder::new().mode(0o700).create(folder);
-    make(&folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
-    let folder = std::fs::canonicalize(&folder).map_err(|error| error.to_string())?;
-    make(&folder.join(".ralph")).map_err(|error| error.to_string())?;
+    make(&folder).map_err(|error| Failure::failed(format!("{} cannot be made: {error}", folder.display())))?;
+    let folder = std::fs::canonicalize(&folder).map_err(Failure::failed)?;
+    make(&folder.join(".ralph")).map_err(Failure::failed)?;
     for (name, text) in [("sum.sh", SUM), ("test.sh", TEST), (".ralph/prompt.md", PROMPT), (".gitignore", ".home\n")] {
-        std::fs::write(folder.join(name), text).map_err(|error| format!("{name} cannot be written: {error}"))?;
+        let written = std::fs::write(folder.join(name), text);
+        written.map_err(|error| Failure::failed(format!("{name} cannot be written: {error}")))?;
     }
     Ok(folder)
 }

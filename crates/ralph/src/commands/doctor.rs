@@ -2,38 +2,33 @@
 //! a scratch folder of its own, in which the sandbox is tried.
 
 use super::doctor_endpoint;
-use super::doctor_sandbox::{self, Found, Verdict};
-use crate::environment::Environment;
+use crate::environment::{Environment, temp_dir};
+use crate::failure::{Ended, Failure};
 use crate::resolve::{self, CONTRACT_VERSION};
 use crate::runtime::runtime;
 use crate::say;
-use arguments::Arguments;
+use arguments::{Arguments, LoopOptions};
+use sandbox::{Examination, ProbeVerdict};
 use wire::ExitCode;
 
 /// `doctor [--json] [--endpoint]`, and `doctor try NAME ABOUT`: one attempt, for the doctor itself to start.
-pub fn command(words: &[String], environment: &Environment) -> ExitCode {
+pub fn command(words: &[String], environment: &Environment) -> Ended {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         [] => run(environment, false, false),
         ["--json"] => run(environment, true, false),
         ["--endpoint"] => run(environment, false, true),
         ["--json", "--endpoint"] | ["--endpoint", "--json"] => run(environment, true, true),
-        ["try", name, about] => match sandbox::attempt(name, about) {
-            Ok(()) => ExitCode::Success,
-            Err(error) => {
-                say::err(&format!("refused: {error}"));
-                ExitCode::Failure
-            }
-        },
-        _ => {
-            say::err("error: 'ralph doctor' takes no arguments but --json and --endpoint.");
-            ExitCode::Failure
+        ["try", name, about] => {
+            let tried = sandbox::attempt(name, about);
+            tried.map(|()| ExitCode::Success).map_err(|error| Failure::agent(format!("refused: {error}")))
         }
+        _ => Err(Failure::usage("'ralph doctor' takes no arguments but --json and --endpoint.")),
     }
 }
 
 /// `asks`: the endpoint may be sent one question.
-pub fn run(environment: &Environment, json: bool, asks: bool) -> ExitCode {
+pub fn run(environment: &Environment, json: bool, asks: bool) -> Ended {
     let places = resolve::places(environment);
     let mut report = Report::default();
     report.line("version", &format!("ralph {}, speaking {CONTRACT_VERSION}", env!("CARGO_PKG_VERSION")));
@@ -56,15 +51,13 @@ pub fn run(environment: &Environment, json: bool, asks: bool) -> ExitCode {
     doctor_endpoint::examine(&mut report, &whole, asks);
     credentials(&mut report, environment);
     writable(&mut report, &places.config_dir);
-    let found = match runtime() {
-        Ok(runtime) => runtime.block_on(doctor_sandbox::examine(environment)),
-        Err(exit) => return exit,
-    };
+    let scratch = format!("ralph-doctor-{}", uuid::Uuid::new_v4().simple());
+    let found = runtime()?.block_on(sandbox::examine(&environment.exe, &temp_dir(), &scratch));
     sandbox(&mut report, &found);
     looped(&mut report, environment, &found);
     acp_agents(&mut report, environment);
     say::out(&if json { report.json(&found) } else { report.text() });
-    if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure }
+    Ok(if report.problems == 0 { ExitCode::Success } else { ExitCode::Failure })
 }
 
 #[derive(Default)]
@@ -88,11 +81,24 @@ impl Report {
         self.lines.iter().map(|(problem, name, value)| format!("{} {name:<14} {value}\n", mark(*problem))).collect()
     }
 
-    fn json(&self, found: &Found) -> String {
+    fn json(&self, found: &Examination) -> String {
         let line = |(problem, name, value): &(bool, String, String)| serde_json::json!({"name": name, "value": value, "problem": problem});
         let lines: Vec<_> = self.lines.iter().map(line).collect();
-        let whole = serde_json::json!({"problems": self.problems, "lines": lines, "sandbox": found.json()});
+        let whole = serde_json::json!({"problems": self.problems, "lines": lines, "sandbox": sandbox_json(found)});
         format!("{whole}\n")
+    }
+}
+
+fn sandbox_json(found: &Examination) -> serde_json::Value {
+    match found {
+        Examination::None(why) => serde_json::json!({"available": false, "why": why}),
+        Examination::Some { weaknesses, probes } => serde_json::json!({
+            "available": true,
+            "weaknesses": weaknesses.iter().map(|weakness| weakness.name()).collect::<Vec<_>>(),
+            "probes": probes.iter()
+                .map(|probe| serde_json::json!({"what": probe.what, "verdict": probe.verdict.name()}))
+                .collect::<Vec<_>>(),
+        }),
     }
 }
 
@@ -141,26 +147,26 @@ fn credentials(report: &mut Report, environment: &Environment) {
     }
 }
 
-fn sandbox(report: &mut Report, found: &Found) {
+fn sandbox(report: &mut Report, found: &Examination) {
     let (weaknesses, probes) = match found {
-        Found::None(why) => return report.problem("sandbox", why),
-        Found::Some { weaknesses, probes } => (weaknesses, probes),
+        Examination::None(why) => return report.problem("sandbox", why),
+        Examination::Some { weaknesses, probes } => (weaknesses, probes),
     };
     for weakness in weaknesses {
         report.problem("sandbox", &weakness.to_string());
     }
-    let named = |verdict: Verdict| -> Vec<&str> {
+    let named = |verdict: ProbeVerdict| -> Vec<&str> {
         probes.iter().filter(|probe| probe.verdict == verdict).map(|probe| probe.what).collect()
     };
-    let held = named(Verdict::Held);
+    let held = named(ProbeVerdict::Held);
     report.line("sandbox", &format!("{} of {} attempts held, tried just now", held.len(), probes.len()));
     for what in held {
         report.line("", &format!("held: {what}"));
     }
-    for what in named(Verdict::Unclear) {
+    for what in named(ProbeVerdict::Unclear) {
         report.line("", &format!("not shown: {what} (does not work here without a sandbox either)"));
     }
-    for what in named(Verdict::Open) {
+    for what in named(ProbeVerdict::Open) {
         report.problem("sandbox", &format!("NOT held: {what}"));
     }
 }
@@ -185,9 +191,9 @@ fn loop_files(report: &mut Report, folder: &runner::Folder, settings: &runner::S
 }
 
 /// Which agent a loop here would run, and what would hold it.
-fn looped(report: &mut Report, environment: &Environment, found: &Found) {
+fn looped(report: &mut Report, environment: &Environment, found: &Examination) {
     let folder = runner::Folder::new(&environment.cwd);
-    let settings = match runner::Settings::load(&folder.config(), toml::Table::new()) {
+    let settings = match runner::Settings::load(&folder.config(), &LoopOptions::default()) {
         Ok(settings) => settings,
         Err(error) => {
             report.problem("loop config", &error.to_string());
@@ -202,9 +208,9 @@ fn looped(report: &mut Report, environment: &Environment, found: &Found) {
         Err(error) => return report.problem("loop", &error.to_string()),
     };
     let holds = match (found, backend.is_ours()) {
-        (Found::None(_), _) => "nothing can hold it here, and loops need '--sandbox off'",
-        (Found::Some { .. }, true) => "ours; the sandbox holds its commands",
-        (Found::Some { .. }, false) => "not ours; the sandbox holds all of it",
+        (Examination::None(_), _) => "nothing can hold it here, and loops need '--sandbox off'",
+        (Examination::Some { .. }, true) => "ours; the sandbox holds its commands",
+        (Examination::Some { .. }, false) => "not ours; the sandbox holds all of it",
     };
     let name = runner::acp_command(&backend.name).map_or_else(|| backend.program.display().to_string(), str::to_owned);
     report.line("loop", &format!("would run {name}: {holds}"));

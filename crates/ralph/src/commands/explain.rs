@@ -4,6 +4,7 @@
 //! people, because neither should be bothered for a question.
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::resolve::{self, Judging};
 use crate::say;
 use arguments::Arguments;
@@ -14,34 +15,21 @@ use wire::ExitCode;
 
 const USAGE: &str = "usage: ralph explain [agent's flags] [--] 'Bash(git push)' 'Read(~/.ssh/id_rsa)' …";
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    let typed = match arguments::parse(words.iter().cloned()) {
-        Ok(typed) => typed,
-        Err(error) => return fail(&error.to_string()),
-    };
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    let typed = arguments::parse(words.iter().cloned())?;
     if typed.help {
         say::out(&format!("{USAGE}\n"));
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
     if typed.positionals.is_empty() {
-        return fail(&format!("{USAGE}\nFlags that take lists need -- before the calls."));
+        return Err(Failure::form(&format!("{USAGE}\nFlags that take lists need -- before the calls.")));
     }
-    match report(&typed, environment) {
-        Ok(text) => {
-            say::out(&text);
-            ExitCode::Success
-        }
-        Err(problem) => fail(&problem),
-    }
+    say::out(&report(&typed, environment)?);
+    Ok(ExitCode::Success)
 }
 
-fn fail(line: &str) -> ExitCode {
-    say::err(line);
-    ExitCode::Failure
-}
-
-fn report(typed: &Arguments, environment: &Environment) -> Result<String, String> {
-    let judging = resolve::judging(typed, environment).map_err(|refusal| refusal.text)?;
+fn report(typed: &Arguments, environment: &Environment) -> Result<String, Failure> {
+    let judging = resolve::judging(typed, environment)?;
     for warning in &judging.warnings {
         say::err(warning);
     }
@@ -88,10 +76,10 @@ fn split(written: &str) -> (&str, &str) {
     }
 }
 
-fn decide(judging: &Judging, written: &str) -> Result<Decision, String> {
+fn decide(judging: &Judging, written: &str) -> Result<Decision, Failure> {
     let (tool, what) = split(written);
     if tool.is_empty() {
-        return Err(format!("error: '{written}' names no tool. {USAGE}"));
+        return Err(Failure::usage(format!("'{written}' names no tool")).hint(USAGE));
     }
     let input = input(tool, what);
     // A call that names no file is judged all the same: that is an answer too.

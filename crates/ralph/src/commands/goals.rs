@@ -1,34 +1,30 @@
 //! `ralph goal …`, `ralph work`, `ralph board`: many goals.
 
 mod add;
-mod arguments;
 mod board;
 mod common;
 mod show;
 mod worker;
 
-use self::arguments::GoalCommand;
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::say;
-use common::{Refusal, as_json, place, refuse, said};
+use common::{as_json, place, said};
+use goals::command_line::{self, GoalCommand};
 use goals::machine::GoalEvent;
 use goals::{GoalId, Place, Store};
 use wire::ExitCode;
 
-pub use arguments::reviewer;
 pub use board::run as board;
 pub use worker::run as work;
 
-pub fn goal(words: &[String], environment: &Environment) -> ExitCode {
+pub fn goal(words: &[String], environment: &Environment) -> Ended {
     if matches!(words.first().map(String::as_str), Some("-h" | "--help" | "help")) {
-        say::out(::arguments::GOAL_HELP);
-        return ExitCode::Success;
+        say::out(arguments::GOAL_HELP);
+        return Ok(ExitCode::Success);
     }
-    let (command, json) = match arguments::goal(words) {
-        Ok(parsed) => parsed,
-        Err(line) => return refuse(&Refusal(line)),
-    };
+    let (command, json) = command_line::goal(words)?;
     with_store(environment, async |store| run(command, json, &store, environment).await)
 }
 
@@ -37,23 +33,13 @@ pub fn store_place(environment: &Environment) -> Option<Place> {
     place(environment).ok()
 }
 
-fn with_store(environment: &Environment, verb: impl AsyncFnOnce(Store) -> Result<(), Refusal>) -> ExitCode {
-    let place = match place(environment) {
-        Ok(place) => place,
-        Err(refusal) => return refuse(&refusal),
-    };
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    let done = runtime.block_on(async { verb(Store::open(&place).await?).await });
-    match done {
-        Ok(()) => ExitCode::Success,
-        Err(refusal) => refuse(&refusal),
-    }
+fn with_store(environment: &Environment, verb: impl AsyncFnOnce(Store) -> Result<(), Failure>) -> Ended {
+    let place = place(environment)?;
+    runtime()?.block_on(async { verb(Store::open(&place).await?).await })?;
+    Ok(ExitCode::Success)
 }
 
-async fn run(command: GoalCommand, json: bool, store: &Store, environment: &Environment) -> Result<(), Refusal> {
+async fn run(command: GoalCommand, json: bool, store: &Store, environment: &Environment) -> Result<(), Failure> {
     match command {
         GoalCommand::Add(fields) => add::add(fields, json, store, environment).await,
         GoalCommand::Import { file, fields } => add::import(&file, fields, json, store, environment).await,
@@ -82,7 +68,7 @@ async fn run(command: GoalCommand, json: bool, store: &Store, environment: &Envi
     }
 }
 
-async fn act(store: &Store, id: GoalId, happening: GoalEvent, json: bool) -> Result<(), Refusal> {
+async fn act(store: &Store, id: GoalId, happening: GoalEvent, json: bool) -> Result<(), Failure> {
     let cancel = happening == GoalEvent::Cancel;
     let goal = store.act(id, happening).await?;
     if json {

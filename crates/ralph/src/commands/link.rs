@@ -1,17 +1,18 @@
 //! `ralph link [FOLDER]`: a `claude` that is us, on the PATH. Never overwrites one that is there.
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::say;
 use std::path::{Path, PathBuf};
 use wire::ExitCode;
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+pub fn run(words: &[String], environment: &Environment) -> Ended {
     let folder = match words {
         [folder] if !folder.starts_with('-') => environment.cwd.join(folder),
-        [_, ..] => return fail("usage: ralph link [FOLDER]"),
+        [_, ..] => return Err(Failure::form("usage: ralph link [FOLDER]")),
         [] => match default_folder(environment) {
             Some(folder) => folder,
-            None => return fail("Error: no home folder is known. Say where the link should be: ralph link FOLDER"),
+            None => return fail("no home folder is known. Say where the link should be: ralph link FOLDER"),
         },
     };
     let link = folder.join("claude");
@@ -26,7 +27,7 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         }
         _ if link.symlink_metadata().is_ok() => {
             return fail(&format!(
-                "Error: {} exists and is not ours; it stays as it is. Choose another folder: ralph link FOLDER",
+                "{} exists and is not ours; it stays as it is. Choose another folder: ralph link FOLDER",
                 link.display()
             ));
         }
@@ -35,22 +36,21 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
     if let Err(error) =
         std::fs::create_dir_all(&folder).and_then(|()| std::os::unix::fs::symlink(&environment.exe, &link))
     {
-        return fail(&format!("Error: {} cannot be made: {error}", link.display()));
+        return fail(&format!("{} cannot be made: {error}", link.display()));
     }
     done(&format!("{} -> {}\n", link.display(), environment.exe.display()), environment, &folder, &link)
 }
 
-fn done(what: &str, environment: &Environment, folder: &Path, link: &Path) -> ExitCode {
+fn done(what: &str, environment: &Environment, folder: &Path, link: &Path) -> Ended {
     say::out(what);
     if let Some(hint) = hint(environment, folder, link) {
         say::out(&hint);
     }
-    ExitCode::Success
+    Ok(ExitCode::Success)
 }
 
-fn fail(line: &str) -> ExitCode {
-    say::err(line);
-    ExitCode::Failure
+fn fail(why: &str) -> Ended {
+    Err(Failure::agent(format!("Error: {why}")))
 }
 
 fn default_folder(environment: &Environment) -> Option<PathBuf> {

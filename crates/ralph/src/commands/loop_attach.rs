@@ -1,9 +1,10 @@
 //! `ralph attach [RUN]`: the screen, or plain lines, on a run that works elsewhere. The run goes on whoever comes and leaves.
 
-use super::loop_reach::{find_live, runtime_error};
+use super::loop_reach::find_live;
 use super::loop_run::{EndSignals, Show, wait_for_screen};
 use super::{loop_prices, loop_screen};
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::say;
 use cycle::{EventKind, LoopEvent, VerdictKind};
@@ -26,7 +27,7 @@ struct Wanted {
     timestamps: bool,
 }
 
-fn parse(words: &[String]) -> Result<Wanted, String> {
+fn parse(words: &[String]) -> Result<Wanted, Failure> {
     let mut wanted = Wanted { name: None, from: 1, json: false, plain: false, stay: false, timestamps: false };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -37,37 +38,30 @@ fn parse(words: &[String]) -> Result<Wanted, String> {
             "--timestamps" => wanted.timestamps = true,
             "--from" => {
                 let number = words.next().and_then(|text| text.parse().ok());
-                wanted.from = number.ok_or("error: option '--from' needs the number of an event.")?;
+                wanted.from = number.ok_or_else(|| Failure::usage("option '--from' needs the number of an event."))?;
             }
-            flag if flag.starts_with('-') => return Err(format!("error: unknown option '{flag}'. {USAGE}")),
+            flag if flag.starts_with('-') => {
+                return Err(Failure::usage(format!("unknown option '{flag}'")).hint(USAGE));
+            }
             name if wanted.name.is_none() => wanted.name = Some(name.to_owned()),
-            name => return Err(format!("error: '{name}' is one run too many. {USAGE}")),
+            name => return Err(Failure::usage(format!("'{name}' is one run too many")).hint(USAGE)),
         }
     }
     Ok(wanted)
 }
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    let wanted = match parse(words) {
-        Ok(wanted) => wanted,
-        Err(line) => return runtime_error(&line),
-    };
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    let wanted = parse(words)?;
     let folder = Folder::new(&environment.cwd);
-    let id = match find_live(&folder, wanted.name.as_deref()) {
-        Ok(id) => id,
-        Err(line) => return runtime_error(&line),
-    };
+    let id = find_live(&folder, wanted.name.as_deref())?;
     let show = Show::choose(wanted.json, wanted.plain, environment);
     let attached = Attached { folder, id, from: (wanted.from, 0), exit: None };
-    let ended = match runtime() {
-        Ok(runtime) if show == Show::Screen => runtime.block_on(attached.on_screen(wanted.stay)),
-        Ok(runtime) => {
-            let zone = wanted.timestamps.then(jiff::tz::TimeZone::system);
-            runtime.block_on(attached.follow_in_lines(show.sink(zone)))
-        }
-        Err(exit) => return exit,
-    };
-    ended.unwrap_or_else(|error| runtime_error(&format!("error: {error}")))
+    let runtime = runtime()?;
+    if show == Show::Screen {
+        return Ok(runtime.block_on(attached.on_screen(wanted.stay))?);
+    }
+    let zone = wanted.timestamps.then(jiff::tz::TimeZone::system);
+    Ok(runtime.block_on(attached.follow_in_lines(show.sink(zone)))?)
 }
 
 /// Where events come from.

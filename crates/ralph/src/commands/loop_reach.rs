@@ -1,6 +1,7 @@
 //! `ralph steer|pause|unpause|stop [RUN]`: words to a run that works elsewhere.
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::say;
 use runner::run_socket::{Client, FailureKind, Request, SocketError};
@@ -12,19 +13,14 @@ use wire::ExitCode;
 /// An end in order takes an agent's grace and that of everything else: 9 s at most.
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
 
-pub fn runtime_error(line: &str) -> ExitCode {
-    say::err(line);
-    ExitCode::Failure
-}
-
 /// The run that is meant; without a name the one at work here.
-pub fn find_live(folder: &Folder, name: Option<&str>) -> Result<String, String> {
+pub fn find_live(folder: &Folder, name: Option<&str>) -> Result<String, Failure> {
     if name.is_some() {
-        return runner::find(folder, name).map_err(|error| format!("error: {error}"));
+        return Ok(runner::find(folder, name)?);
     }
     let owner = Lock::holder(folder);
     let live = owner.as_deref().and_then(runner::live_run).map(str::to_owned);
-    live.ok_or_else(|| "error: no run is at work in this folder; 'ralph runs' lists what ran.".to_owned())
+    live.ok_or_else(|| Failure::failed("no run is at work in this folder; 'ralph runs' lists what ran."))
 }
 
 /// Splits `[RUN] TEXT…` and `--run RUN TEXT…`. A first word is a run only where it looks like one and there is one.
@@ -47,75 +43,61 @@ fn looks_like_run(word: &str) -> bool {
 }
 
 /// `ralph steer [RUN] TEXT…`.
-pub fn steer(words: &[String], environment: &Environment) -> ExitCode {
+pub fn steer(words: &[String], environment: &Environment) -> Ended {
     let folder = Folder::new(&environment.cwd);
     let (name, text) = split_run(&folder, words);
     if text.trim().is_empty() {
-        return runtime_error("usage: ralph steer [RUN] TEXT");
+        return Err(Failure::form("usage: ralph steer [RUN] TEXT"));
     }
     send(&folder, name, &Request::Steer { text }, "was told")
 }
 
 /// `ralph pause [RUN]`.
-pub fn pause(words: &[String], environment: &Environment) -> ExitCode {
-    match only_run("pause", words) {
-        Ok(name) => send(&Folder::new(&environment.cwd), name, &Request::Pause, "pauses after this iteration"),
-        Err(line) => runtime_error(&line),
-    }
+pub fn pause(words: &[String], environment: &Environment) -> Ended {
+    let name = only_run("pause", words)?;
+    send(&Folder::new(&environment.cwd), name, &Request::Pause, "pauses after this iteration")
 }
 
 /// `ralph unpause [RUN]`.
-pub fn unpause(words: &[String], environment: &Environment) -> ExitCode {
-    match only_run("unpause", words) {
-        Ok(name) => send(&Folder::new(&environment.cwd), name, &Request::Resume, "goes on"),
-        Err(line) => runtime_error(&line),
-    }
+pub fn unpause(words: &[String], environment: &Environment) -> Ended {
+    let name = only_run("unpause", words)?;
+    send(&Folder::new(&environment.cwd), name, &Request::Resume, "goes on")
 }
 
 /// `ralph stop [RUN] [--now]`.
-pub fn stop(words: &[String], environment: &Environment) -> ExitCode {
+pub fn stop(words: &[String], environment: &Environment) -> Ended {
     let (flags, rest): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| word == "--now");
     let folder = Folder::new(&environment.cwd);
-    match only_run("stop", &rest) {
-        Err(line) => runtime_error(&line),
-        Ok(name) if flags.is_empty() => send(&folder, name, &Request::Stop, "ends after this iteration"),
-        Ok(name) => stop_now(&folder, name),
+    let name = only_run("stop", &rest)?;
+    if flags.is_empty() {
+        send(&folder, name, &Request::Stop, "ends after this iteration")
+    } else {
+        stop_now(&folder, name)
     }
 }
 
-fn only_run<'a>(command: &str, words: &'a [String]) -> Result<Option<&'a str>, String> {
+fn only_run<'a>(command: &str, words: &'a [String]) -> Result<Option<&'a str>, Failure> {
     match words {
         [] => Ok(None),
         [name] if !name.starts_with('-') => Ok(Some(name)),
         [word, ..] => {
             let now = if command == "stop" { " and --now" } else { "" };
-            Err(format!("error: 'ralph {command}' takes the id of a run{now}, not '{word}'."))
+            Err(Failure::usage(format!("'ralph {command}' takes the id of a run{now}, not '{word}'.")))
         }
     }
 }
 
-fn send(folder: &Folder, name: Option<&str>, request: &Request, words: &str) -> ExitCode {
-    let id = match find_live(folder, name) {
-        Ok(id) => id,
-        Err(line) => return runtime_error(&line),
-    };
+fn send(folder: &Folder, name: Option<&str>, request: &Request, words: &str) -> Ended {
+    let id = find_live(folder, name)?;
     let sent = async { Client::connect(folder, &id).await?.tell(request).await };
-    match runtime().map(|runtime| runtime.block_on(sent)) {
-        Err(exit) => exit,
-        Ok(Ok(())) => {
-            say::out(&format!("run {id} {words}\n"));
-            ExitCode::Success
-        }
-        Ok(Err(error)) => runtime_error(&format!("error: {error}")),
-    }
+    runtime()?.block_on(sent)?;
+    say::out(&format!("run {id} {words}\n"));
+    Ok(ExitCode::Success)
 }
 
 /// Returns when the run is over.
-fn stop_now(folder: &Folder, name: Option<&str>) -> ExitCode {
-    let id = match find_live(folder, name) {
-        Ok(id) => id,
-        Err(line) => return runtime_error(&line),
-    };
+fn stop_now(folder: &Folder, name: Option<&str>) -> Ended {
+    let id = find_live(folder, name)?;
     let stopped = async {
         // Beyond every line: only the end of the run is of interest.
         let mut events = Client::connect(folder, &id).await?.events((u64::MAX, 0), false).await?;
@@ -126,33 +108,22 @@ fn stop_now(folder: &Folder, name: Option<&str>) -> ExitCode {
             .map_err(|_| SocketError::Silent { run: id.clone(), seconds: ENDS_WITHIN.as_secs() })?;
         Ok::<(), SocketError>(())
     };
-    match runtime().map(|runtime| runtime.block_on(stopped)) {
-        Err(exit) => exit,
-        Ok(Ok(())) => {
-            say::out(&format!("run {id} has ended; go on with it: ralph resume {id}\n"));
-            ExitCode::Success
-        }
-        Ok(Err(error)) => runtime_error(&format!("error: {error}")),
-    }
+    runtime()?.block_on(stopped)?;
+    say::out(&format!("run {id} has ended; go on with it: ralph resume {id}\n"));
+    Ok(ExitCode::Success)
 }
 
-/// How an answer went that was offered through the socket.
-pub enum Offered {
-    Taken,
-    /// Through the run's folder, then: this run has no socket.
-    NoSocket,
-    Failed(String),
-}
-
-pub fn offer_answer(folder: &Folder, id: &str, text: &str) -> Offered {
+/// Offers an answer through the run's socket. Says whether the run took it; a run without a socket is answered through
+/// its folder.
+pub fn offer_answer(folder: &Folder, id: &str, text: &str) -> Result<bool, SocketError> {
     let request = Request::Answer { text: text.to_owned() };
     let sent = async { Client::connect(folder, id).await?.tell(&request).await };
-    let Ok(runtime) = runtime() else { return Offered::NoSocket };
+    let Ok(runtime) = runtime() else { return Ok(false) };
     match runtime.block_on(sent) {
-        Ok(()) => Offered::Taken,
-        Err(SocketError::NotAtWork(_) | SocketError::Io { .. }) => Offered::NoSocket,
-        Err(SocketError::Failed(failure)) if failure.kind == FailureKind::Busy => Offered::NoSocket,
-        Err(error) => Offered::Failed(error.to_string()),
+        Ok(()) => Ok(true),
+        Err(SocketError::NotAtWork(_) | SocketError::Io { .. }) => Ok(false),
+        Err(SocketError::Failed(failure)) if failure.kind == FailureKind::Busy => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

@@ -2,6 +2,7 @@
 //! without a token, and with what can go wrong going wrong when it is asked to.
 
 use crate::environment::Environment;
+use crate::failure::Failure;
 use cycle::{EventKind, LoopEvent};
 use mock::{Mock, Script, ScriptedAnswer};
 use runner::{Auth, Folder, Job, Rehearsal, Sink};
@@ -35,15 +36,14 @@ enum FaultKind {
     Slow(Duration),
 }
 
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("option '--fault' needs limit, crash, malformed or slow, with '@iteration' and for slow '=time', not '{0}'.")]
+pub struct FaultError(String);
+
 impl Fault {
     /// `limit@2`, `crash`, `slow@3=30s`.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "error: option '--fault' needs limit, crash, malformed or slow, with '@iteration' and for slow '=time', \
-                 not '{text}'."
-            )
-        };
+    pub fn parse(text: &str) -> Result<Self, FaultError> {
+        let wrong = || FaultError(text.to_owned());
         let (head, span) = text.split_once('=').map_or((text, None), |(head, span)| (head, Some(span)));
         let (name, iteration) = head.split_once('@').unwrap_or((head, "1"));
         let iteration = iteration.parse().ok().filter(|iteration| *iteration > 0).ok_or_else(wrong)?;
@@ -52,7 +52,7 @@ impl Fault {
             ("crash", None) => FaultKind::Crash,
             ("malformed", None) => FaultKind::Malformed,
             ("slow", None) => FaultKind::Slow(SLOW),
-            ("slow", Some(span)) => FaultKind::Slow(runner::span(span).map_err(|_| wrong())?),
+            ("slow", Some(span)) => FaultKind::Slow(arguments::span(span).map_err(|_| wrong())?),
             _ => return Err(wrong()),
         };
         Ok(Self { kind, iteration })
@@ -80,12 +80,14 @@ pub fn prepare(
     faults: &[Fault],
     job: &mut Job,
     environment: &Environment,
-) -> Result<Box<dyn Sink>, String> {
+) -> Result<Box<dyn Sink>, Failure> {
     let file = environment.cwd.join(script);
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-    let script = Script::from_json(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let text = std::fs::read_to_string(&file);
+    let text = text.map_err(|error| Failure::failed(format!("{} cannot be read: {error}", file.display())))?;
+    let script = Script::from_json(&text);
+    let script = script.map_err(|error| Failure::failed(format!("{}: {error}", file.display())))?;
     let script = script.substitute("$WD", &environment.cwd.display().to_string());
-    let mock = Mock::start(script).map_err(|error| format!("no loopback server: {error}"))?;
+    let mock = Mock::start(script).map_err(|error| Failure::failed(format!("no loopback server: {error}")))?;
     // No credential of the person's may reach a rehearsal, and no other endpoint be reached by one.
     process::scrub::credentials(&mut job.env);
     job.env.retain(|(name, _)| !name.to_string_lossy().starts_with("ANTHROPIC_"));

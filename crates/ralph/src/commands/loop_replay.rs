@@ -3,14 +3,14 @@
 use super::loop_run::{Show, Stdout};
 use super::{loop_prices, loop_screen};
 use crate::environment::Environment;
-use crate::say;
+use crate::failure::{Ended, Failure};
 use arguments::loop_flags::Recording;
 use runner::{Folder, PlainSink, Sink};
 use std::path::Path;
 use tui::replay::{Recording as Recorded, RecordingContext};
 use wire::ExitCode;
 
-pub fn run(recording: &Recording, show: Show, environment: &Environment) -> ExitCode {
+pub fn run(recording: &Recording, show: Show, environment: &Environment) -> Ended {
     let folder = Folder::new(&environment.cwd);
     let file = match recording {
         Recording::File(file) => {
@@ -22,36 +22,33 @@ pub fn run(recording: &Recording, show: Show, environment: &Environment) -> Exit
             Ok(id) => folder.events(&id),
             // Where another loop left its log.
             Err(_) if folder.ralph().join("events.log").is_file() => folder.ralph().join("events.log"),
-            Err(error) => return failed(&error.to_string()),
+            Err(error) => return Err(error.into()),
         },
     };
     let here = &environment.cwd;
-    let played = if show == Show::Screen { on_screen(&file, here) } else { as_lines(&file, here, show) };
-    match played {
-        Ok(()) => ExitCode::Success,
-        Err(why) => failed(&why),
-    }
+    if show == Show::Screen {
+        on_screen(&file, here)?
+    } else {
+        as_lines(&file, here, show)?
+    };
+    Ok(ExitCode::Success)
 }
 
-fn failed(why: &str) -> ExitCode {
-    say::err(&format!("error: {why}"));
-    ExitCode::Failure
-}
-
-fn on_screen(file: &Path, folder: &Path) -> Result<(), String> {
-    let opened = std::fs::File::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+fn on_screen(file: &Path, folder: &Path) -> Result<(), Failure> {
+    let opened = std::fs::File::open(file);
+    let opened = opened.map_err(|error| Failure::failed(format!("{} cannot be read: {error}", file.display())))?;
     let title = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = folder.display().to_string();
     let about = RecordingContext { title: &title, folder: &folder, price: loop_prices::usd };
-    let recording = Recorded::read(std::io::BufReader::new(opened), about).map_err(|error| error.to_string())?;
+    let recording = Recorded::read(std::io::BufReader::new(opened), about).map_err(Failure::failed)?;
     tui::play(recording, loop_screen::stop)
-        .map_err(|error| format!("the screen cannot be shown: {error}. Try --no-tui."))
+        .map_err(|error| Failure::failed(format!("the screen cannot be shown: {error}")).hint("Try --no-tui."))
 }
 
-fn as_lines(file: &Path, folder: &Path, show: Show) -> Result<(), String> {
+fn as_lines(file: &Path, folder: &Path, show: Show) -> Result<(), Failure> {
     let mut sink: Box<dyn Sink> = match show {
         Show::Json => show.sink(None),
         _ => Box::new(PlainSink::within(Stdout, folder)),
     };
-    runner::replay(file, loop_prices::usd, |event| sink.event(event)).map_err(|error| error.to_string())
+    runner::replay(file, loop_prices::usd, |event| sink.event(event)).map_err(Failure::failed)
 }

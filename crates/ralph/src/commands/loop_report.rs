@@ -1,7 +1,8 @@
 //! `ralph report [RUN]`: a run as one HTML file, as Markdown, or its screen as a picture.
 
-use super::loop_prices;
+use super::{loop_prices, loop_resume};
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::{resolve, say};
 use report::{Extras, Report};
@@ -32,7 +33,7 @@ struct Wanted {
     until: u64,
 }
 
-fn parse(words: &[String]) -> Result<Wanted, String> {
+fn parse(words: &[String]) -> Result<Wanted, Failure> {
     let mut wanted = Wanted { name: None, file: None, form: Form::Html, until: u64::MAX };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -40,39 +41,32 @@ fn parse(words: &[String]) -> Result<Wanted, String> {
             "--md" => wanted.form = Form::Markdown,
             "--screen" => wanted.form = Form::Screen,
             "-o" | "--output" => {
-                wanted.file = Some(words.next().ok_or("error: option '-o' needs a file.")?.into());
+                wanted.file = Some(words.next().ok_or_else(|| Failure::usage("option '-o' needs a file."))?.into());
             }
             "--until" => {
                 let number = words.next().and_then(|text| text.parse().ok());
-                wanted.until = number.ok_or("error: option '--until' needs the number of a line of the recording.")?;
+                let needed = || Failure::usage("option '--until' needs the number of a line of the recording.");
+                wanted.until = number.ok_or_else(needed)?;
             }
-            flag if flag.starts_with('-') => return Err(format!("error: unknown option '{flag}'. {USAGE}")),
+            flag if flag.starts_with('-') => {
+                return Err(Failure::usage(format!("unknown option '{flag}'")).hint(USAGE));
+            }
             name if wanted.name.is_none() => wanted.name = Some(name.to_owned()),
-            name => return Err(format!("error: '{name}' is one run too many. {USAGE}")),
+            name => return Err(Failure::usage(format!("'{name}' is one run too many")).hint(USAGE)),
         }
     }
     Ok(wanted)
 }
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    match made(words, environment) {
-        Ok(line) => {
-            say::out(&line);
-            ExitCode::Success
-        }
-        Err(line) => {
-            say::err(&line);
-            ExitCode::Failure
-        }
-    }
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    say::out(&made(words, environment)?);
+    Ok(ExitCode::Success)
 }
 
-fn made(words: &[String], environment: &Environment) -> Result<String, String> {
+fn made(words: &[String], environment: &Environment) -> Result<String, Failure> {
     let wanted = parse(words)?;
     let folder = Folder::new(&environment.cwd);
-    let info = runner::find(&folder, wanted.name.as_deref())
-        .and_then(|id| runner::load(&folder, &id))
-        .map_err(|error| format!("error: {error}"))?;
+    let info = runner::load(&folder, &runner::find(&folder, wanted.name.as_deref())?)?;
     let text = match wanted.form {
         Form::Screen => screen(&folder, &info, wanted.until)?,
         Form::Html => report::html(&told(&folder, &info)?, &extras(&folder, &info, environment)),
@@ -80,13 +74,14 @@ fn made(words: &[String], environment: &Environment) -> Result<String, String> {
     };
     let Some(file) = &wanted.file else { return Ok(text) };
     let place = environment.cwd.join(file);
-    std::fs::write(&place, text).map_err(|error| format!("error: {} cannot be written: {error}", place.display()))?;
+    std::fs::write(&place, text)
+        .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", place.display())))?;
     Ok(format!("{}\n", place.display()))
 }
 
-fn events(folder: &Folder, info: &RunInfo, mut each: impl FnMut(u64, cycle::LoopEvent)) -> Result<(), String> {
+fn events(folder: &Folder, info: &RunInfo, mut each: impl FnMut(u64, cycle::LoopEvent)) -> Result<(), Failure> {
     let file = folder.events(&info.id);
-    let fail = |error: std::io::Error| format!("error: {} cannot be read: {error}", file.display());
+    let fail = |error: std::io::Error| Failure::failed(format!("{} cannot be read: {error}", file.display()));
     let mut follower = runner::run_socket::Follower::open(&file, loop_prices::usd, (1, 0)).map_err(fail)?;
     while let Some(numbered) = follower.next_event().map_err(fail)? {
         each(numbered.seq, numbered.event);
@@ -94,13 +89,13 @@ fn events(folder: &Folder, info: &RunInfo, mut each: impl FnMut(u64, cycle::Loop
     Ok(())
 }
 
-fn told(folder: &Folder, info: &RunInfo) -> Result<Report, String> {
+fn told(folder: &Folder, info: &RunInfo) -> Result<Report, Failure> {
     let mut report = Report::default();
     events(folder, info, |_, event| report.fold(&event))?;
     Ok(report)
 }
 
-fn screen(folder: &Folder, info: &RunInfo, until: u64) -> Result<String, String> {
+fn screen(folder: &Folder, info: &RunInfo, until: u64) -> Result<String, Failure> {
     let mut shown = Vec::new();
     events(folder, info, |seq, event| {
         if seq <= until {
@@ -112,13 +107,10 @@ fn screen(folder: &Folder, info: &RunInfo, until: u64) -> Result<String, String>
 
 /// What is not in the recording. Whatever cannot be had is left out.
 fn extras(folder: &Folder, info: &RunInfo, environment: &Environment) -> Extras {
-    let flag = |name: &str| {
-        let value = info.start.as_ref().and_then(|start| start.flags.get(name));
-        value.and_then(serde_json::Value::as_str).map(PathBuf::from)
-    };
-    let prompt = folder.find_prompt(flag("prompt").as_deref());
-    let files =
-        [flag("goal").map(|path| folder.root().join(path)), prompt, Some(folder.find_todo(flag("todo").as_deref()))];
+    let typed = loop_resume::recorded(info.start.as_ref()).options;
+    let prompt = folder.find_prompt(typed.prompt.as_deref().map(Path::new));
+    let goal = typed.goal.map(|path| folder.root().join(path));
+    let files = [goal, prompt, Some(folder.find_todo(typed.todo.as_deref().map(Path::new)))];
     let sources = files.into_iter().flatten().filter_map(|path| {
         let name = path.strip_prefix(folder.root()).unwrap_or(&path).display().to_string();
         Some((name, read(folder, &path)?))

@@ -1,8 +1,11 @@
-//! Going on with a run: which one, and with which of its flags.
+//! Going on with a run: which one, and with which of its options.
 
+use crate::failure::Failure;
+use arguments::LoopOptions;
 use arguments::loop_flags::Wanted;
-use cycle::VerdictKind;
+use cycle::{RunStarted, VerdictKind};
 use runner::Folder;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The last run, unless it is done.
@@ -14,38 +17,51 @@ pub fn unfinished(folder: &Folder) -> Option<String> {
 
 /// What was typed, over what was typed when the run began. Used-up iterations are not taken over: whoever goes
 /// on wants more of them. Money, time and tokens are: nobody wants a limit to go away by itself.
-pub fn flags(wanted: &Wanted, folder: &Folder, resume: Option<&str>) -> Result<toml::Table, String> {
-    let mut flags = toml::Table::new();
-    if let Some(info) = resume.and_then(|id| runner::load(folder, id).ok()) {
-        flags = inherited(info.start);
-        let done = i64::from(info.memory.iterations);
-        if flags.get("max").and_then(toml::Value::as_integer).is_some_and(|max| max > 0 && done >= max) {
-            flags.remove("max");
+pub fn options(wanted: &Wanted, folder: &Folder, resume: Option<&str>) -> Result<LoopOptions, Failure> {
+    let Some(info) = resume.and_then(|id| runner::load(folder, id).ok()) else { return Ok(wanted.options.clone()) };
+    let Recorded { options: mut earlier, script } = recorded(info.start.as_ref());
+    earlier.max = earlier.max.filter(|max| *max == 0 || info.memory.iterations < *max);
+    match script {
+        // Nobody wants a rehearsal to become a run that costs something.
+        Some(script) if wanted.rehearse.is_none() => {
+            let id = info.id;
+            Err(Failure::usage(format!("run {id} was a rehearsal; go on with --rehearse {script}")))
         }
-        let rehearsed = flags.remove(REHEARSED).filter(|_| wanted.rehearse.is_none());
-        if let Some(script) = rehearsed.as_ref().and_then(toml::Value::as_str) {
-            return Err(format!("error: run {} was a rehearsal; go on with --rehearse {script}", info.id));
-        }
+        _ => Ok(wanted.options.clone().or(earlier)),
     }
-    flags.extend(wanted.settings.clone());
-    Ok(flags)
 }
 
-/// Among the recorded flags: nobody wants a rehearsal to become a run that costs something.
-const REHEARSED: &str = "rehearse";
+/// What the recording of a run says about how it was started.
+#[derive(Default)]
+pub struct Recorded {
+    pub options: LoopOptions,
+    /// Of a rehearsal.
+    pub script: Option<String>,
+}
 
-fn inherited(start: Option<cycle::RunStarted>) -> toml::Table {
-    // Flags that cannot be read were none of ours.
-    start.and_then(|start| serde_json::from_value(start.flags.into()).ok()).unwrap_or_default()
+/// Beside the options in the recording.
+#[derive(Default, Serialize, Deserialize)]
+struct Rehearsal {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rehearse: Option<String>,
+}
+
+/// Options that cannot be read were none of ours.
+pub fn recorded(start: Option<&RunStarted>) -> Recorded {
+    let Some(start) = start else { return Recorded::default() };
+    let flags = serde_json::Value::Object(start.flags.clone());
+    let rehearsal: Rehearsal = serde_json::from_value(flags.clone()).unwrap_or_default();
+    Recorded { options: serde_json::from_value(flags).unwrap_or_default(), script: rehearsal.rehearse }
 }
 
 /// For whoever goes on with the run.
-pub fn recorded(mut flags: toml::Table, script: Option<&Path>) -> serde_json::Map<String, serde_json::Value> {
+pub fn record(options: LoopOptions, script: Option<&Path>) -> serde_json::Map<String, serde_json::Value> {
     // How a run is shown is up to whoever looks.
-    flags.retain(|key, _| !["json", "no_tui", "stay", "timestamps"].contains(&key));
-    flags.extend(script.map(|script| (REHEARSED.to_owned(), script.display().to_string().into())));
-    match serde_json::to_value(flags) {
-        Ok(serde_json::Value::Object(flags)) => flags,
-        _ => serde_json::Map::new(),
-    }
+    let kept = LoopOptions { json: None, no_tui: None, stay: None, timestamps: None, ..options };
+    let values = [
+        serde_json::to_value(kept),
+        serde_json::to_value(Rehearsal { rehearse: script.map(|script| script.display().to_string()) }),
+    ];
+    let object = |value| if let Ok(serde_json::Value::Object(map)) = value { map } else { serde_json::Map::new() };
+    values.into_iter().flat_map(object).collect()
 }

@@ -1,22 +1,24 @@
 //! Who looks at work that is said to be done: the reviewer of a run and of a goal.
 
-use super::goals::reviewer as parse;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::resolve;
+use arguments::LoopOptions;
 use goals::Reviewer;
+use goals::command_line::reviewer as parse;
 use runner::{Job, Settings};
 use sandbox::Level;
 use std::path::{Path, PathBuf};
 
 /// Gives a run its reviewer, where one is wanted.
-pub fn add(job: &mut Job, environment: &Environment) -> Result<(), String> {
+pub fn add(job: &mut Job, environment: &Environment) -> Result<(), Failure> {
     let Some(name) = &job.settings.review else { return Ok(()) };
     let mut wanted = parse(name);
     // Unless somebody else is named: by the agent that does the work, in a conversation of its own.
     wanted.backend.get_or_insert_with(|| job.backend.name.clone());
     // A rehearsal's model and key are in the job's environment.
     let command = command(&wanted, job.folder.root(), environment, &job.env);
-    job.reviewer = Some(command.map_err(|why| format!("error: --review: {why}"))?);
+    job.reviewer = Some(command.map_err(|failure| Failure::settings(format!("--review: {}", failure.reason())))?);
     Ok(())
 }
 
@@ -26,13 +28,12 @@ pub fn command(
     folder: &Path,
     environment: &Environment,
     env: &process::Env,
-) -> Result<runner::Reviewer, String> {
+) -> Result<runner::Reviewer, Failure> {
     let there = environment.in_folder(folder);
     let wish = reviewer.backend.as_deref().unwrap_or("auto");
     let path = environment.raw("PATH").unwrap_or_default();
-    let backend = runner::choose(wish, &environment.exe, folder, path.as_ref()).map_err(|error| error.to_string())?;
-    let settings = Settings::load(&runner::Folder::new(folder).config(), toml::Table::new());
-    let configured = settings.map_err(|error| error.to_string())?.review_model;
+    let backend = runner::choose(wish, &environment.exe, folder, path.as_ref())?;
+    let configured = Settings::load(&runner::Folder::new(folder).config(), &LoopOptions::default())?.review_model;
     let mut args: Vec<String> = Vec::new();
     let ours = backend.is_ours();
     let program = if ours { environment.exe.clone() } else { PathBuf::from(&backend.program) };
@@ -48,7 +49,7 @@ pub fn command(
     if !ours {
         let foreign =
             resolve::Foreign { name: &backend.name, level: Level::ReadOnly, env: &env, keeps: &[], beads_socket: None };
-        let held = resolve::held(&foreign, &there, &mut Vec::new()).map_err(|refusal| refusal.text)?;
+        let held = resolve::held(&foreign, &there, &mut Vec::new())?;
         env.extend(held.sets.clone());
         sandbox = Some(held.look);
     }

@@ -2,23 +2,23 @@
 
 use super::loop_rehearse::Fault;
 use super::{
-    loop_ask, loop_detach, loop_fallback, loop_init, loop_notify, loop_prices, loop_rehearse, loop_replay, loop_resume,
-    loop_screen, loop_signals, loop_telemetry,
+    loop_ask, loop_detach, loop_fallback, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
+    loop_signals, loop_telemetry,
 };
 use crate::environment::{Environment, stdin_kind};
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::{resolve, say};
 use agent::StdinKind;
 use arguments::loop_flags;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
-use runner::run_socket::Server;
-use runner::{Auth, Command, Folder, Job, JsonSink, Lock, PlainSink, SandboxMode, Settings, SettingsError, Sink};
+use runner::{Auth, Folder, Job, JsonSink, PlainSink, SandboxMode, Settings, Sink};
 use sandbox::{Level, Rules};
 use settings::Found;
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -32,99 +32,65 @@ const GRACE: Duration = Duration::from_secs(2);
 /// For a screen that closes by itself; a terminal that takes no bytes never lets it.
 const SCREEN_CLOSES: Duration = Duration::from_secs(1);
 
-/// What the lock says of a loop that watches.
-pub const WATCHING: &str = "watching for new work";
-
-/// A reason not to start.
-struct Refusal(String);
-
-impl<E: std::error::Error> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Self(format!("error: {error}"))
-    }
-}
-
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+pub fn run(words: &[String], environment: &Environment) -> Ended {
     started(words, environment, None)
 }
 
 /// `ralph resume [RUN] [options]`.
-pub fn resume(words: &[String], environment: &Environment) -> ExitCode {
+pub fn resume(words: &[String], environment: &Environment) -> Ended {
     let (name, flags) = match words.split_first() {
         Some((first, rest)) if !first.starts_with('-') => (Some(first.as_str()), rest),
         _ => (None, words),
     };
     let help = words.iter().any(|word| matches!(word.as_str(), "-h" | "--help"));
-    match runner::find(&Folder::new(&environment.cwd), name) {
-        _ if help => started(&["--help".to_owned()], environment, None),
-        Ok(id) => started(flags, environment, Some(&id)),
-        Err(error) => refuse(&format!("error: {error}")),
+    if help {
+        return started(&["--help".to_owned()], environment, None);
     }
+    let id = runner::find(&Folder::new(&environment.cwd), name)?;
+    started(flags, environment, Some(&id))
 }
 
-fn refuse(line: &str) -> ExitCode {
-    if !line.is_empty() {
-        say::err(line);
-    }
-    ExitCode::Failure
-}
-
-fn started(words: &[String], environment: &Environment, resume: Option<&str>) -> ExitCode {
-    let wanted = match loop_flags::parse(words) {
-        Ok(wanted) => wanted,
-        Err(line) => return refuse(&line),
-    };
-    let faults: Result<Vec<Fault>, String> = wanted.faults.iter().map(|fault| Fault::parse(fault)).collect();
-    let faults = match faults {
-        Ok(faults) => faults,
-        Err(line) => return refuse(&line),
-    };
+fn started(words: &[String], environment: &Environment, resume: Option<&str>) -> Ended {
+    let wanted = loop_flags::parse(words)?;
+    let faults = wanted.faults.iter().map(|fault| Fault::parse(fault));
+    let faults = faults.collect::<Result<Vec<Fault>, _>>().map_err(Failure::usage)?;
     if wanted.help {
         say::out(&loop_flags::help());
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
     if let Some(file) = &wanted.replay {
-        let show = Show::choose(wanted.is_on("json"), wanted.is_on("no_tui"), environment);
+        let is_on = |switch: Option<bool>| switch == Some(true);
+        let show = Show::choose(is_on(wanted.options.json), is_on(wanted.options.no_tui), environment);
         return loop_replay::run(file, show, environment);
     }
-    match job(&wanted, environment, resume.map(str::to_owned)) {
-        Ok(job) if wanted.detach => loop_detach::run(words, resume, job.settings.json, environment),
-        Ok(job) => go(job, &wanted, &faults, environment),
+    match job(&wanted, environment, resume.map(str::to_owned))? {
+        Some(job) if wanted.detach => loop_detach::run(words, resume, job.settings.json, environment),
+        Some(job) => go(job, &wanted, &faults, environment),
         // Nothing is wrong: a person was shown what to do next.
-        Err(Refusal(line)) if line.is_empty() => ExitCode::Success,
-        Err(Refusal(line)) => refuse(&line),
+        None => Ok(ExitCode::Success),
     }
 }
 
-fn go(mut job: Job, wanted: &loop_flags::Wanted, faults: &[Fault], environment: &Environment) -> ExitCode {
+fn go(mut job: Job, wanted: &loop_flags::Wanted, faults: &[Fault], environment: &Environment) -> Ended {
     let show = Show::choose(job.settings.json, job.settings.no_tui, environment);
     job.attended = show == Show::Screen;
     // Words appear on a screen as they come.
     job.settings.live |= show == Show::Screen;
     let rehearsal = wanted.rehearse.as_deref();
     let rehearsal = rehearsal.map(|file| loop_rehearse::prepare(file, faults, &mut job, environment));
-    let director = match rehearsal.transpose() {
-        Ok(director) => director,
-        Err(why) => return refuse(&format!("error: {why}")),
-    };
+    let director = rehearsal.transpose()?;
     // A rehearsal asks nobody but its script.
     if wanted.rehearse.is_none() {
-        job.fallback =
-            match loop_fallback::resolve(&job.settings.fallback, &|name| environment.get(name).map(str::to_owned)) {
-                Ok(ways) => ways,
-                Err(why) => return refuse(&format!("error: {why}")),
-            };
+        let lookup = |name: &str| environment.get(name).map(str::to_owned);
+        job.fallback = loop_fallback::resolve(&job.settings.fallback, &lookup).map_err(Failure::settings)?;
     }
-    if let Err(Refusal(line)) = hold(&mut job, environment) {
-        return refuse(&line);
-    }
-    if let Err(line) = super::loop_review::add(&mut job, environment) {
-        return refuse(&line);
-    }
+    hold(&mut job, environment)?;
+    super::loop_review::add(&mut job, environment)?;
     let watch = job.settings.watch;
-    let calls = loop_notify::sink(&job.settings.notify, &job.env, job.folder.root());
+    let calls = goals::Calls::new(&job.settings.notify, &job.env, job.folder.root(), say::out, say::err);
+    let calls = calls.map(|mut calls| Box::new(move |event: &LoopEvent| calls.event(event)) as Box<dyn Sink>);
     let more = director.into_iter().chain(calls).collect();
-    runtime().map_or_else(|exit| exit, |runtime| runtime.block_on(traced(job, show, watch, more, environment)))
+    runtime()?.block_on(traced(job, show, watch, more, environment))
 }
 
 /// The run with its export: beside its work, and once more at its end.
@@ -134,7 +100,7 @@ async fn traced(
     watch: bool,
     mut more: Vec<Box<dyn Sink>>,
     environment: &Environment,
-) -> ExitCode {
+) -> Ended {
     let telemetry = loop_telemetry::open(environment).await;
     if !telemetry.is_on() {
         return Box::pin(drive(job, show, watch, more)).await;
@@ -157,17 +123,19 @@ async fn traced(
     exit
 }
 
-fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Job, Refusal> {
+/// `None` where a person was shown what to do before there can be a job.
+fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<String>) -> Result<Option<Job>, Failure> {
     let folder = Folder::new(&environment.cwd);
     let resume = resume.or_else(|| wanted.go_on.then(|| loop_resume::unfinished(&folder)).flatten());
-    let flags = loop_resume::flags(wanted, &folder, resume.as_deref()).map_err(Refusal)?;
-    let settings = Settings::load(&folder.config(), flags.clone()).map_err(|error| settings_refusal(&error))?;
+    let options = loop_resume::options(wanted, &folder, resume.as_deref())?;
+    let settings = Settings::load(&folder.config(), &options)?;
     // Before the question of trust: whoever sets a loop up here answers that, too.
     if settings.goal.is_none() && folder.find_prompt(settings.prompt.as_deref()).is_none() {
         offer_init(&settings, environment)?;
+        return Ok(None);
     }
     if let Some(what) = runner::unedited(&folder, &settings).filter(|_| resume.is_none()) {
-        return Err(Refusal(format!("error: {what}.")));
+        return Err(Failure::settings(format!("{what}.")));
     }
     require_trust(environment)?;
     let path = environment.raw("PATH").unwrap_or_default();
@@ -178,7 +146,7 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
     let mut warnings = Vec::new();
     let rules = confined(&settings, environment, &mut warnings)?;
     let beads_socket = beads_socket(&folder, &settings, environment)?;
-    Ok(Job {
+    Ok(Some(Job {
         folder,
         settings,
         backend,
@@ -194,21 +162,12 @@ fn job(wanted: &loop_flags::Wanted, environment: &Environment, resume: Option<St
         work: None,
         resume,
         attended: false,
-        flags: loop_resume::recorded(flags, wanted.rehearse.as_deref()),
+        flags: loop_resume::record(options, wanted.rehearse.as_deref()),
         price: loop_prices::usd,
         fallback: Vec::new(),
         trace: None,
         rehearsal: None,
-    })
-}
-
-fn settings_refusal(error: &SettingsError) -> Refusal {
-    let near = match error {
-        SettingsError::UnknownKey { key, known, .. } => arguments::nearest(key, known.iter().map(String::as_str)),
-        _ => None,
-    };
-    let hint = near.map_or(String::new(), |near| format!(". Did you mean '{near}'?"));
-    Refusal(format!("error: {error}{hint}"))
+    }))
 }
 
 /// What checks may do, and what people should know about it.
@@ -216,25 +175,25 @@ fn confined(
     settings: &Settings,
     environment: &Environment,
     warnings: &mut Vec<String>,
-) -> Result<Option<Rules>, Refusal> {
+) -> Result<Option<Rules>, Failure> {
     if settings.sandbox == SandboxMode::Off {
-        let policy = resolve::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
-        return policy.map_or(Ok(None), |why| Err(Refusal(format!("error: {why}"))));
+        let policy = resolve::sandbox_is_policy(environment)?;
+        return policy.map_or(Ok(None), |why| Err(Failure::settings(why)));
     }
-    resolve::confined_checks(environment, warnings).map_err(|refusal| Refusal(refusal.text))
+    Ok(resolve::confined_checks(environment, warnings)?)
 }
 
 /// The one socket that agents in the sandbox may reach: of the daemon whose issues the loop waits for.
-fn beads_socket(folder: &Folder, settings: &Settings, environment: &Environment) -> Result<Option<PathBuf>, Refusal> {
+fn beads_socket(folder: &Folder, settings: &Settings, environment: &Environment) -> Result<Option<PathBuf>, Failure> {
     if !settings.watch || settings.sandbox == SandboxMode::Off {
         return Ok(None);
     }
-    let policy = resolve::sandbox_is_policy(environment).map_err(|refusal| Refusal(refusal.text))?;
+    let policy = resolve::sandbox_is_policy(environment)?;
     Ok(runner::beads_socket(folder).filter(|_| policy.is_none()))
 }
 
 /// The box around an agent that is not ours.
-fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
+fn hold(job: &mut Job, environment: &Environment) -> Result<(), Failure> {
     let level = match job.settings.sandbox {
         SandboxMode::Off => return Ok(()),
         SandboxMode::ReadOnly => Level::ReadOnly,
@@ -250,13 +209,12 @@ fn hold(job: &mut Job, environment: &Environment) -> Result<(), Refusal> {
         keeps: &job.settings.keep_env,
         beads_socket: job.beads_socket.clone(),
     };
-    let held = resolve::held(&foreign, environment, &mut job.warnings).map_err(|refusal| Refusal(refusal.text))?;
-    job.confined = Some(held);
+    job.confined = Some(resolve::held(&foreign, environment, &mut job.warnings)?);
     Ok(())
 }
 
-/// An agent works here unattended, so somebody has to have require_trust for the folder.
-fn require_trust(environment: &Environment) -> Result<(), Refusal> {
+/// An agent works here unattended, so somebody has to have said that the folder is trusted.
+fn require_trust(environment: &Environment) -> Result<(), Failure> {
     let places = resolve::places(environment);
     let trust = settings::trust_state(&places);
     if let settings::Trust::Path(_) = trust {
@@ -272,23 +230,20 @@ fn require_trust(environment: &Environment) -> Result<(), Refusal> {
         settings::trust(&places)?;
         return Ok(());
     }
-    Err(Refusal(format!(
-        "error: {here} is not trusted, and agents would work in it on their own. Run 'ralph trust' first."
-    )))
+    let why = format!("{here} is not trusted, and agents would work in it on their own");
+    Err(Failure::settings(why).hint("Run 'ralph trust' first."))
 }
 
-fn offer_init(settings: &Settings, environment: &Environment) -> Result<(), Refusal> {
+/// Sets a loop up where a person wants that, and says what to do next.
+fn offer_init(settings: &Settings, environment: &Environment) -> Result<(), Failure> {
     if let Some(prompt) = &settings.prompt {
-        return Err(Refusal(format!("error: the prompt {} is not there.", prompt.display())));
+        return Err(Failure::settings(format!("the prompt {} is not there.", prompt.display())));
     }
-    let missing = "there is no .ralph/prompt.md (or docs/PROMPT.md) here";
-    if loop_ask::yes("No .ralph/prompt.md or docs/PROMPT.md here. Run 'ralph init' now?")
-        && loop_init::run(environment) == ExitCode::Success
-    {
-        // It has said what to do next.
-        return Err(Refusal(String::new()));
+    if loop_ask::yes("No .ralph/prompt.md or docs/PROMPT.md here. Run 'ralph init' now?") {
+        return loop_init::run(environment).map(drop);
     }
-    Err(Refusal(format!("error: {missing}. Run 'ralph init', edit the files it makes, and start again.")))
+    let why = Failure::settings("there is no .ralph/prompt.md (or docs/PROMPT.md) here");
+    Err(why.hint("Run 'ralph init', edit the files it makes, and start again."))
 }
 
 /// A `claude` is given the key that we would use; our own agent finds it by itself.
@@ -337,7 +292,7 @@ impl Show {
 }
 
 /// Runs a job to its verdict, under the signals of this process. `more` sees every event first.
-pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink>>) -> ExitCode {
+pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink>>) -> Ended {
     process::adopt_orphans();
     process::watch_over();
     // What a run left behind that was killed together with its watcher.
@@ -372,7 +327,7 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
         if !(watch && matches!(verdict, Ok(VerdictKind::Done))) {
             break verdict;
         }
-        job.work = new_work(&job, &mut sinks, &mut receiver).await;
+        job.work = runner::wait_for_work(&job, &mut sinks, &mut receiver).await;
         if job.work.is_none() {
             break verdict;
         }
@@ -386,78 +341,14 @@ pub async fn drive(mut job: Job, show: Show, watch: bool, more: Vec<Box<dyn Sink
             !job.settings.stay || matches!(verdict, Err(_) | Ok(VerdictKind::Interrupted | VerdictKind::Terminated));
         if !wait_for_screen(left, leaves, signals).await {
             // Whatever is said now would wait for ever in a terminal that takes no bytes.
-            return verdict.map_or(ExitCode::Failure, VerdictKind::exit);
+            return Ok(verdict.map_or(ExitCode::Failure, VerdictKind::exit));
         }
         // The screen is gone with all it showed; its last line stays.
         if let Some(event) = last.take() {
             Show::Plain.sink(None).event(&event);
         }
     }
-    match verdict {
-        Ok(verdict) => verdict.exit(),
-        Err(error) => refuse(&format!("error: {error}")),
-    }
-}
-
-/// Waits for new work; `None` where somebody wants an end instead.
-async fn new_work(
-    job: &Job,
-    sinks: &mut [Box<dyn Sink>],
-    commands: &mut mpsc::Receiver<Command>,
-) -> Option<cycle::WorkItem> {
-    let mut say = |text: String| {
-        let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
-        let event = EventKind::Warning { iteration: None, text }.at(now);
-        for sink in sinks.iter_mut() {
-            sink.event(&event);
-        }
-    };
-    // A loop that waits for work is still the one loop of this folder.
-    let last = runner::find(&job.folder, None).unwrap_or_default();
-    let owner = format!("process {}, {WATCHING} after run {last}", std::process::id());
-    let _lock = match Lock::take(&job.folder, &owner) {
-        Ok(lock) => lock,
-        Err(error) => {
-            say(error.to_string());
-            return None;
-        }
-    };
-    let mut watch = runner::Watch::begin(&job.folder, &job.settings, &job.env).await;
-    // Said when everything that is open is known: what comes after it is new.
-    say("watching for new work; Ctrl-C ends it".into());
-    let work = watch.next();
-    tokio::pin!(work);
-    let mut reach = reachable(job, &last);
-    loop {
-        tokio::select! {
-            command = next_command(&mut reach) => match command {
-                Command::Stop | Command::StopNow | Command::Terminate => return None,
-                _ => {}
-            },
-            work = &mut work => {
-                let id = work.id.as_ref().map_or(String::new(), |id| format!("{id} "));
-                say(format!("new work: {id}{}", work.title));
-                return Some(work);
-            }
-            command = commands.recv() => match command {
-                Some(Command::Stop | Command::StopNow | Command::Terminate) | None => return None,
-                Some(_) => {}
-            }
-        }
-    }
-}
-
-/// The way to a loop that waits for work. One that cannot be reached still waits.
-fn reachable(job: &Job, last: &str) -> Option<Server> {
-    let runtime = job.env.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR").map(|(_, value)| Path::new(value));
-    Server::watching(&job.folder, last, job.price, runtime).ok()
-}
-
-async fn next_command(reach: &mut Option<Server>) -> Command {
-    match reach {
-        Some(server) => server.next_command().await,
-        None => std::future::pending().await,
-    }
+    Ok(verdict?.exit())
 }
 
 /// Signals that end a screen. Opened before a run, so that none is missed between the verdict and the wait for a look.

@@ -2,6 +2,7 @@
 
 use crate::cloud_world::Machine;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::{resolve, say};
 use ::cloud::world::{CloudEnvironment as _, Command};
 use std::time::Duration;
@@ -20,8 +21,8 @@ pub async fn open(environment: &Environment) -> Telemetry {
     let Some(config) = Config::read(&|name| environment.get(name).map(str::to_owned)) else { return Telemetry::off() };
     let headers = match helper_headers(environment).await {
         Ok(headers) => headers,
-        Err(why) => {
-            say::err(&format!("warning: otelHeadersHelper: {why}; nothing is exported."));
+        Err(failure) => {
+            say::err(&format!("warning: otelHeadersHelper: {}; nothing is exported.", failure.reason()));
             return Telemetry::off();
         }
     };
@@ -61,13 +62,13 @@ fn common(environment: &Environment) -> Common {
 }
 
 /// What the user's or the administrator's helper says; a folder's never counts.
-async fn helper_headers(environment: &Environment) -> Result<Vec<(String, String)>, String> {
+async fn helper_headers(environment: &Environment) -> Result<Vec<(String, String)>, Failure> {
     let Some(command) = resolve::user_setting("otelHeadersHelper", environment) else { return Ok(Vec::new()) };
-    let client = resolve::api(environment).map_err(|refusal| refusal.text)?;
+    let client = resolve::api(environment)?;
     let machine = Machine::new(environment, &client);
-    let said = machine.run(Command::Shell(command), HELPER_WAIT).await.map_err(|error| error.to_string())?;
+    let said = machine.run(Command::Shell(command), HELPER_WAIT).await.map_err(Failure::failed)?;
     let said: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(&said).map_err(|_| "its output is no JSON object of texts".to_owned())?;
+        serde_json::from_str(&said).map_err(|_| Failure::failed("its output is no JSON object of texts"))?;
     let header = |(name, value): (String, serde_json::Value)| Some((name, value.as_str()?.to_owned()));
     Ok(said.into_iter().filter_map(header).collect())
 }

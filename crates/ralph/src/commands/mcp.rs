@@ -3,6 +3,7 @@
 //! Deliberately absent: logging in to servers, and serving our own tools.
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::{resolve, say};
 use serde_json::{Map, Value, json};
 use settings::{Places, Scope, StoredServer};
@@ -12,17 +13,9 @@ const USAGE: &str = "usage: mcp add [-s local|project|user] [-t stdio|http|sse] 
                      <name> <command or address> [arguments…]\n       \
                      mcp add-json [-s SCOPE] <name> <json> | list | get <name> | remove [-s SCOPE] <name> | reset-project-choices";
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    match act(words, &resolve::places(environment)) {
-        Ok(text) => {
-            say::out(&text);
-            ExitCode::Success
-        }
-        Err(problem) => {
-            say::err(&problem);
-            ExitCode::Failure
-        }
-    }
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    say::out(&act(words, &resolve::places(environment))?);
+    Ok(ExitCode::Success)
 }
 
 /// What was typed after `mcp`.
@@ -36,7 +29,7 @@ struct Asked {
 }
 
 /// Flags are ours up to the server's own command line, which begins with the third plain word or after `--`.
-fn asked(words: &[String]) -> Result<Asked, String> {
+fn asked(words: &[String]) -> Result<Asked, Failure> {
     let mut asked = Asked::default();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -50,57 +43,58 @@ fn asked(words: &[String]) -> Result<Asked, String> {
             Some((flag, value)) if flag.starts_with("--") => (flag, Some(value.to_owned())),
             _ => (word.as_str(), None),
         };
-        let mut value =
-            || inline.clone().or_else(|| rest.next().cloned()).ok_or(format!("error: option '{flag}' needs a value"));
+        let mut value = || {
+            let given = inline.clone().or_else(|| rest.next().cloned());
+            given.ok_or_else(|| Failure::usage(format!("option '{flag}' needs a value")))
+        };
         match flag {
             "-s" | "--scope" => {
                 let name = value()?;
-                asked.scope = Some(
-                    Scope::parse(&name)
-                        .ok_or(format!("error: --scope is '{name}'; allowed are local, project, user"))?,
-                );
+                let wrong = || Failure::usage(format!("--scope is '{name}'; allowed are local, project, user"));
+                asked.scope = Some(Scope::parse(&name).ok_or_else(wrong)?);
             }
             "-t" | "--transport" => asked.transport = Some(value()?),
             "-e" | "--env" => asked.env.push(value()?),
             "-H" | "--header" => asked.headers.push(value()?),
-            _ if flag.starts_with('-') => return Err(format!("error: unknown option '{flag}'\n{USAGE}")),
+            _ if flag.starts_with('-') => {
+                return Err(Failure::usage(format!("unknown option '{flag}'\n{USAGE}")));
+            }
             _ => asked.words.push(word.clone()),
         }
     }
     Ok(asked)
 }
 
-fn act(words: &[String], places: &Places) -> Result<String, String> {
+fn act(words: &[String], places: &Places) -> Result<String, Failure> {
     let asked = asked(words)?;
-    let told = |error: settings::SettingsError| format!("Error: {error}");
     let plain: Vec<&str> = asked.words.iter().map(String::as_str).collect();
     match plain.as_slice() {
         ["add", name, target, args @ ..] => add(places, asked.scope, name, &entry(&asked, target, args)?),
         ["add-json", name, text] => {
             let entry =
-                serde_json::from_str(text).map_err(|error| format!("Error: the server is not JSON: {error}"))?;
+                serde_json::from_str(text).map_err(|error| refused(format!("the server is not JSON: {error}")))?;
             add(places, asked.scope, name, &entry)
         }
         ["list"] => Ok(list(places)),
         ["get", name] => get(places, name),
         ["remove", name] => remove(places, asked.scope, name),
         ["reset-project-choices"] => {
-            settings::reset_project_choices(places).map_err(told)?;
+            settings::reset_project_choices(places).map_err(refused)?;
             Ok("The choices about this project's servers are forgotten.\n".to_owned())
         }
         ["serve" | "login" | "logout" | "add-from-claude-desktop", ..] => {
-            Err(format!("Error: 'mcp {}' is not part of this agent.", plain[0]))
+            Err(refused(format!("'mcp {}' is not part of this agent.", plain[0])))
         }
-        _ => Err(USAGE.to_owned()),
+        _ => Err(Failure::form(USAGE)),
     }
 }
 
 /// The entry that the words of `mcp add` describe.
-fn entry(asked: &Asked, target: &str, args: &[&str]) -> Result<Value, String> {
-    let pairs = |given: &[String], sign: char| -> Result<Map<String, Value>, String> {
+fn entry(asked: &Asked, target: &str, args: &[&str]) -> Result<Value, Failure> {
+    let pairs = |given: &[String], sign: char| -> Result<Map<String, Value>, Failure> {
         let pair = |text: &String| {
-            let (name, value) =
-                text.split_once(sign).ok_or(format!("Error: '{text}' is not of the form NAME{sign}VALUE"))?;
+            let wrong = || refused(format!("'{text}' is not of the form NAME{sign}VALUE"));
+            let (name, value) = text.split_once(sign).ok_or_else(wrong)?;
             Ok((name.trim().to_owned(), json!(value.trim())))
         };
         given.iter().map(pair).collect()
@@ -114,8 +108,13 @@ fn entry(asked: &Asked, target: &str, args: &[&str]) -> Result<Value, String> {
         None | Some("stdio") => {
             Ok(json!({"type": "stdio", "command": target, "args": args, "env": pairs(&asked.env, '=')?}))
         }
-        Some(other) => Err(format!("error: --transport is '{other}'; allowed are stdio, http, sse")),
+        Some(other) => Err(Failure::usage(format!("--transport is '{other}'; allowed are stdio, http, sse"))),
     }
+}
+
+/// In the words that clients know.
+fn refused(why: impl std::fmt::Display) -> Failure {
+    Failure::agent(format!("Error: {why}"))
 }
 
 fn word(scope: Scope) -> &'static str {
@@ -126,28 +125,28 @@ fn word(scope: Scope) -> &'static str {
     }
 }
 
-fn add(places: &Places, scope: Option<Scope>, name: &str, entry: &Value) -> Result<String, String> {
+fn add(places: &Places, scope: Option<Scope>, name: &str, entry: &Value) -> Result<String, Failure> {
     let scope = scope.unwrap_or(Scope::Local);
     let (servers, problems) = mcp::parse(&json!({"mcpServers": {name: entry}}), word(scope), &|_| Some(String::new()));
     if servers.is_empty() {
         let why = problems.first().map_or("it cannot be used", |problem| problem.message.as_str());
-        return Err(format!("Error: the server {name} was not added: {why}."));
+        return Err(refused(format!("the server {name} was not added: {why}.")));
     }
-    if settings::add_server(places, scope, name, entry).map_err(|error| format!("Error: {error}"))? {
+    if settings::add_server(places, scope, name, entry).map_err(refused)? {
         Ok(format!("Added MCP server {name} ({} scope)\n", word(scope)))
     } else {
-        Err(format!("Error: MCP server {name} already exists in {} scope; remove it first.", word(scope)))
+        Err(refused(format!("MCP server {name} already exists in {} scope; remove it first.", word(scope))))
     }
 }
 
-fn remove(places: &Places, scope: Option<Scope>, name: &str) -> Result<String, String> {
+fn remove(places: &Places, scope: Option<Scope>, name: &str) -> Result<String, Failure> {
     let scopes = scope.map_or(vec![Scope::Local, Scope::Project, Scope::User], |scope| vec![scope]);
     for scope in scopes {
-        if settings::remove_server(places, scope, name).map_err(|error| format!("Error: {error}"))? {
+        if settings::remove_server(places, scope, name).map_err(refused)? {
             return Ok(format!("Removed MCP server {name} ({} scope)\n", word(scope)));
         }
     }
-    Err(format!("Error: No MCP server found with name: {name}"))
+    Err(refused(format!("No MCP server found with name: {name}")))
 }
 
 fn summary(server: &StoredServer) -> String {
@@ -166,10 +165,10 @@ fn list(places: &Places) -> String {
     stored.iter().map(|server| format!("{}: {} ({})\n", server.name, summary(server), word(server.scope))).collect()
 }
 
-fn get(places: &Places, name: &str) -> Result<String, String> {
+fn get(places: &Places, name: &str) -> Result<String, Failure> {
     let stored = settings::stored_servers(places);
     let server = stored.iter().find(|server| server.name == name);
-    let server = server.ok_or_else(|| format!("Error: No MCP server found with name: {name}"))?;
+    let server = server.ok_or_else(|| refused(format!("No MCP server found with name: {name}")))?;
     let entry = serde_json::to_string_pretty(&server.entry).unwrap_or_default();
     Ok(format!("{name} ({} scope)\n{entry}\n", word(server.scope)))
 }
@@ -178,7 +177,7 @@ fn get(places: &Places, name: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<(Asked, Value), String> {
+    fn read(line: &str) -> Result<(Asked, Value), Failure> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let asked = asked(&words)?;
         let args: Vec<&str> = asked.words.iter().skip(3).map(String::as_str).collect();
@@ -204,7 +203,7 @@ mod tests {
             ),
             ("add a https://x.test", json!({"type": "http", "url": "https://x.test", "headers": {}})),
         ] {
-            assert_eq!(read(line).map(|(_, entry)| entry), Ok(expected), "{line}");
+            assert_eq!(read(line).map(|(_, entry)| entry).unwrap(), expected, "{line}");
         }
         assert_eq!(read("add -s user a b").unwrap().0.scope, Some(Scope::User));
         for line in ["add -t ws a b", "add -e K a b", "add -s moon a b", "add --odd a b", "add a b -s"] {

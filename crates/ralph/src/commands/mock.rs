@@ -3,6 +3,7 @@
 
 use super::mock_record;
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::say;
 use std::io::Write as _;
@@ -22,24 +23,19 @@ struct Wanted {
     upstream: Option<String>,
 }
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    let done = wanted(words, environment).and_then(|wanted| match (&wanted.script, &wanted.record) {
-        (Some(script), None) if wanted.upstream.is_none() => serve(script, &wanted),
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    let wanted = wanted(words, environment)?;
+    match (&wanted.script, &wanted.record) {
+        (Some(script), None) if wanted.upstream.is_none() => serve(script, &wanted)?,
         (None, Some(file)) if wanted.log.is_none() => {
-            mock_record::run(file, wanted.upstream.as_deref(), wanted.port, environment)
+            mock_record::run(file, wanted.upstream.as_deref(), wanted.port, environment)?;
         }
-        _ => Err(USAGE.into()),
-    });
-    match done {
-        Ok(()) => ExitCode::Success,
-        Err(problem) => {
-            say::err(&problem);
-            ExitCode::Failure
-        }
+        _ => return Err(Failure::form(USAGE)),
     }
+    Ok(ExitCode::Success)
 }
 
-fn wanted(words: &[String], environment: &Environment) -> Result<Wanted, String> {
+fn wanted(words: &[String], environment: &Environment) -> Result<Wanted, Failure> {
     let mut wanted = Wanted { script: None, port: 0, log: None, record: None, upstream: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -49,39 +45,43 @@ fn wanted(words: &[String], environment: &Environment) -> Result<Wanted, String>
             inline
                 .clone()
                 .or_else(|| words.next().cloned())
-                .ok_or_else(|| format!("error: option '{flag}' needs a value. {USAGE}"))
+                .ok_or_else(|| Failure::usage(format!("option '{flag}' needs a value")).hint(USAGE))
         };
         match flag {
             "--port" => {
-                wanted.port = value()?.parse().map_err(|_| format!("error: --port needs a port number. {USAGE}"))?;
+                let wrong = |_| Failure::usage("--port needs a port number").hint(USAGE);
+                wanted.port = value()?.parse().map_err(wrong)?;
             }
             "--log" => wanted.log = Some(environment.cwd.join(value()?)),
             "--record" => wanted.record = Some(environment.cwd.join(value()?)),
             "--upstream" => wanted.upstream = Some(value()?),
-            _ if flag.starts_with('-') => return Err(format!("error: unknown option '{flag}'. {USAGE}")),
+            _ if flag.starts_with('-') => {
+                return Err(Failure::usage(format!("unknown option '{flag}'")).hint(USAGE));
+            }
             _ => wanted.script = Some(environment.cwd.join(word)),
         }
     }
     Ok(wanted)
 }
 
-fn serve(script: &Path, wanted: &Wanted) -> Result<(), String> {
+fn serve(script: &Path, wanted: &Wanted) -> Result<(), Failure> {
     let text = std::fs::read_to_string(script)
-        .map_err(|error| format!("error: {} cannot be read: {error}", script.display()))?;
-    let script = mock::Script::from_json(&text).map_err(|error| format!("error: {}: {error}", script.display()))?;
+        .map_err(|error| Failure::failed(format!("{} cannot be read: {error}", script.display())))?;
+    let script =
+        mock::Script::from_json(&text).map_err(|error| Failure::failed(format!("{}: {error}", script.display())))?;
     let log = wanted.log.as_ref().map(|path| {
         let file = mock::private_file(path);
-        file.map(Mutex::new).map_err(|error| format!("error: {} cannot be written: {error}", path.display()))
+        file.map(Mutex::new).map_err(|error| Failure::failed(format!("{} cannot be written: {error}", path.display())))
     });
     let log = log.transpose()?.map(|file| (file, mock::Redactor::new([])));
-    let runtime = runtime().map_err(|_| String::new())?;
+    let runtime = runtime()?;
     runtime.block_on(async {
         let server = mock::Server::bind(script, SocketAddr::from((Ipv4Addr::LOCALHOST, wanted.port)))
-            .map_err(|error| format!("error: port {}: {error}", wanted.port))?;
-        let address = server.local_addr().map_err(|error| error.to_string())?;
+            .map_err(|error| Failure::failed(format!("port {}: {error}", wanted.port)))?;
+        let address = server.local_addr().map_err(Failure::failed)?;
         say::out(&format!("http://{address}\nSet ANTHROPIC_BASE_URL to this address; Ctrl-C ends it.\n"));
         tokio::select! {
-            ended = server.run(move |request| note(log.as_ref(), request)) => ended.map_err(|error| error.to_string()),
+            ended = server.run(move |request| note(log.as_ref(), request)) => ended.map_err(Failure::failed),
             _ = tokio::signal::ctrl_c() => Ok(()),
         }
     })

@@ -9,7 +9,6 @@ mod auth;
 mod demo;
 mod doctor;
 mod doctor_endpoint;
-mod doctor_sandbox;
 mod explain;
 mod goals;
 mod link;
@@ -18,7 +17,6 @@ mod loop_attach;
 mod loop_detach;
 mod loop_fallback;
 mod loop_init;
-mod loop_notify;
 mod loop_prices;
 mod loop_reach;
 mod loop_rehearse;
@@ -40,12 +38,13 @@ mod serve;
 mod trust;
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::say;
 use arguments::{COMMANDS, Command, completions, help, loop_flags, manual};
 use wire::ExitCode;
 
 /// `ralph …`: everything but the agent.
-pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
+pub fn ralph(words: &[String], environment: &Environment) -> Ended {
     let Some((first, rest)) = words.split_first() else {
         return loop_run::run(words, environment);
     };
@@ -53,18 +52,17 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         return explain_command(command, environment);
     }
     if let Some(word) = rest.first().filter(|_| ALONE.contains(&first.as_str())) {
-        say::err(&format!("error: 'ralph {first}' takes no arguments, and '{word}' is one."));
-        return ExitCode::Failure;
+        return Err(Failure::usage(format!("'ralph {first}' takes no arguments, and '{word}' is one.")));
     }
     match first.as_str() {
         "-v" | "-V" | "--version" | "version" => {
             say::out(concat!("ralph ", env!("CARGO_PKG_VERSION"), "\n"));
-            ExitCode::Success
+            Ok(ExitCode::Success)
         }
-        "help" if !rest.is_empty() => unknown(&rest[0]),
+        "help" if !rest.is_empty() => Err(unknown(&rest[0])),
         "-h" | "--help" | "help" => {
             say::out(&help::ralph());
-            ExitCode::Success
+            Ok(ExitCode::Success)
         }
         "completions" => complete(rest),
         "man" => man(rest),
@@ -95,41 +93,32 @@ pub fn ralph(words: &[String], environment: &Environment) -> ExitCode {
         "unpause" => loop_reach::unpause(rest, environment),
         "stop" => loop_reach::stop(rest, environment),
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
-        other => unknown(other),
+        other => Err(unknown(other)),
     }
 }
 
-fn unknown(command: &str) -> ExitCode {
-    let hint = arguments::nearest(command, COMMANDS.iter().map(|command| command.name))
-        .map(|name| format!(" Did you mean '{name}'?"))
-        .unwrap_or_default();
-    say::err(&format!("error: unknown command '{command}'.{hint} 'ralph help' lists the commands."));
-    ExitCode::Failure
+fn unknown(command: &str) -> Failure {
+    let near = arguments::nearest(command, COMMANDS.iter().map(|command| command.name));
+    let near = near.map(|name| format!("Did you mean '{name}'? ")).unwrap_or_default();
+    Failure::usage(format!("unknown command '{command}'")).hint(format!("{near}'ralph help' lists the commands."))
 }
 
-fn man(words: &[String]) -> ExitCode {
+fn man(words: &[String]) -> Ended {
     match words {
         [] => say::out(&manual::roff_page()),
         [flag] if flag == "--markdown" => say::out(&manual::markdown()),
-        _ => {
-            say::err("usage: ralph man [--markdown]");
-            return ExitCode::Failure;
-        }
+        _ => return Err(Failure::form("usage: ralph man [--markdown]")),
     }
-    ExitCode::Success
+    Ok(ExitCode::Success)
 }
 
-fn complete(words: &[String]) -> ExitCode {
+fn complete(words: &[String]) -> Ended {
     let script = match words {
         [shell] => completions::script(shell),
         _ => None,
     };
-    let Some(script) = script else {
-        say::err("usage: ralph completions bash|zsh|fish");
-        return ExitCode::Failure;
-    };
-    say::out(&script);
-    ExitCode::Success
+    say::out(&script.ok_or_else(|| Failure::form("usage: ralph completions bash|zsh|fish"))?);
+    Ok(ExitCode::Success)
 }
 
 /// Commands that are the whole line: a word that would be ignored is a mistake.
@@ -144,10 +133,10 @@ fn asked_about(first: &str, rest: &[String]) -> Option<&'static Command> {
     }
 }
 
-fn explain_command(command: &'static Command, environment: &Environment) -> ExitCode {
+fn explain_command(command: &'static Command, environment: &Environment) -> Ended {
     if command.name == "agent" {
         return agent::run(vec!["--help".to_owned()], environment.clone());
     }
     say::out(&help::command(command));
-    ExitCode::Success
+    Ok(ExitCode::Success)
 }

@@ -3,7 +3,8 @@
 //! Deliberately absent: loading plugins, which every run does by its settings.
 
 use crate::environment::Environment;
-use crate::plugin_fetch::{self, Fetched};
+use crate::failure::{Ended, Failure};
+use crate::plugin_fetch::{self, Fetched, told};
 use crate::{resolve, say};
 use project::{Installed, Marketplace, Offer, Source};
 use serde_json::{Value, json};
@@ -15,17 +16,9 @@ const USAGE: &str = "usage: plugin marketplace add <folder|repository> | list | 
                      plugin install|uninstall|enable|disable|update <name[@marketplace]> [--scope user|project|local]\n       \
                      plugin list [--json] | validate <folder>";
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    match act(words, environment) {
-        Ok(text) => {
-            say::out(&text);
-            ExitCode::Success
-        }
-        Err(problem) => {
-            say::err(&problem);
-            ExitCode::Failure
-        }
-    }
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    say::out(&act(words, environment)?);
+    Ok(ExitCode::Success)
 }
 
 /// The plain words and the flags of a command line.
@@ -35,7 +28,7 @@ struct Asked<'a> {
     json: bool,
 }
 
-fn asked(words: &[String]) -> Result<Asked<'_>, String> {
+fn asked(words: &[String]) -> Result<Asked<'_>, Failure> {
     let mut asked = Asked { words: Vec::new(), scope: Scope::User, json: false };
     let mut rest = words.iter().map(String::as_str);
     while let Some(word) = rest.next() {
@@ -44,19 +37,21 @@ fn asked(words: &[String]) -> Result<Asked<'_>, String> {
             "--scope" | "-s" => {
                 let name = inline.or_else(|| rest.next()).unwrap_or_default();
                 asked.scope = Scope::parse(name)
-                    .ok_or_else(|| format!("error: --scope is '{name}'; allowed are user, project, local"))?;
+                    .ok_or_else(|| Failure::usage(format!("--scope is '{name}'; allowed are user, project, local")))?;
             }
             "--json" => asked.json = true,
             // Nothing here asks before it acts.
             "--yes" | "-y" => {}
-            _ if flag.starts_with('-') => return Err(format!("error: unknown option '{flag}'\n{USAGE}")),
+            _ if flag.starts_with('-') => {
+                return Err(Failure::usage(format!("unknown option '{flag}'\n{USAGE}")));
+            }
             _ => asked.words.push(word),
         }
     }
     Ok(asked)
 }
 
-fn act(words: &[String], environment: &Environment) -> Result<String, String> {
+fn act(words: &[String], environment: &Environment) -> Result<String, Failure> {
     let asked = asked(words)?;
     let shop = Shop::open(environment)?;
     match asked.words.as_slice() {
@@ -72,7 +67,7 @@ fn act(words: &[String], environment: &Environment) -> Result<String, String> {
         ["disable", plugin] => shop.switch(plugin, asked.scope, false),
         ["list"] => Ok(shop.list(asked.json)),
         ["validate", folder] => validate(&shop.places, &environment.cwd.join(folder)),
-        _ => Err(USAGE.to_owned()),
+        _ => Err(Failure::form(USAGE)),
     }
 }
 
@@ -83,22 +78,18 @@ struct Shop<'a> {
     settings: Settings,
 }
 
-fn told(error: impl std::fmt::Display) -> String {
-    format!("Error: {error}")
-}
-
 fn now() -> String {
     jiff::Timestamp::now().to_string()
 }
 
 impl<'a> Shop<'a> {
-    fn open(environment: &'a Environment) -> Result<Self, String> {
+    fn open(environment: &'a Environment) -> Result<Self, Failure> {
         let places = resolve::places(environment);
         let loaded = settings::load(&places, settings::Sources::default(), None, None, false).map_err(told)?;
         Ok(Self { environment, places, settings: loaded.settings })
     }
 
-    fn add_marketplace(&self, written: &str) -> Result<String, String> {
+    fn add_marketplace(&self, written: &str) -> Result<String, Failure> {
         let source = Source::typed(written, &self.environment.cwd);
         let market = self.fetch_marketplace(&source)?;
         project::add_marketplace(&self.places, &market, &source, &now()).map_err(told)?;
@@ -106,9 +97,9 @@ impl<'a> Shop<'a> {
     }
 
     /// A folder is used where it is; a repository is cloned.
-    fn fetch_marketplace(&self, source: &Source) -> Result<Marketplace, String> {
+    fn fetch_marketplace(&self, source: &Source) -> Result<Marketplace, Failure> {
         if !project::may_use(&self.settings, source) {
-            return Err("Error: the administrator does not allow this marketplace.".to_owned());
+            return Err(told("the administrator does not allow this marketplace."));
         }
         let limit = plugin_fetch::limit(self.environment);
         match plugin_fetch::fetch(source, &self.places, self.environment, limit)? {
@@ -120,19 +111,19 @@ impl<'a> Shop<'a> {
         }
     }
 
-    fn remove_marketplace(&self, name: &str) -> Result<String, String> {
+    fn remove_marketplace(&self, name: &str) -> Result<String, Failure> {
         if project::remove_marketplace(&self.places, name).map_err(told)? {
             Ok(format!("Removed marketplace: {name}\n"))
         } else {
-            Err(format!("Error: there is no marketplace '{name}'. {}", self.known_markets()))
+            Err(told(format!("there is no marketplace '{name}'. {}", self.known_markets())))
         }
     }
 
-    fn update_marketplaces(&self, name: Option<&str>) -> Result<String, String> {
+    fn update_marketplaces(&self, name: Option<&str>) -> Result<String, Failure> {
         let known = project::known_marketplaces(&self.places);
         let wanted: Vec<_> = known.iter().filter(|(market, _)| name.is_none_or(|name| market.name == name)).collect();
         if let (true, Some(name)) = (wanted.is_empty(), name) {
-            return Err(format!("Error: there is no marketplace '{name}'. {}", self.known_markets()));
+            return Err(told(format!("there is no marketplace '{name}'. {}", self.known_markets())));
         }
         for (_, source) in &wanted {
             let market = self.fetch_marketplace(source)?;
@@ -161,7 +152,7 @@ impl<'a> Shop<'a> {
     }
 
     /// A plugin by name, of any marketplace or of the one that is named.
-    fn find(&self, plugin: &str) -> Result<(Marketplace, Source, Offer), String> {
+    fn find(&self, plugin: &str) -> Result<(Marketplace, Source, Offer), Failure> {
         let (name, market) = plugin.rsplit_once('@').map_or((plugin, None), |(name, market)| (name, Some(market)));
         let known = project::known_marketplaces(&self.places).into_iter();
         let known = known.filter(|(known, _)| market.is_none_or(|market| known.name == market));
@@ -172,22 +163,22 @@ impl<'a> Shop<'a> {
         let offers: Vec<_> = offers.collect();
         match <[_; 1]>::try_from(offers) {
             Ok([offer]) => Ok(offer),
-            Err(several) if several.is_empty() => Err(format!(
-                "Error: Plugin \"{name}\" not found in any configured marketplace. {}",
+            Err(several) if several.is_empty() => Err(told(format!(
+                "Plugin \"{name}\" not found in any configured marketplace. {}",
                 self.known_markets()
-            )),
+            ))),
             Err(several) => {
                 let markets: Vec<String> =
                     several.iter().map(|(market, ..)| format!("{name}@{}", market.name)).collect();
-                Err(format!("Error: several marketplaces have {name}; say which: {}", markets.join(", ")))
+                Err(told(format!("several marketplaces have {name}; say which: {}", markets.join(", "))))
             }
         }
     }
 
-    fn install(&self, plugin: &str, scope: Scope, done: &str) -> Result<String, String> {
+    fn install(&self, plugin: &str, scope: Scope, done: &str) -> Result<String, Failure> {
         let (market, source, offer) = self.find(plugin)?;
         if !project::may_use(&self.settings, &source) {
-            return Err(format!("Error: the administrator does not allow the marketplace {}.", market.name));
+            return Err(told(format!("the administrator does not allow the marketplace {}.", market.name)));
         }
         let limit = plugin_fetch::limit(self.environment);
         let fetched = plugin_fetch::fetch(&offer.source, &self.places, self.environment, limit)?;
@@ -200,23 +191,23 @@ impl<'a> Shop<'a> {
         Ok(format!("{done} plugin: {} (version {})\n", installed.id, installed.version))
     }
 
-    fn installed(&self, plugin: &str) -> Result<Installed, String> {
+    fn installed(&self, plugin: &str) -> Result<Installed, Failure> {
         let here = project::installed(&self.places);
         let fits = |known: &&Installed| known.id == plugin || known.id.split('@').next() == Some(plugin);
         here.iter().find(fits).cloned().ok_or_else(|| {
             let names: Vec<&str> = here.iter().map(|plugin| plugin.id.as_str()).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            format!("Error: Plugin \"{plugin}\" is not installed. Installed: {known}")
+            told(format!("Plugin \"{plugin}\" is not installed. Installed: {known}"))
         })
     }
 
-    fn uninstall(&self, plugin: &str, scope: Scope) -> Result<String, String> {
+    fn uninstall(&self, plugin: &str, scope: Scope) -> Result<String, Failure> {
         let plugin = self.installed(plugin)?;
         project::uninstall(&self.places, &plugin, scope).map_err(told)?;
         Ok(format!("Uninstalled plugin: {}\n", plugin.id))
     }
 
-    fn switch(&self, plugin: &str, scope: Scope, on: bool) -> Result<String, String> {
+    fn switch(&self, plugin: &str, scope: Scope, on: bool) -> Result<String, Failure> {
         let plugin = self.installed(plugin)?;
         project::switch(&self.places, &plugin.id, scope, Some(on)).map_err(told)?;
         Ok(format!("{} plugin: {}\n", if on { "Enabled" } else { "Disabled" }, plugin.id))
@@ -251,7 +242,7 @@ fn pretty(value: &Value) -> String {
 }
 
 /// Whether a folder is a plugin or a marketplace that a run could load.
-fn validate(places: &Places, folder: &Path) -> Result<String, String> {
+fn validate(places: &Places, folder: &Path) -> Result<String, Failure> {
     if folder.join(".claude-plugin/marketplace.json").is_file() {
         let market = project::marketplace(folder).map_err(told)?;
         return Ok(format!("{} is a marketplace with {} plugins.\n", market.name, market.plugins.len()));

@@ -3,6 +3,8 @@
 //! Deliberately absent: files of the project itself, settings, plugins, logins.
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
+use crate::plugin_fetch::told;
 use crate::{resolve, say};
 use session::Store;
 use settings::Places;
@@ -18,56 +20,46 @@ struct Asked {
     dry_run: bool,
 }
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    match act(words, environment) {
-        Ok(text) => {
-            say::out(&text);
-            ExitCode::Success
-        }
-        Err(problem) => {
-            say::err(&problem);
-            ExitCode::Failure
-        }
-    }
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    say::out(&act(words, environment)?);
+    Ok(ExitCode::Success)
 }
 
-fn asked(words: &[String], environment: &Environment) -> Result<Asked, String> {
+fn asked(words: &[String], environment: &Environment) -> Result<Asked, Failure> {
     let mut asked = Asked { folder: None, all: false, yes: false, dry_run: false };
     for word in words {
         match word.as_str() {
             "--all" => asked.all = true,
             "--yes" | "-y" => asked.yes = true,
             "--dry-run" => asked.dry_run = true,
-            flag if flag.starts_with('-') => return Err(format!("error: unknown option '{flag}'. {USAGE}")),
-            _ if asked.folder.is_some() => return Err(USAGE.to_owned()),
+            flag if flag.starts_with('-') => return Err(Failure::usage(format!("unknown option '{flag}'")).hint(USAGE)),
+            _ if asked.folder.is_some() => return Err(Failure::form(USAGE)),
             path => asked.folder = Some(environment.cwd.join(path)),
         }
     }
     if asked.all && asked.folder.is_some() {
-        return Err("error: --all and a path cannot be used together.".to_owned());
+        return Err(Failure::usage("--all and a path cannot be used together."));
     }
     Ok(asked)
 }
 
-fn act(words: &[String], environment: &Environment) -> Result<String, String> {
+fn act(words: &[String], environment: &Environment) -> Result<String, Failure> {
     let asked = asked(words, environment)?;
     let places = resolve::places(environment);
     let folder = asked.folder.clone().unwrap_or_else(|| environment.cwd.clone());
     // A folder that was removed still has transcripts under the name that it had.
     let folder = folder.canonicalize().unwrap_or(folder);
     let (stores, records) = if asked.all {
-        (all_stores(&places), settings::recorded_projects(&places).map_err(|error| format!("Error: {error}"))?)
+        (all_stores(&places), settings::recorded_projects(&places).map_err(told)?)
     } else {
         let store = Store::new(&places.config_dir, &folder, None).folder().to_owned();
-        let recorded = settings::recorded_projects(&places).map_err(|error| format!("Error: {error}"))?;
+        let recorded = settings::recorded_projects(&places).map_err(told)?;
         (vec![store], recorded.into_iter().filter(|path| Path::new(path) == folder).collect())
     };
     let found: Vec<PathBuf> = stores.iter().flat_map(|store| kept(&places, store)).collect();
     if found.is_empty() && records.is_empty() {
-        return Err(format!(
-            "Nothing is kept about {}.",
-            if asked.all { "any project".into() } else { folder.display().to_string() }
-        ));
+        let about = if asked.all { "any project".into() } else { folder.display().to_string() };
+        return Err(Failure::agent(format!("Nothing is kept about {about}.")));
     }
     let mut text = String::new();
     let verb = if asked.yes && !asked.dry_run { "Deleted" } else { "Would delete" };
@@ -85,12 +77,12 @@ fn act(words: &[String], environment: &Environment) -> Result<String, String> {
     }
     if !asked.yes {
         say::out(&text);
-        return Err("Nothing was deleted. Give --yes to delete these.".to_owned());
+        return Err(Failure::agent("Nothing was deleted").hint("Give --yes to delete these."));
     }
     for path in &found {
-        remove(path).map_err(|error| format!("Error: {} cannot be deleted: {error}", path.display()))?;
+        remove(path).map_err(|error| told(format!("{} cannot be deleted: {error}", path.display())))?;
     }
-    settings::forget_projects(&places, &records).map_err(|error| format!("Error: {error}"))?;
+    settings::forget_projects(&places, &records).map_err(told)?;
     Ok(text)
 }
 

@@ -1,21 +1,14 @@
 //! `ralph trust`: this folder's settings may grant things.
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::{resolve, say};
 use wire::ExitCode;
 
-pub fn run(environment: &Environment) -> ExitCode {
-    match settings::trust(&resolve::places(environment)) {
-        Ok(folder) => {
-            say::out(&format!(
-                "Trusted: {}\nIts allow rules, permission mode and extra folders now count.\n",
-                folder.display()
-            ));
-            ExitCode::Success
-        }
-        Err(error) => {
-            say::err(&format!("Error: {error}"));
-            ExitCode::Failure
-        }
-    }
+pub fn run(environment: &Environment) -> Ended {
+    let trusted = settings::trust(&resolve::places(environment));
+    let folder = trusted.map_err(|error| Failure::agent(format!("Error: {error}")))?;
+    let counts = "Its allow rules, permission mode and extra folders now count.";
+    say::out(&format!("Trusted: {}\n{counts}\n", folder.display()));
+    Ok(ExitCode::Success)
 }

@@ -2,6 +2,7 @@
 //! run goes on without it.
 
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::plugin_fetch::{self, Fetched};
 use project::{Declared, Marketplace, PluginDir, PluginProblem, Source};
 use settings::{Places, Scope, Settings};
@@ -41,7 +42,8 @@ pub fn install(places: &Places, settings: &Settings, environment: &Environment) 
         }
         match installer.install(&plugin) {
             Ok(()) => done.tell(waits, "installed", Some(plugin.id()), None),
-            Err(message) => {
+            Err(failure) => {
+                let message = failure.reason().trim_start_matches("Error: ").to_owned();
                 done.tell(waits, "failed", Some(plugin.id()), Some(message.clone()));
                 let path = places.config_dir.join("plugins");
                 done.problems.push(PluginProblem { plugin: plugin.id(), kind: "install-failed", message, path });
@@ -73,21 +75,23 @@ struct Installer<'a> {
 }
 
 impl Installer<'_> {
-    fn install(&self, plugin: &Declared) -> Result<(), String> {
+    fn install(&self, plugin: &Declared) -> Result<(), Failure> {
         let now = jiff::Timestamp::now().to_string();
         let market = match &plugin.source {
             None => self.known(&plugin.market)?,
             Some(source) => {
                 let market = self.fetch_market(source)?;
                 if market.name != plugin.market {
-                    return Err(format!("its marketplace is called {}, not {}", market.name, plugin.market));
+                    let why = format!("its marketplace is called {}, not {}", market.name, plugin.market);
+                    return Err(Failure::failed(why));
                 }
-                project::add_marketplace(self.places, &market, source, &now).map_err(|error| error.to_string())?;
+                project::add_marketplace(self.places, &market, source, &now).map_err(Failure::failed)?;
                 market
             }
         };
         let offer = market.plugins.iter().find(|offer| offer.name == plugin.name);
-        let offer = offer.ok_or_else(|| format!("the marketplace {} does not have it", market.name))?;
+        let offer =
+            offer.ok_or_else(|| Failure::failed(format!("the marketplace {} does not have it", market.name)))?;
         let fetched = self.fetch(&offer.source)?;
         let folder = match &fetched {
             Fetched::Folder(folder) => folder.clone(),
@@ -95,31 +99,33 @@ impl Installer<'_> {
         };
         project::install_declared(self.places, &market.name, &plugin.name, &folder, Scope::User, &now)
             .map(drop)
-            .map_err(|error| error.to_string())
+            .map_err(Failure::failed)
     }
 
-    fn known(&self, name: &str) -> Result<Marketplace, String> {
+    fn known(&self, name: &str) -> Result<Marketplace, Failure> {
         let mut known = project::known_marketplaces(self.places).into_iter().map(|(market, _)| market);
-        known.find(|market| market.name == name).ok_or_else(|| format!("there is no marketplace {name}"))
+        known
+            .find(|market| market.name == name)
+            .ok_or_else(|| Failure::failed(format!("there is no marketplace {name}")))
     }
 
-    fn fetch_market(&self, source: &Source) -> Result<Marketplace, String> {
+    fn fetch_market(&self, source: &Source) -> Result<Marketplace, Failure> {
         match self.fetch(source)? {
             Fetched::Folder(folder) => {
-                let folder = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
-                project::marketplace(&folder)
+                let unreadable = |error| Failure::failed(format!("{}: {error}", folder.display()));
+                let folder = folder.canonicalize().map_err(unreadable)?;
+                project::marketplace(&folder).map_err(Failure::failed)
             }
-            Fetched::Clone(fetching) => fetching.settle(self.places).map_err(|error| error.to_string()),
+            Fetched::Clone(fetching) => fetching.settle(self.places).map_err(Failure::failed),
         }
     }
 
-    fn fetch(&self, source: &Source) -> Result<Fetched, String> {
+    fn fetch(&self, source: &Source) -> Result<Fetched, Failure> {
         let left = self.ends.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err("there was no time left to install it; the next start tries again".to_owned());
+            return Err(Failure::failed("there was no time left to install it; the next start tries again"));
         }
         let limit = plugin_fetch::limit(self.environment).min(left);
-        let told = plugin_fetch::fetch(source, self.places, self.environment, limit);
-        told.map_err(|line| line.trim_start_matches("Error: ").to_owned())
+        plugin_fetch::fetch(source, self.places, self.environment, limit)
     }
 }

@@ -50,7 +50,7 @@ pub fn resolve(
         if let Some(file) = files.iter().find(|file| file.symlink_metadata().is_ok_and(|found| !found.is_dir())) {
             match project(file) {
                 Ok(servers) => found.take_project(servers, settings, &variable),
-                Err(reason) => found.problems.push(unusable(file, &reason)),
+                Err(error) => found.problems.push(unusable(file, &error.to_string())),
             }
         }
         found.take(&global, "user", &variable);
@@ -203,35 +203,54 @@ fn given_config(given: &str, environment: &Environment) -> Result<Value, Refusal
     }
 }
 
+/// Why a file of servers cannot be used; follows the name of the file.
+#[derive(Debug, thiserror::Error)]
+enum FileError {
+    #[error("cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+    #[error("is not a regular file")]
+    NotRegular,
+    #[error("is larger than the limit of {} MiB", FILE_MAX / 1024 / 1024)]
+    TooLarge,
+    #[error("is not UTF-8 text")]
+    NotText,
+    #[error("is not JSON ({0})")]
+    NotJson(String),
+    #[error("is not a JSON object")]
+    NotObject,
+    #[error("has \"mcpServers\" that is not an object of servers")]
+    NoServers,
+}
+
 /// `None` for a file that is not there; the reason why one that is there cannot be used.
-fn read(path: &Path) -> Result<Option<Value>, String> {
+fn read(path: &Path) -> Result<Option<Value>, FileError> {
     let found = match std::fs::metadata(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        found => found.map_err(|error| format!("cannot be read: {error}"))?,
+        found => found?,
     };
     if !found.is_file() {
-        return Err("is not a regular file".to_owned());
+        return Err(FileError::NotRegular);
     }
     if found.len() > FILE_MAX {
-        return Err(format!("is larger than the limit of {} MiB", FILE_MAX / 1024 / 1024));
+        return Err(FileError::TooLarge);
     }
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
+    let bytes = std::fs::read(path)?;
+    let text = String::from_utf8(bytes).map_err(|_| FileError::NotText)?;
     settings::parse_json(text.trim_start_matches('\u{feff}'))
         .map(Some)
-        .map_err(|error| format!("is not JSON ({error})"))
+        .map_err(|error| FileError::NotJson(error.to_string()))
 }
 
 /// The map in a `.mcp.json`.
-fn project(file: &Path) -> Result<Map<String, Value>, String> {
+fn project(file: &Path) -> Result<Map<String, Value>, FileError> {
     match read(file)? {
         None => Ok(Map::new()),
         Some(Value::Object(mut whole)) => match whole.shift_remove("mcpServers") {
             None | Some(Value::Null) => Ok(Map::new()),
             Some(Value::Object(servers)) => Ok(servers),
-            Some(_) => Err("has \"mcpServers\" that is not an object of servers".to_owned()),
+            Some(_) => Err(FileError::NoServers),
         },
-        Some(_) => Err("is not a JSON object".to_owned()),
+        Some(_) => Err(FileError::NotObject),
     }
 }
 
@@ -243,7 +262,7 @@ fn managed(file: &Path) -> Result<Option<Value>, Refusal> {
             file.display()
         ))
     };
-    match read(file).map_err(|reason| refused(&reason))? {
+    match read(file).map_err(|error| refused(&error.to_string()))? {
         Some(whole) if !whole["mcpServers"].is_object() => Err(refused("has \"mcpServers\" that is not an object")),
         found => Ok(found),
     }

@@ -6,7 +6,7 @@ use crate::agent::Bounds;
 use crate::backend::Call;
 use crate::helper::{get, set};
 use crate::transport::{Attempt, Transport, TransportChoice};
-use crate::{OutputFormat, SandboxMode};
+use crate::{OutputFormat, SandboxMode, StartError};
 use process::Env;
 use sandbox::Sandbox;
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ impl RunLoop<'_> {
         };
         let text = match self.prompt(&start) {
             Ok(text) => text,
-            Err(why) => return Some(not_started(why)),
+            Err(error) => return Some(not_started(&error)),
         };
         self.emit(start.event(text.chars().count() as u64));
         if start.iteration == 1 && start.attempt == 1 {
@@ -42,13 +42,13 @@ impl RunLoop<'_> {
                 self.activity = Activity::Agent(Box::new(AgentWork::new(running, Some(start), &model, self.job.price)));
                 None
             }
-            Err(why) => Some(not_started(why)),
+            Err(error) => Some(not_started(&error)),
         }
     }
 
-    fn prompt(&self, start: &IterationStart) -> Result<String, String> {
+    fn prompt(&self, start: &IterationStart) -> Result<String, StartError> {
         let settings = &self.job.settings;
-        let sources = prompt::read(&self.job.folder, settings).map_err(|error| error.to_string())?;
+        let sources = prompt::read(&self.job.folder, settings)?;
         Ok(prompt::assemble(&sources, start, settings.is_structured()))
     }
 
@@ -56,7 +56,7 @@ impl RunLoop<'_> {
         self.transport_choice.transport()
     }
 
-    fn launch(&self, start: &IterationStart, text: &str, transport: Transport) -> Result<AgentProcess, String> {
+    fn launch(&self, start: &IterationStart, text: &str, transport: Transport) -> Result<AgentProcess, StartError> {
         let settings = &self.job.settings;
         let filed = self.job.backend.needs_file(settings.output_format, transport, text);
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
@@ -112,7 +112,7 @@ impl RunLoop<'_> {
         prompt: &str,
         through: u32,
         transport: Transport,
-    ) -> Result<AgentProcess, String> {
+    ) -> Result<AgentProcess, StartError> {
         let filed = self.job.backend.needs_file(OutputFormat::StreamJson, transport, prompt);
         let text = if filed { self.file(&format!("summary_{through}.md"), prompt)? } else { prompt.to_owned() };
         let model = self.summary_model();
@@ -128,7 +128,7 @@ impl RunLoop<'_> {
         text: &str,
         first_word: Option<Duration>,
         sandbox: Option<&Sandbox>,
-    ) -> Result<AgentProcess, String> {
+    ) -> Result<AgentProcess, StartError> {
         let bounds = Bounds { first_word, ..Bounds::with_idle(self.job.settings.idle) };
         if let (Some(confined), Some(sandbox)) = (&self.job.confined, sandbox) {
             confined.copy_state()?;
@@ -143,10 +143,10 @@ impl RunLoop<'_> {
     }
 
     /// Puts a prompt into a file; what is said instead of it.
-    fn file(&self, name: &str, text: &str) -> Result<String, String> {
+    fn file(&self, name: &str, text: &str) -> Result<String, StartError> {
         let path = self.job.folder.run(&self.run).join(name);
         let written = crate::files::replace(&path, text.as_bytes());
-        written.map(|()| by_file(&path)).map_err(|error| format!("{} cannot be written: {error}", path.display()))
+        written.map(|()| by_file(&path)).map_err(|source| StartError::Write { file: path, source })
     }
 
     /// An agent that will not work in one way is started again in the other, once, in the same iteration.
@@ -154,7 +154,7 @@ impl RunLoop<'_> {
         &mut self,
         work: &mut AgentWork,
         end: &AgentEnd,
-    ) -> Option<Result<(), String>> {
+    ) -> Option<Result<(), StartError>> {
         let words = format!("{}{}", work.opening, work.running.stderr_tail());
         let attempt = Attempt { end, output: work.reader.output(), words: &words };
         let next = self.transport_choice.after(&attempt);

@@ -4,7 +4,9 @@
 
 use super::work::Activity;
 use super::{Input, RunLoop, prompt};
+use crate::StartError;
 use crate::job::Reviewer;
+use cycle::review::NoOpinion;
 use cycle::{Tokens, review};
 use process::{CaptureLimits, Output, Spec, Stdin};
 use serde_json::Value;
@@ -20,23 +22,21 @@ impl RunLoop<'_> {
         let Some(reviewer) = self.job.reviewer.clone() else { return Some(no_review("there is no reviewer".into())) };
         let prompt = match self.review_prompt().await {
             Ok(prompt) => prompt,
-            Err(why) => return Some(no_review(why)),
+            Err(error) => return Some(no_review(error.to_string())),
         };
         self.activity =
             Activity::Review(Box::pin(run_reviewer(reviewer, self.job.folder.root().to_owned(), prompt, usd)));
         None
     }
 
-    async fn review_prompt(&self) -> Result<String, String> {
-        let sources = prompt::read(&self.job.folder, &self.job.settings).map_err(|error| error.to_string())?;
+    async fn review_prompt(&self) -> Result<String, StartError> {
+        let sources = prompt::read(&self.job.folder, &self.job.settings)?;
         let work = self.state.memory().work.as_ref().map(prompt::work_text);
         let parts = [sources.goal, sources.prompt, work, sources.todo.map(|todo| format!("Todo list:\n\n{todo}"))];
         let goal = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
         let checks: Vec<String> = self.checks.iter().map(|check| check.command.clone()).collect();
         let diff = match &self.git {
-            Some(git) => {
-                git.diff_since(self.state.memory().base.as_deref()).await.ok_or("git cannot tell what changed")?
-            }
+            Some(git) => git.diff_since(self.state.memory().base.as_deref()).await.ok_or(StartError::NoDiff)?,
             None => "(this folder is no git repository; read the files)".to_owned(),
         };
         Ok(review::prompt(&goal, &checks, &diff))
@@ -44,7 +44,7 @@ impl RunLoop<'_> {
 }
 
 fn no_review(why: String) -> Input {
-    Input::Reviewed { opinion: Err(why), usd: 0.0, tokens: Tokens::default() }
+    Input::Reviewed { opinion: Err(NoOpinion(why)), usd: 0.0, tokens: Tokens::default() }
 }
 
 async fn run_reviewer(reviewer: Reviewer, cwd: std::path::PathBuf, prompt: String, usd: Option<f64>) -> Input {

@@ -6,6 +6,7 @@ use super::{
     IterationReport, IterationStart, OutputReader, Pin, Price, RunLoop, Spent, Verbatim, checks, now, rehearsal,
     replay, resets,
 };
+use crate::StartError;
 use std::collections::HashSet;
 
 pub(super) struct AgentWork {
@@ -156,7 +157,7 @@ impl RunLoop<'_> {
                     self.activity = Activity::Agent(work);
                     Vec::new()
                 }
-                Some(Err(why)) => vec![not_started(why)],
+                Some(Err(error)) => vec![not_started(&error)],
             },
             AgentEvent::TooLong => {
                 let text = "skipped a line of the agent that is too long to keep".to_owned();
@@ -339,9 +340,9 @@ fn summarised(through: u32, summary: Option<String>, spent: Spent) -> Input {
     Input::Summarised { through, summary, usd: spent.usd, tokens: spent.tokens }
 }
 
-pub(super) fn not_started(why: String) -> Input {
+pub(super) fn not_started(error: &StartError) -> Input {
     let output = OutputReader::new(0).into_output();
-    Input::AgentEnded(Box::new(IterationReport::unchanged(AgentEnd::NotStarted(why), output)))
+    Input::AgentEnded(Box::new(IterationReport::unchanged(AgentEnd::NotStarted(error.to_string()), output)))
 }
 
 fn input_of(command: Command) -> Input {

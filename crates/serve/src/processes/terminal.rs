@@ -78,7 +78,7 @@ async fn attend(
                     match obey(&said, process) {
                         Ok(true) => {}
                         Ok(false) => return Ok(()),
-                        Err(message) => socket.send(text(&json!({"type": "error", "message": message}))).await?,
+                        Err(error) => socket.send(text(&json!({"type": "error", "message": error.to_string()}))).await?,
                     }
                 }
                 Some(Ok(_)) => {}
@@ -87,14 +87,25 @@ async fn attend(
     }
 }
 
+/// Why a message of the client is not carried out.
+#[derive(Debug, thiserror::Error)]
+enum OrderError {
+    #[error("the message cannot be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    #[error("{0}")]
+    Input(String),
+    #[error("the process takes no input now")]
+    Busy,
+}
+
 /// Whether the client stays.
-fn obey(said: &str, process: &Process) -> Result<bool, String> {
-    let order = match serde_json::from_str(said).map_err(|error| format!("the message cannot be read: {error}"))? {
+fn obey(said: &str, process: &Process) -> Result<bool, OrderError> {
+    let order = match serde_json::from_str(said)? {
         Said::Close => return Ok(false),
         Said::Input { data, encoding } => {
-            Order::Input(decoded(&data, encoding.as_deref()).map_err(|problem| problem.detail)?)
+            Order::Input(decoded(&data, encoding.as_deref()).map_err(|problem| OrderError::Input(problem.detail))?)
         }
         Said::Resize { cols, rows } => Order::Resize(TerminalSize { cols: cols.max(1), rows: rows.max(1) }),
     };
-    process.order(order).map(|()| true).map_err(|()| "the process takes no input now".to_owned())
+    process.order(order).map(|()| true).map_err(|()| OrderError::Busy)
 }

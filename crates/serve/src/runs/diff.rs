@@ -46,18 +46,18 @@ pub async fn diff(State(app): State<Arc<App>>, Path(id): Path<String>, uri: Uri)
     let git = git.without_filters(found.folder.root(), GIT_TIME).await;
     let call = Call { git: &git, found: &found };
     let base = match (&touched.head, &touched.oldest) {
-        (Some(head), _) => Ok(head.clone()),
-        (None, Some(commit)) => call.run(&["rev-parse", "--verify", "--quiet", &format!("{commit}^")]).await,
-        (None, None) => Err(String::new()),
+        (Some(head), _) => Some(head.clone()),
+        (None, Some(commit)) => call.run(&["rev-parse", "--verify", "--quiet", &format!("{commit}^")]).await.ok(),
+        (None, None) => None,
     };
-    let base = base.map_or_else(|_| "HEAD".to_owned(), |base| base.trim().to_owned());
+    let base = base.map_or_else(|| "HEAD".to_owned(), |base| base.trim().to_owned());
     let mut words =
         vec!["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", base.as_str()];
     // An iteration ends with its last commit; a run, with what lies in the folder now.
     let newest = touched.newest.as_deref().filter(|_| iteration.is_some());
     words.extend(newest);
     words.extend(["--", ".", ":(exclude).ralph"]);
-    let text = call.run(&words).await.map_err(Problem::conflict)?;
+    let text = call.run(&words).await.map_err(|error| Problem::conflict(error.to_string()))?;
     let fresh = if newest.is_none() { call.untracked(&touched.files, &app.folders).await } else { String::new() };
     let text = text + &fresh;
     let cut = text.floor_char_boundary(DIFF_MAX.min(text.len()));
@@ -101,7 +101,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    async fn run(&self, words: &[&str]) -> Result<String, String> {
+    async fn run(&self, words: &[&str]) -> Result<String, process::GitError> {
         let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
         self.git.run(self.found.folder.root(), &words, GIT_TIME).await
     }

@@ -93,16 +93,17 @@ fn split_literal(pattern: &str) -> (&str, &str) {
 }
 
 /// As in ignore files: a pattern with a slash counts from the root, one without matches in every folder.
-fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+fn matcher(pattern: &str) -> Result<GlobMatcher, ToolOutcome> {
     let anchored = pattern.contains('/');
     let full = if anchored { pattern.trim_start_matches('/').to_owned() } else { format!("**/{pattern}") };
     let glob = GlobBuilder::new(&full).literal_separator(true).backslash_escape(true).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("Glob: the pattern is wrong: {}.", error.kind()))
+    let wrong = |error: globset::Error| ToolOutcome::misuse(format!("Glob: the pattern is wrong: {}.", error.kind()));
+    glob.map(|glob| glob.compile_matcher()).map_err(wrong)
 }
 
 fn search(files: &Files, root: &Target, pattern: &str, stop: &Stop) -> Result<ToolOutcome, ToolOutcome> {
     let started = Instant::now();
-    let matcher = matcher(pattern).map_err(ToolOutcome::misuse)?;
+    let matcher = matcher(pattern)?;
     if !std::fs::metadata(&root.real).is_ok_and(|meta| meta.is_dir()) {
         return Err(ToolOutcome::misuse(format!("Directory does not exist: {}.", root.shown())));
     }

@@ -100,7 +100,7 @@ fn edit(files: &Files, target: &Target, input: &Input, seed: &str) -> Result<Too
     let original = existing.shown();
     let mut notebook = Notebook::parse(&original)
         .map_err(|error| ToolOutcome::error(format!("{path} is not a notebook: {error}. Repair it with Bash.")))?;
-    let change = change(&mut notebook, input, seed).map_err(ToolOutcome::misuse)?;
+    let change = change(&mut notebook, input, seed).map_err(|error| ToolOutcome::misuse(error.to_string()))?;
     let updated = notebook.to_text();
     let stamp = files
         .workspace
@@ -130,20 +130,37 @@ struct Change {
     old_source: Option<String>,
 }
 
-fn change(notebook: &mut Notebook, input: &Input, seed: &str) -> Result<Change, String> {
+/// Why a notebook is not changed, in words for the model.
+#[derive(Debug, thiserror::Error)]
+enum ChangeError {
+    #[error("There is no cell {id:?}. The cells are: {ids}.")]
+    NoCell { id: String, ids: String },
+    #[error("`cell_id` is needed to replace or delete a cell; Read shows the ids.")]
+    NoId,
+    #[error("`cell_type` (code or markdown) is needed to insert a cell.")]
+    NoType,
+    #[error("the notebook has no list of cells")]
+    NoCells,
+    #[error("the cell is gone")]
+    Gone,
+    #[error("what stands at {0} in the list of cells is no cell.")]
+    NotCell(usize),
+}
+
+fn change(notebook: &mut Notebook, input: &Input, seed: &str) -> Result<Change, ChangeError> {
     let at = match &input.cell_id {
         Some(id) => Some(notebook.position(id).ok_or_else(|| {
             let ids: Vec<String> =
                 notebook.cells().iter().enumerate().map(|(n, cell)| notebook::cell_id(cell, n)).collect();
-            format!("There is no cell {id:?}. The cells are: {}.", ids.join(", "))
+            ChangeError::NoCell { id: id.clone(), ids: ids.join(", ") }
         })?),
         None if input.edit_mode == Mode::Insert => None,
-        None => return Err("`cell_id` is needed to replace or delete a cell; Read shows the ids.".into()),
+        None => return Err(ChangeError::NoId),
     };
     match (input.edit_mode, at) {
         (Mode::Insert, at) => insert(notebook, input, at.map_or(0, |at| at + 1), seed),
         (Mode::Delete, Some(at)) => {
-            let cells = notebook.cells_mut().ok_or("the notebook has no list of cells")?;
+            let cells = notebook.cells_mut().ok_or(ChangeError::NoCells)?;
             let old = cells.remove(at);
             Ok(Change {
                 verb: "Deleted",
@@ -153,23 +170,23 @@ fn change(notebook: &mut Notebook, input: &Input, seed: &str) -> Result<Change, 
             })
         }
         (Mode::Replace, Some(at)) => {
-            let cells = notebook.cells_mut().ok_or("the notebook has no list of cells")?;
-            let cell = cells.get_mut(at).ok_or("the cell is gone")?;
+            let cells = notebook.cells_mut().ok_or(ChangeError::NoCells)?;
+            let cell = cells.get_mut(at).ok_or(ChangeError::Gone)?;
             if !cell.is_object() {
-                return Err(format!("what stands at {at} in the list of cells is no cell."));
+                return Err(ChangeError::NotCell(at));
             }
             Ok(replace(cell, at, input))
         }
-        (Mode::Delete | Mode::Replace, None) => Err("`cell_id` is needed.".into()),
+        (Mode::Delete | Mode::Replace, None) => Err(ChangeError::NoId),
     }
 }
 
-fn insert(notebook: &mut Notebook, input: &Input, at: usize, seed: &str) -> Result<Change, String> {
-    let cell_type = input.cell_type.ok_or("`cell_type` (code or markdown) is needed to insert a cell.")?.name();
+fn insert(notebook: &mut Notebook, input: &Input, at: usize, seed: &str) -> Result<Change, ChangeError> {
+    let cell_type = input.cell_type.ok_or(ChangeError::NoType)?.name();
     let id = notebook.has_cell_ids().then(|| fresh_id(notebook, seed));
     let cell = notebook::new_cell(cell_type, &input.new_source, id);
     let cell_id = notebook::cell_id(&cell, at);
-    notebook.cells_mut().ok_or("the notebook has no list of cells")?.insert(at, cell);
+    notebook.cells_mut().ok_or(ChangeError::NoCells)?.insert(at, cell);
     Ok(Change { verb: "Inserted", cell_id, cell_type: cell_type.to_owned(), old_source: None })
 }
 

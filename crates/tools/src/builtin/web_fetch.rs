@@ -52,32 +52,40 @@ impl Tool for WebFetch {
 
 async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = parse(SPEC.entry.name, call.input)?;
-    fetch(&input, &context.web).await.map_err(ToolOutcome::error)
+    fetch(&input, &context.web).await
 }
 
-async fn fetch(input: &Input, web: &Web) -> Result<ToolOutcome, String> {
+async fn fetch(input: &Input, web: &Web) -> Result<ToolOutcome, ToolOutcome> {
     let started = Instant::now();
-    let url = checked(&input.url, web.guard().private_allowed).map_err(|error| format!("Not fetched: {error}."))?;
+    let url = checked(&input.url, web.guard().private_allowed)
+        .map_err(|error| ToolOutcome::error(format!("Not fetched: {error}.")))?;
     let text = match web.cached(&url) {
         Some(text) => text,
-        None => match get(&web.client().map_err(|error| error.to_string())?, web.guard(), url.clone())
-            .await
-            .map_err(|error| format!("{error}."))?
-        {
-            GetOutcome::Elsewhere { to, status, reason } => {
-                return Ok(moved(&url, &to, status, &reason, started));
+        None => {
+            match get(&web.client().map_err(|error| ToolOutcome::error(error.to_string()))?, web.guard(), url.clone())
+                .await
+                .map_err(|error| ToolOutcome::error(format!("{error}.")))?
+            {
+                GetOutcome::Elsewhere { to, status, reason } => {
+                    return Ok(moved(&url, &to, status, &reason, started));
+                }
+                GetOutcome::Page(page) => {
+                    let text = Arc::new(readable(page).await?);
+                    web.remember(url, &text);
+                    text
+                }
             }
-            GetOutcome::Page(page) => {
-                let text = Arc::new(readable(page).await?);
-                web.remember(url, &text);
-                text
-            }
-        },
+        }
     };
     let question = web.ask(question(&text, &input.prompt));
     let answer = match tokio::time::timeout(ANSWER_WITHIN, question).await {
-        Ok(answer) => answer.map_err(|why| format!("{} was fetched, but nobody could read it: {why}", text.url))?,
-        Err(_elapsed) => return Err(format!("{} was fetched, but the small model did not answer.", text.url)),
+        Ok(Ok(answer)) => answer,
+        Ok(Err(why)) => {
+            return Err(ToolOutcome::error(format!("{} was fetched, but nobody could read it: {why}", text.url)));
+        }
+        Err(_elapsed) => {
+            return Err(ToolOutcome::error(format!("{} was fetched, but the small model did not answer.", text.url)));
+        }
     };
     let structured = json!({
         "bytes": text.bytes,
@@ -106,16 +114,19 @@ fn moved(from: &Url, to: &Url, status: u16, reason: &str, started: Instant) -> T
     ToolOutcome::text(text, structured)
 }
 
-async fn readable(page: Page) -> Result<Readable, String> {
+async fn readable(page: Page) -> Result<Readable, ToolOutcome> {
     let Page { url, status, reason, content_type, body } = page;
     if !(200..300).contains(&status) {
-        return Err(format!("{url} answered {status} {reason}; check the URL, or try another page."));
+        return Err(ToolOutcome::error(format!(
+            "{url} answered {status} {reason}; check the URL, or try another page."
+        )));
     }
     let bytes = body.len();
     let kind = kind(&content_type, &body);
     if kind == Kind::Binary {
         let what = if content_type.is_empty() { "binary data" } else { &content_type };
-        return Err(format!("{url} is {what} ({bytes} bytes), not text; download it with Bash and open it with Read."));
+        let how = "not text; download it with Bash and open it with Read.";
+        return Err(ToolOutcome::error(format!("{url} is {what} ({bytes} bytes), {how}")));
     }
     let base = url.clone();
     // Megabytes of markup take a while, and the conversation's own thread has others to serve.
@@ -124,7 +135,8 @@ async fn readable(page: Page) -> Result<Readable, String> {
         let text = if kind == Kind::Html { markdown(&text, &base, LONGEST_TEXT) } else { text };
         cut(text)
     };
-    let text = tokio::task::spawn_blocking(convert).await.map_err(|_panicked| format!("{url} could not be read."))?;
+    let panicked = |_| ToolOutcome::error(format!("{url} could not be read."));
+    let text = tokio::task::spawn_blocking(convert).await.map_err(panicked)?;
     Ok(Readable { url, status, reason, bytes, text })
 }
 

@@ -6,4 +6,4 @@ pub(crate) mod html;
 pub(crate) mod pages;
 mod tokens;
 
-pub use pages::{AskSmall, MakeClient, Web};
+pub use pages::{AskSmall, MakeClient, Web, WebError};

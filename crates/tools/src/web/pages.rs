@@ -15,11 +15,16 @@ pub(crate) const LONGEST_TEXT: usize = 100_000;
 /// Pages kept; each has at most [`LONGEST_TEXT`] characters.
 pub(crate) const MOST_CACHED: usize = 32;
 
+/// Why the caller has no client or no answer of the small model, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WebError(pub String);
+
 /// Asks the small model.
-pub type AskSmall = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+pub type AskSmall = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, WebError>> + Send + Sync>;
 
 /// Brings the caller's certificates and proxies. Called once, at the first fetch: a client is not free.
-pub type MakeClient = Arc<dyn Fn() -> Result<ClientBuilder, String> + Send + Sync>;
+pub type MakeClient = Arc<dyn Fn() -> Result<ClientBuilder, WebError> + Send + Sync>;
 
 /// Cheap to clone; all clones share client and cache.
 #[derive(Clone)]
@@ -80,7 +85,7 @@ impl Web {
         &self.0.guard
     }
 
-    pub(crate) fn ask(&self, question: String) -> BoxFuture<'static, Result<String, String>> {
+    pub(crate) fn ask(&self, question: String) -> BoxFuture<'static, Result<String, WebError>> {
         (self.0.ask_small)(question)
     }
 
@@ -89,7 +94,7 @@ impl Web {
         if let Some(client) = &*kept {
             return Ok(client.clone());
         }
-        let builder = (self.0.make_client)().map_err(GetError::NoClient)?;
+        let builder = (self.0.make_client)().map_err(|WebError(why)| GetError::NoClient(why))?;
         let made = client(builder, self.0.guard.clone())?;
         *kept = Some(made.clone());
         Ok(made)

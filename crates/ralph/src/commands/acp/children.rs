@@ -1,7 +1,7 @@
 //! Agent processes: started, spoken with, and ended with all that they started.
 
 use acp::{ChildKey, Frame, Frames, ServerInput};
-use process::{Env, Output, Piped, Spec, Stdin};
+use process::{Env, Output, Piped, SpawnError, Spec, Stdin};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) struct Launched {
 }
 
 impl Launched {
-    pub(crate) fn spawn(self) -> Result<Piped, String> {
+    pub(crate) fn spawn(self) -> Result<Piped, SpawnError> {
         let spec = Spec {
             program: self.program.into(),
             args: self.args.into_iter().map(Into::into).collect(),
@@ -41,8 +41,19 @@ impl Launched {
             output: Output::Pipes,
             arg0: None,
         };
-        Piped::spawn(spec).map_err(|error| error.to_string())
+        Piped::spawn(spec)
     }
+}
+
+/// Why an agent process cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ChildError {
+    #[error(transparent)]
+    Start(#[from] SpawnError),
+    #[error("it has no pipes")]
+    NoPipes,
+    #[error("it does not read its input")]
+    Deaf,
 }
 
 struct Handle {
@@ -61,9 +72,9 @@ impl Children {
         Self { running: HashMap::new(), inputs }
     }
 
-    pub(super) fn start(&mut self, child: ChildKey, launched: Launched) -> Result<(), String> {
+    pub(super) fn start(&mut self, child: ChildKey, launched: Launched) -> Result<(), ChildError> {
         let mut piped = launched.spawn()?;
-        let (stdin, stdout) = piped.take_pipes().ok_or("it has no pipes")?;
+        let (stdin, stdout) = piped.take_pipes().ok_or(ChildError::NoPipes)?;
         let (lines, receiver) = mpsc::channel(LINES_MAX);
         let (stop, stopped) = oneshot::channel();
         tokio::spawn(feed(stdin, receiver));
@@ -74,12 +85,12 @@ impl Children {
     }
 
     /// A line for its stdin. An error says why it never arrives; a process that is gone says so itself.
-    pub(super) fn write(&mut self, child: ChildKey, line: Vec<u8>) -> Result<(), String> {
+    pub(super) fn write(&mut self, child: ChildKey, line: Vec<u8>) -> Result<(), ChildError> {
         let Some(handle) = self.running.get(&child) else { return Ok(()) };
         match handle.lines.try_send(line) {
             Err(mpsc::error::TrySendError::Full(_)) => {
                 self.stop(child, Duration::ZERO);
-                Err("it does not read its input".into())
+                Err(ChildError::Deaf)
             }
             _ => Ok(()),
         }

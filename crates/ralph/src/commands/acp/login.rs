@@ -1,6 +1,7 @@
 //! `ralph acp login`: an API key, asked for in a terminal and kept where the agent looks for one.
 
 use crate::environment::{Environment, stdin_kind};
+use crate::failure::{Ended, Failure};
 use crate::{resolve, say};
 use agent::StdinKind;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
@@ -26,37 +27,27 @@ pub(super) fn is_logged_in(environment: &Environment) -> bool {
         || resolve::credentials_only(None, environment).is_ok_and(|resolution| resolution.chosen.is_some())
 }
 
-pub(super) fn run(environment: &Environment) -> ExitCode {
+pub(super) fn run(environment: &Environment) -> Ended {
     if is_logged_in(environment) {
         say::out("Logged in already ('ralph auth status' says with what).\n");
-        return ExitCode::Success;
+        return Ok(ExitCode::Success);
     }
     if stdin_kind(false) != StdinKind::Terminal {
-        return refuse("'ralph acp login' asks for a key in a terminal. Elsewhere, set ANTHROPIC_API_KEY.");
+        let why = Failure::usage("'ralph acp login' asks for a key in a terminal");
+        return Err(why.hint("Elsewhere, set ANTHROPIC_API_KEY."));
     }
     say::out("API key (it is not shown): ");
     let key = read_hidden();
     say::out("\n");
-    let key = match key {
-        Ok(key) => key.trim().to_owned(),
-        Err(error) => return refuse(&format!("the key cannot be read: {error}")),
-    };
+    let key = key.map_err(|error| Failure::failed(format!("the key cannot be read: {error}")))?.trim().to_owned();
     if !key.starts_with(KEY_PREFIX) || key.len() > KEY_MAX || key.contains(char::is_whitespace) {
-        return refuse(&format!("this is no API key: one begins with {KEY_PREFIX}."));
+        return Err(Failure::usage(format!("this is no API key: one begins with {KEY_PREFIX}.")));
     }
     let [file, _] = resolve::places(environment).key_files();
-    match keep(&file, &key) {
-        Ok(()) => {
-            say::out(&format!("Logged in: the key is in {}.\n", file.display()));
-            ExitCode::Success
-        }
-        Err(error) => refuse(&format!("the key cannot be written to {}: {error}", file.display())),
-    }
-}
-
-fn refuse(why: &str) -> ExitCode {
-    say::err(&format!("error: {why}"));
-    ExitCode::Failure
+    let cannot = |error| Failure::failed(format!("the key cannot be written to {}: {error}", file.display()));
+    keep(&file, &key).map_err(cannot)?;
+    say::out(&format!("Logged in: the key is in {}.\n", file.display()));
+    Ok(ExitCode::Success)
 }
 
 /// The terminal shows nothing while the key is typed, and is as before afterwards.

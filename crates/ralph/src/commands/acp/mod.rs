@@ -8,9 +8,10 @@ mod past;
 mod pipes;
 
 use crate::environment::Environment;
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::{resolve, say};
-use acp::{ChildKey, Frame, LINE_MAX, Server, ServerInput, ServerOptions, ServerOutput, StartError};
+use acp::{ChildKey, DeleteError, Frame, LINE_MAX, Server, ServerInput, ServerOptions, ServerOutput, StartError};
 use children::Children;
 pub(super) use children::{Launched, feed};
 pub(super) use pipes::{Stdin, Stdout};
@@ -30,18 +31,16 @@ const GRACE: Duration = Duration::from_secs(3);
 /// The variable that gives the agent a list of tasks.
 const PLAN_TOOLS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+pub fn run(words: &[String], environment: &Environment) -> Ended {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["login"] => login::run(environment),
-        ["help"] => say::help("acp"),
+        ["help"] => Ok(say::help("acp")),
         _ => match sandbox_flag(&words) {
             Ok(sandbox) => serve(environment, sandbox),
             Err(word) => {
-                say::err(&format!(
-                    "error: 'ralph acp' has no argument '{word}'. 'ralph acp --help' lists what it has."
-                ));
-                ExitCode::Failure
+                let why = Failure::usage(format!("'ralph acp' has no argument '{word}'"));
+                Err(why.hint("'ralph acp --help' lists what it has."))
             }
         },
     }
@@ -62,21 +61,15 @@ fn sandbox_flag<'a>(words: &[&'a str]) -> Result<Option<String>, &'a str> {
     if LEVELS.contains(&flag) { Ok(Some(format!("--sandbox={flag}"))) } else { Err(flag) }
 }
 
-fn serve(environment: &Environment, sandbox: Option<String>) -> ExitCode {
+fn serve(environment: &Environment, sandbox: Option<String>) -> Ended {
     process::adopt_orphans();
     process::watch_over();
     process::harden();
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
+    let runtime = runtime()?;
     let exit = runtime.block_on(async {
         let exit = match Signals::open() {
-            Ok(signals) => Front::new(environment, sandbox).run(signals).await,
-            Err(error) => {
-                say::err(&format!("error: signals cannot be received: {error}"));
-                ExitCode::Failure
-            }
+            Ok(signals) => Ok(Front::new(environment, sandbox).run(signals).await),
+            Err(failure) => Err(failure),
         };
         process::end_all(GRACE).await;
         exit
@@ -94,11 +87,13 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn open() -> std::io::Result<Self> {
+    pub(super) fn open() -> Result<Self, Failure> {
+        let opened =
+            |kind| signal(kind).map_err(|error| Failure::failed(format!("signals cannot be received: {error}")));
         Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            interrupt: opened(SignalKind::interrupt())?,
+            terminate: opened(SignalKind::terminate())?,
+            hangup: opened(SignalKind::hangup())?,
         })
     }
 
@@ -190,8 +185,8 @@ impl Front {
                 Some(ServerInput::NotStarted { child, error })
             }
             ServerOutput::ToChild { child, line } => {
-                let words = self.children.write(child, line).err()?;
-                Some(ServerInput::ChildEnded { child, words })
+                let error = self.children.write(child, line).err()?;
+                Some(ServerInput::ChildEnded { child, words: error.to_string() })
             }
             ServerOutput::Stop { child } => {
                 self.children.stop(child, GRACE);
@@ -221,8 +216,10 @@ impl Front {
                 None
             }
             ServerOutput::Delete { id, session } => {
-                let failed =
-                    ServerInput::Deleted { id: id.clone(), result: Err("the session cannot be deleted".into()) };
+                let failed = ServerInput::Deleted {
+                    id: id.clone(),
+                    result: Err(DeleteError("the session cannot be deleted".into())),
+                };
                 self.look_up(failed, move |environment| past::delete(id, &session, environment));
                 None
             }
@@ -263,7 +260,7 @@ impl Front {
             cwd: launch.cwd.clone(),
             env: self.child_env(),
         };
-        self.children.start(child, launched).map_err(StartError::NoProcess)
+        self.children.start(child, launched).map_err(|error| StartError::NoProcess(error.to_string()))
     }
 }
 

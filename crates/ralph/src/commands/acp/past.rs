@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::resolve;
-use acp::{ChildKey, PastSession, ServerInput};
+use acp::{ChildKey, DeleteError, PastSession, ServerInput};
 use serde_json::Value;
 use session::Store;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) fn find(child: ChildKey, session: &str, cwd: &Path, environment: &Env
 
 pub(super) fn delete(id: Value, session: &str, environment: &Environment) -> ServerInput {
     let result = store(&environment.cwd, environment).remove(session);
-    let result = result.map_err(|error| format!("session {session} cannot be deleted: {error}"));
+    let result = result.map_err(|error| DeleteError(format!("session {session} cannot be deleted: {error}")));
     ServerInput::Deleted { id, result }
 }
 

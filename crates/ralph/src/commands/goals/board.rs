@@ -1,8 +1,9 @@
 //! `ralph board`: the goals on a screen, and behind each its run.
 
-use super::common::{Refusal, place, refuse};
+use super::common::place;
 use crate::commands::loop_screen;
 use crate::environment::{Environment, stdin_kind};
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use agent::StdinKind;
 use cycle::LoopEvent;
@@ -19,25 +20,22 @@ const OVER_SHOWN: usize = 50;
 /// How often the log of an opened goal is looked at.
 const FOLLOW: Duration = Duration::from_millis(500);
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
+pub fn run(words: &[String], environment: &Environment) -> Ended {
     if let Some(word) = words.first() {
-        return refuse(&Refusal(format!("error: 'ralph board' takes no arguments, and '{word}' is one.")));
+        return Err(Failure::usage(format!("'ralph board' takes no arguments, and '{word}' is one.")));
     }
     let somebody = environment.stdout_is_terminal && stdin_kind(false) == StdinKind::Terminal;
     if !somebody {
-        return refuse(&Refusal(
-            "error: 'ralph board' needs a terminal. 'ralph goal list --all' prints the goals.".into(),
-        ));
+        let why = Failure::usage("'ralph board' needs a terminal");
+        return Err(why.hint("'ralph goal list --all' prints the goals."));
     }
-    match shown(environment) {
-        Ok(()) => ExitCode::Success,
-        Err(refusal) => refuse(&refusal),
-    }
+    shown(environment)?;
+    Ok(ExitCode::Success)
 }
 
-fn shown(environment: &Environment) -> Result<(), Refusal> {
+fn shown(environment: &Environment) -> Result<(), Failure> {
     let place = place(environment)?;
-    let runtime = runtime().map_err(|_| Refusal(String::new()))?;
+    let runtime = runtime()?;
     let store = runtime.block_on(Store::open(&place))?;
     let mut board = Board::new(&COLUMNS);
     let mut cards = Vec::new();
@@ -49,7 +47,7 @@ fn shown(environment: &Environment) -> Result<(), Refusal> {
             }
             cards.clone()
         };
-        let failed = |error: std::io::Error| Refusal(format!("error: the screen cannot be shown: {error}."));
+        let failed = |error: std::io::Error| Failure::failed(format!("the screen cannot be shown: {error}."));
         let Some(id) = tui::show_board(&mut board, bring).map_err(failed)? else { return Ok(()) };
         open(id, &place).map_err(failed)?;
     }

@@ -1,39 +1,15 @@
-//! What the commands for goals share: the store's place, refusals, output.
+//! What the commands for goals share: the store's place, output.
 
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::say;
-use goals::{Goal, GoalError, GoalId, Place};
+use goals::{Goal, GoalId, Place};
 use serde_json::json;
-use wire::ExitCode;
-
-/// A reason not to go on, for a person.
-pub struct Refusal(pub(super) String);
-
-impl From<GoalError> for Refusal {
-    fn from(error: GoalError) -> Self {
-        let hint = error.hint();
-        let dot = if hint.is_empty() { "" } else { ". " };
-        Self(format!("error: {error}{dot}{hint}"))
-    }
-}
-
-impl From<String> for Refusal {
-    fn from(line: String) -> Self {
-        Self(line)
-    }
-}
-
-pub(super) fn refuse(refusal: &Refusal) -> ExitCode {
-    say::err(&refusal.0);
-    ExitCode::Failure
-}
 
 /// Where the goals are: `RALPH_STORE`, or a file in the state folder.
-pub(super) fn place(environment: &Environment) -> Result<Place, Refusal> {
-    let state = environment.state_folder().ok_or_else(|| {
-        Refusal("error: there is no home folder to keep goals in. Set RALPH_STATE or RALPH_STORE.".into())
-    })?;
-    Ok(Place::new(environment.get("RALPH_STORE"), &state))
+pub(super) fn place(environment: &Environment) -> Result<Place, Failure> {
+    let none = || Failure::settings("there is no home folder to keep goals in").hint("Set RALPH_STATE or RALPH_STORE.");
+    Ok(Place::new(environment.get("RALPH_STORE"), &environment.state_folder().ok_or_else(none)?))
 }
 
 pub(super) fn said(json: bool, id: GoalId, line: &str) {

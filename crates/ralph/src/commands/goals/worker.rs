@@ -1,11 +1,13 @@
 //! `ralph work`: wires a worker to this machine.
 
-use super::arguments::{self, WorkArguments};
-use super::common::{Refusal, place, refuse};
+use super::common::place;
 use crate::environment::{Environment, hangup_is_ignored};
+use crate::failure::{Ended, Failure};
 use crate::runtime::runtime;
 use crate::{resolve, say};
-use goals::{ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
+use arguments::LoopOptions;
+use goals::command_line::{self, WorkArguments};
+use goals::{GoalError, ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
 use runner::{SandboxMode, Settings};
 use sandbox::Rules;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -18,20 +20,9 @@ use wire::ExitCode;
 /// For what agents left running, at the very end.
 const GRACE: Duration = Duration::from_secs(2);
 
-pub fn run(words: &[String], environment: &Environment) -> ExitCode {
-    let wanted = match arguments::work(words) {
-        Ok(wanted) => wanted,
-        Err(line) => return refuse(&Refusal(line)),
-    };
-    let options = match options(&wanted, environment) {
-        Ok(options) => options,
-        Err(refusal) => return refuse(&refusal),
-    };
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(exit) => return exit,
-    };
-    runtime.block_on(async {
+pub fn run(words: &[String], environment: &Environment) -> Ended {
+    let options = options(&command_line::work(words)?, environment)?;
+    runtime()?.block_on(async {
         process::adopt_orphans();
         process::harden();
         let (tell, stop) = watch::channel(false);
@@ -39,12 +30,11 @@ pub fn run(words: &[String], environment: &Environment) -> ExitCode {
         let done = goals::work(options, stop).await;
         process::end_all(GRACE).await;
         let by_signal = listening.is_finished();
-        match done {
-            Ok(WorkEnd::Drained) => ExitCode::Success,
-            Ok(WorkEnd::Stopped) if by_signal => ExitCode::Terminated,
-            Ok(WorkEnd::Stopped) => ExitCode::Interrupted,
-            Err(error) => refuse(&error.into()),
-        }
+        Ok(match done? {
+            WorkEnd::Drained => ExitCode::Success,
+            WorkEnd::Stopped if by_signal => ExitCode::Terminated,
+            WorkEnd::Stopped => ExitCode::Interrupted,
+        })
     })
 }
 
@@ -74,20 +64,19 @@ async fn listen(tell: watch::Sender<bool>) {
     }
 }
 
-fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOptions, Refusal> {
-    let state = environment
-        .state_folder()
-        .ok_or_else(|| Refusal("error: there is no home folder to keep clones in. Set RALPH_STATE.".into()))?;
+fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOptions, Failure> {
+    let none = || Failure::settings("there is no home folder to keep clones in").hint("Set RALPH_STATE.");
+    let state = environment.state_folder().ok_or_else(none)?;
     // Clones are nobody else's to look into.
     let mut private = std::fs::DirBuilder::new();
     private
         .recursive(true)
         .mode(0o700)
         .create(&state)
-        .map_err(|error| Refusal(format!("error: {} cannot be made: {error}.", state.display())))?;
+        .map_err(|error| Failure::failed(format!("{} cannot be made: {error}.", state.display())))?;
     let state = state.canonicalize().unwrap_or(state);
     let file = runner::Folder::new(&environment.cwd).config();
-    let configured = Settings::load(&file, toml::Table::new()).map_err(|error| Refusal(format!("error: {error}")))?;
+    let configured = Settings::load(&file, &LoopOptions::default())?;
     let notify = if wanted.notify.is_empty() { configured.notify } else { wanted.notify.clone() };
     let (for_rules, for_review) = (environment.clone(), environment.clone());
     let (for_trust, for_forget) = (environment.clone(), environment.clone());
@@ -100,13 +89,17 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
         host: host(),
         exe: environment.exe.clone(),
         env: environment.vars.clone(),
-        rules: Box::new(move |folder| rules(folder, &for_rules)),
-        trust_clone: Box::new(move |repo, clone| trust_clone(repo, clone, &for_trust)),
+        rules: Box::new(move |folder| rules(folder, &for_rules).map_err(|failure| no_start(&failure))),
+        trust_clone: Box::new(move |repo, clone| {
+            trust_clone(repo, clone, &for_trust).map_err(|failure| no_start(&failure))
+        }),
         forget_clone: Box::new(move |folder| {
             // A record that stays behind names a folder that does not exist: it allows nothing.
             let _ = settings::forget_trust(&resolve::places(&for_forget), folder);
         }),
-        reviewer: Box::new(move |reviewer, folder| reviewer_command(reviewer, folder, &for_review)),
+        reviewer: Box::new(move |reviewer, folder| {
+            reviewer_command(reviewer, folder, &for_review).map_err(|failure| no_start(&failure))
+        }),
         say: {
             let json = wanted.json;
             Box::new(
@@ -127,6 +120,11 @@ fn options(wanted: &WorkArguments, environment: &Environment) -> Result<WorkOpti
     })
 }
 
+/// For a goal that waits: what failed, as its problem.
+fn no_start(failure: &Failure) -> GoalError {
+    GoalError::Start(failure.reason())
+}
+
 /// This machine's name, by which its folders are told from those of others.
 pub fn host() -> String {
     let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
@@ -135,33 +133,32 @@ pub fn host() -> String {
 }
 
 /// What checks may do in a clone: what the loop's checks may there.
-fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, String> {
+fn rules(folder: &Path, environment: &Environment) -> Result<Option<Rules>, Failure> {
     let there = environment.in_folder(folder);
-    let settings =
-        Settings::load(&runner::Folder::new(folder).config(), toml::Table::new()).map_err(|error| error.to_string())?;
+    let settings = Settings::load(&runner::Folder::new(folder).config(), &LoopOptions::default())?;
     if settings.sandbox == SandboxMode::Off {
-        let policy = resolve::sandbox_is_policy(&there).map_err(|refusal| refusal.text)?;
-        return policy.map_or(Ok(None), |why| Err(why.to_owned()));
+        let policy = resolve::sandbox_is_policy(&there)?;
+        return policy.map_or(Ok(None), |why| Err(Failure::settings(why)));
     }
-    resolve::confined_checks(&there, &mut Vec::new()).map_err(|refusal| refusal.text)
+    Ok(resolve::confined_checks(&there, &mut Vec::new())?)
 }
 
 /// The one place where a clone inherits the trust of its repository; goals of repositories that nobody vouched for never
 /// come here. A folder of this machine must be trusted still; an address was vouched for with the goal (`--trust`).
-fn trust_clone(repo: &str, clone: &Path, environment: &Environment) -> Result<(), String> {
+fn trust_clone(repo: &str, clone: &Path, environment: &Environment) -> Result<(), Failure> {
     if !goals::is_local(repo) {
         let there = resolve::places(&environment.in_folder(clone));
-        return settings::trust(&there).map(drop).map_err(|error| error.to_string());
+        return Ok(settings::trust(&there).map(drop)?);
     }
     let source = resolve::places(&environment.in_folder(Path::new(repo)));
-    match settings::inherit_trust(&source, clone) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(format!("{repo} is not trusted any more; run 'ralph trust' there, then 'ralph goal retry'")),
-        Err(error) => Err(error.to_string()),
+    if settings::inherit_trust(&source, clone)? {
+        return Ok(());
     }
+    let what_to_do = "run 'ralph trust' there, then 'ralph goal retry'";
+    Err(Failure::settings(format!("{repo} is not trusted any more; {what_to_do}")))
 }
 
-fn reviewer_command(reviewer: &Reviewer, folder: &Path, environment: &Environment) -> Result<ReviewCommand, String> {
+fn reviewer_command(reviewer: &Reviewer, folder: &Path, environment: &Environment) -> Result<ReviewCommand, Failure> {
     let command = crate::commands::loop_review::command(reviewer, folder, environment, &environment.vars)?;
     let runner::Reviewer { program, args, env, sandbox } = command;
     Ok(ReviewCommand { program, args, env, sandbox })

@@ -155,7 +155,7 @@ fn grep(files: &Files, root: &Target, input: &Input, stop: &Stop) -> Result<Tool
         .map_err(|error| ToolOutcome::misuse(file_error::opening(root, &error, &files.workspace)))?;
     let search = Search { files, matcher: &matcher, input, style, single: !meta.is_dir(), stop };
     let findings = if meta.is_dir() {
-        let walk = walk_of(files, &root.real, input).map_err(ToolOutcome::misuse)?;
+        let walk = walk_of(files, &root.real, input)?;
         let harvest = walk::collect(&walk, stop, |path| !(files.denied)(path));
         search.folder(harvest.files, harvest.complete)
     } else {
@@ -164,21 +164,22 @@ fn grep(files: &Files, root: &Target, input: &Input, stop: &Stop) -> Result<Tool
     Ok(report::outcome(input, &findings))
 }
 
-fn walk_of(files: &Files, root: &Path, input: &Input) -> Result<WalkBuilder, String> {
+fn walk_of(files: &Files, root: &Path, input: &Input) -> Result<WalkBuilder, ToolOutcome> {
+    let wrong = |field: &str, error: ignore::Error| ToolOutcome::misuse(format!("Grep: `{field}`: {error}."));
     let cwd = files.workspace.real_cwd();
     let mut walk = walk::builder(root, &cwd);
     if let Some(name) = &input.file_type {
         let mut types = TypesBuilder::new();
         types.add_defaults().select(name);
-        let types = types.build().map_err(|error| format!("Grep: `type`: {error}."))?;
+        let types = types.build().map_err(|error| wrong("type", error))?;
         walk.types(types);
     }
     if let Some(globs) = &input.glob {
         let mut overrides = OverrideBuilder::new(if root.starts_with(&cwd) { &cwd } else { root });
         for glob in split_globs(globs) {
-            overrides.add(glob).map_err(|error| format!("Grep: `glob`: {error}."))?;
+            overrides.add(glob).map_err(|error| wrong("glob", error))?;
         }
-        walk.overrides(overrides.build().map_err(|error| format!("Grep: `glob`: {error}."))?);
+        walk.overrides(overrides.build().map_err(|error| wrong("glob", error))?);
     }
     Ok(walk)
 }

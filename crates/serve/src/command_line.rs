@@ -32,7 +32,26 @@ impl ServeArguments {
     }
 }
 
-pub fn parse(words: &[String]) -> Result<ServeArguments, String> {
+/// A mistake in what was typed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServeUsageError {
+    #[error("option '{0}' needs a value. 'ralph serve --help' explains it.")]
+    MissingValue(String),
+    #[error("option '{0}' takes no value.")]
+    UnwantedValue(String),
+    #[error("unknown option '{0}'. 'ralph serve --help' lists them.")]
+    Unknown(String),
+    #[error("--no-token is for Unix sockets: every program and page of this machine can reach an address.")]
+    NoToken,
+    #[error("an address that others can reach needs the name that they call it by: --host NAME.")]
+    NoHost,
+    #[error("'{0}' is no address with a port and no path of a socket. Example: 127.0.0.1:4747.")]
+    Address(String),
+    #[error("--streams is a number from 1 to {STREAMS_MAX}, not '{0}'.")]
+    Streams(String),
+}
+
+pub fn parse(words: &[String]) -> Result<ServeArguments, ServeUsageError> {
     let mut wanted = ServeArguments {
         folders: Vec::new(),
         listen: ListenAt::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))),
@@ -41,7 +60,7 @@ pub fn parse(words: &[String]) -> Result<ServeArguments, String> {
         new_token: false,
         no_token: false,
         allow_exec: false,
-        streams: serve::STREAMS,
+        streams: crate::STREAMS,
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -51,7 +70,7 @@ pub fn parse(words: &[String]) -> Result<ServeArguments, String> {
         };
         let mut value = || {
             let given = inline.clone().or_else(|| words.next().cloned()).filter(|value| !value.is_empty());
-            given.ok_or_else(|| format!("option '{flag}' needs a value. 'ralph serve --help' explains it."))
+            given.ok_or_else(|| ServeUsageError::MissingValue(flag.to_owned()))
         };
         match flag {
             "--listen" => wanted.listen = listen_at(&value()?)?,
@@ -59,13 +78,13 @@ pub fn parse(words: &[String]) -> Result<ServeArguments, String> {
             "--token-folder" => wanted.token_folder = Some(value()?.into()),
             "--streams" => wanted.streams = streams(&value()?)?,
             "--new-token" | "--no-token" | "--allow-exec" if inline.is_some() => {
-                return Err(format!("option '{flag}' takes no value."));
+                return Err(ServeUsageError::UnwantedValue(flag.to_owned()));
             }
             "--new-token" => wanted.new_token = true,
             "--no-token" => wanted.no_token = true,
             "--allow-exec" => wanted.allow_exec = true,
             _ if flag.starts_with('-') => {
-                return Err(format!("unknown option '{flag}'. 'ralph serve --help' lists them."));
+                return Err(ServeUsageError::Unknown(flag.to_owned()));
             }
             folder => wanted.folders.push(folder.into()),
         }
@@ -74,19 +93,17 @@ pub fn parse(words: &[String]) -> Result<ServeArguments, String> {
 }
 
 /// Nobody is let in by an oversight.
-fn checked(wanted: ServeArguments) -> Result<ServeArguments, String> {
+fn checked(wanted: ServeArguments) -> Result<ServeArguments, ServeUsageError> {
     if wanted.no_token && !matches!(wanted.listen, ListenAt::Socket(_)) {
-        return Err(
-            "--no-token is for Unix sockets: every program and page of this machine can reach an address.".into()
-        );
+        return Err(ServeUsageError::NoToken);
     }
     if wanted.is_beyond_loopback() && wanted.hosts.is_empty() {
-        return Err("an address that others can reach needs the name that they call it by: --host NAME.".into());
+        return Err(ServeUsageError::NoHost);
     }
     Ok(wanted)
 }
 
-fn listen_at(text: &str) -> Result<ListenAt, String> {
+fn listen_at(text: &str) -> Result<ListenAt, ServeUsageError> {
     if let Some(path) = text.strip_prefix("unix:") {
         return Ok(ListenAt::Socket(path.into()));
     }
@@ -99,20 +116,20 @@ fn listen_at(text: &str) -> Result<ListenAt, String> {
     match text.parse::<SocketAddr>() {
         Ok(address) => Ok(ListenAt::Address(address)),
         Err(_) if text.contains('/') => Ok(ListenAt::Socket(text.into())),
-        Err(_) => Err(format!("'{text}' is no address with a port and no path of a socket. Example: 127.0.0.1:4747.")),
+        Err(_) => Err(ServeUsageError::Address(text.to_owned())),
     }
 }
 
-fn streams(text: &str) -> Result<usize, String> {
+fn streams(text: &str) -> Result<usize, ServeUsageError> {
     let number = text.parse::<usize>().ok().filter(|number| (1..=STREAMS_MAX).contains(number));
-    number.ok_or_else(|| format!("--streams is a number from 1 to {STREAMS_MAX}, not '{text}'."))
+    number.ok_or_else(|| ServeUsageError::Streams(text.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(words: &[&str]) -> Result<ServeArguments, String> {
+    fn of(words: &[&str]) -> Result<ServeArguments, ServeUsageError> {
         parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
     }
 

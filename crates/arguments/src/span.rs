@@ -5,8 +5,12 @@ use std::time::Duration;
 /// Ten years: more is a typing error, and sums with it stay far from overflowing.
 const MOST: Duration = Duration::from_hours(10 * 365 * 24);
 
-pub fn span(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is no span of time; write it like 4h, 1h30m, 90s or 500ms");
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no span of time; write it like 4h, 1h30m, 90s or 500ms")]
+pub struct SpanError(String);
+
+pub fn span(text: &str) -> Result<Duration, SpanError> {
+    let wrong = || SpanError(text.to_owned());
     let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok().filter(|span| *span <= MOST).ok_or_else(wrong);

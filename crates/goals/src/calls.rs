@@ -1,9 +1,8 @@
-//! `--notify`: somebody is called when a run needs a person, waits for a limit, or is over.
+//! `--notify` of a run: somebody is called when the run needs a person, waits for a limit, or is over.
 
-use crate::say;
+use crate::notify::Target;
 use cycle::{EventKind, LoopEvent, VerdictKind};
-use goals::Target;
-use runner::Sink;
+use process::Env;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -12,33 +11,45 @@ use std::thread::JoinHandle;
 const LIMIT_FROM_MS: u64 = 60_000;
 
 /// Calls are made beside the run, each on a thread of its own, and waited for at the end.
-struct Calls {
+pub struct Calls {
     targets: Vec<Target>,
-    env: process::Env,
+    env: Env,
     folder: PathBuf,
     title: String,
     made: Vec<JoinHandle<()>>,
+    /// Writes to the terminal as it is.
+    terminal: fn(&str),
+    warn: fn(&str),
 }
 
-/// `None` where nobody is to be called; an empty name is nobody.
-pub fn sink(notify: &[String], env: &process::Env, folder: &Path) -> Option<Box<dyn Sink>> {
-    let targets: Vec<Target> = notify.iter().filter(|text| !text.is_empty()).map(|text| Target::parse(text)).collect();
-    let calls = Calls { targets, env: env.clone(), folder: folder.to_owned(), title: String::new(), made: Vec::new() };
-    (!calls.targets.is_empty()).then(|| Box::new(calls) as Box<dyn Sink>)
-}
+impl Calls {
+    /// `None` where nobody is to be called; an empty name is nobody.
+    pub fn new(notify: &[String], env: &Env, folder: &Path, terminal: fn(&str), warn: fn(&str)) -> Option<Self> {
+        let named = notify.iter().filter(|text| !text.is_empty());
+        let targets: Vec<Target> = named.map(|text| Target::parse(text)).collect();
+        let calls = Self {
+            targets,
+            env: env.clone(),
+            folder: folder.to_owned(),
+            title: String::new(),
+            made: Vec::new(),
+            terminal,
+            warn,
+        };
+        (!calls.targets.is_empty()).then_some(calls)
+    }
 
-impl Sink for Calls {
-    fn event(&mut self, event: &LoopEvent) {
+    pub fn event(&mut self, event: &LoopEvent) {
         if let EventKind::RunStarted(started) = &event.kind {
             self.title.clone_from(&started.title);
         }
-        if let Some((name, reason)) = worth_a_call(event) {
-            let value = json!({"event": name, "title": self.title, "reason": reason, "folder": self.folder});
-            for target in &self.targets {
-                let (target, value, env, folder) =
-                    (target.clone(), value.clone(), self.env.clone(), self.folder.clone());
-                self.made.extend(std::thread::Builder::new().spawn(move || call(&target, &value, &env, &folder)).ok());
-            }
+        let Some((name, reason)) = worth_a_call(event) else { return };
+        let value = json!({"event": name, "title": self.title, "reason": reason, "folder": self.folder});
+        for target in &self.targets {
+            let (target, value, env, folder) = (target.clone(), value.clone(), self.env.clone(), self.folder.clone());
+            let (terminal, warn) = (self.terminal, self.warn);
+            let call = move || call(&target, &value, &env, &folder, terminal, warn);
+            self.made.extend(std::thread::Builder::new().spawn(call).ok());
         }
     }
 }
@@ -52,10 +63,10 @@ impl Drop for Calls {
     }
 }
 
-fn call(target: &Target, event: &Value, env: &process::Env, folder: &Path) {
+fn call(target: &Target, event: &Value, env: &Env, folder: &Path, terminal: fn(&str), warn: fn(&str)) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-    if let Err(why) = runtime.block_on(target.send(event, env, folder, &say::out)) {
-        say::err(&format!("warning: nobody was told: {why}"));
+    if let Err(error) = runtime.block_on(target.send(event, env, folder, &terminal)) {
+        warn(&format!("warning: nobody was told: {error}"));
     }
 }
 

@@ -1,10 +1,13 @@
 //! What the sandbox holds on this machine, shown by trying: every attempt is made inside a scratch
 //! sandbox, where it should fail, and outside of it, where it should work. Nothing is taken on trust.
 
-use crate::environment::{Environment, temp_dir};
+use crate::Sandbox;
+use crate::attempt::SharedMemory;
+use crate::hosts::Hosts;
+use crate::layout::Request;
+use crate::rules::{Level, Network, Weakness};
+
 use process::{CaptureLimits, Output, Spec, Stdin};
-use sandbox::{Hosts, Level, Network, Request, Sandbox, SharedMemory, Weakness};
-use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -19,7 +22,7 @@ const OUTLIVE: &str = "outliving the sandbox";
 const LATER: Duration = Duration::from_millis(1500);
 
 /// What was found.
-pub enum Found {
+pub enum Examination {
     /// In words: why not.
     None(String),
     Some {
@@ -30,11 +33,11 @@ pub enum Found {
 
 pub struct Probe {
     pub what: &'static str,
-    pub verdict: Verdict,
+    pub verdict: ProbeVerdict,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProbeVerdict {
     /// Works outside, fails inside.
     Held,
     /// Works inside.
@@ -43,27 +46,12 @@ pub enum Verdict {
     Unclear,
 }
 
-impl Verdict {
+impl ProbeVerdict {
     pub fn name(self) -> &'static str {
         match self {
             Self::Held => "held",
             Self::Open => "open",
             Self::Unclear => "unclear",
-        }
-    }
-}
-
-impl Found {
-    pub fn json(&self) -> Value {
-        match self {
-            Self::None(why) => json!({"available": false, "why": why}),
-            Self::Some { weaknesses, probes } => json!({
-                "available": true,
-                "weaknesses": weaknesses.iter().map(|weakness| weakness.name()).collect::<Vec<_>>(),
-                "probes": probes.iter()
-                    .map(|probe| json!({"what": probe.what, "verdict": probe.verdict.name()}))
-                    .collect::<Vec<_>>(),
-            }),
         }
     }
 }
@@ -80,9 +68,9 @@ struct Try {
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> std::io::Result<Self> {
+    fn new(temp: &Path, name: &str) -> std::io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt as _;
-        let root = temp_dir().join(format!("ralph-doctor-{}", uuid::Uuid::new_v4().simple()));
+        let root = temp.join(name);
         std::fs::DirBuilder::new().mode(0o700).create(&root)?;
         let scratch = Self(std::fs::canonicalize(root)?);
         for folder in ["work/.git/objects", "work/.git/hooks", "home/.ssh", "outside", "temp"] {
@@ -119,12 +107,13 @@ impl Drop for Scratch {
     }
 }
 
-pub async fn examine(environment: &Environment) -> Found {
+/// `exe doctor try NAME ABOUT` makes one attempt; `name` is a name that nobody else has, for a folder in `temp`.
+pub async fn examine(exe: &Path, temp: &Path, name: &str) -> Examination {
     // As in an agent: what the attempts leave behind is ours to end.
     process::adopt_orphans();
     process::watch_over();
-    let trouble = |error: std::io::Error| Found::None(format!("a scratch folder cannot be made: {error}"));
-    let scratch = match Scratch::new() {
+    let trouble = |error: std::io::Error| Examination::None(format!("a scratch folder cannot be made: {error}"));
+    let scratch = match Scratch::new(temp, name) {
         Ok(scratch) => scratch,
         Err(error) => return trouble(error),
     };
@@ -132,7 +121,7 @@ pub async fn examine(environment: &Environment) -> Found {
         .and_then(|open| Ok((open, Sandbox::new(scratch.request(true).rules())?)));
     let (open, cut) = match boxes {
         Ok(boxes) => boxes,
-        Err(error) => return Found::None(error.to_string()),
+        Err(error) => return Examination::None(error.to_string()),
     };
     let socket = scratch.0.join("outside/socket");
     let listening = UnixListener::bind(&socket).and_then(|unix| Ok((unix, TcpListener::bind("127.0.0.1:0")?)));
@@ -140,38 +129,38 @@ pub async fn examine(environment: &Environment) -> Found {
         Ok(listening) => listening,
         Err(error) => return trouble(error),
     };
-    let shared = Shared::new();
+    let shared = Shared::new(name);
     let tries = tries(&scratch.0, &socket, &server, &shared);
     let mut inside = Vec::new();
     for one in &tries {
         let sandbox = if one.cut { &cut } else { &open };
-        inside.push(works(environment, &scratch.0, one, Some(sandbox)).await);
+        inside.push(works(exe, &scratch.0, one, Some(sandbox)).await);
     }
     let late = scratch.0.join("work/late");
     let linger = |path: &Path| Try { what: OUTLIVE, attempt: "outlive", about: path.display().to_string(), cut: false };
-    works(environment, &scratch.0, &linger(&late), Some(&open)).await;
+    works(exe, &scratch.0, &linger(&late), Some(&open)).await;
     let weaknesses = cut.weaknesses().to_vec();
     // What stands in for missing files would be in the way of the same attempts outside.
     drop((open, cut));
     let mut probes = Vec::new();
     for (one, worked) in tries.iter().zip(inside) {
-        let verdict = match (worked, works(environment, &scratch.0, one, None).await) {
-            (true, _) => Verdict::Open,
-            (false, true) => Verdict::Held,
-            (false, false) => Verdict::Unclear,
+        let verdict = match (worked, works(exe, &scratch.0, one, None).await) {
+            (true, _) => ProbeVerdict::Open,
+            (false, true) => ProbeVerdict::Held,
+            (false, false) => ProbeVerdict::Unclear,
         };
         probes.push(Probe { what: one.what, verdict });
     }
     let control = scratch.0.join("work/late-outside");
-    works(environment, &scratch.0, &linger(&control), None).await;
+    works(exe, &scratch.0, &linger(&control), None).await;
     tokio::time::sleep(LATER).await;
     let verdict = match (late.exists(), control.exists()) {
-        (true, _) => Verdict::Open,
-        (false, true) => Verdict::Held,
-        (false, false) => Verdict::Unclear,
+        (true, _) => ProbeVerdict::Open,
+        (false, true) => ProbeVerdict::Held,
+        (false, false) => ProbeVerdict::Unclear,
     };
     probes.push(Probe { what: OUTLIVE, verdict });
-    Found::Some { weaknesses, probes }
+    Examination::Some { weaknesses, probes }
 }
 
 /// Things of this machine that a box must not reach, for the time of the attempts.
@@ -181,8 +170,8 @@ struct Shared {
 }
 
 impl Shared {
-    fn new() -> Self {
-        let file = Path::new("/dev/shm").join(format!("ralph-doctor-{}", uuid::Uuid::new_v4().simple()));
+    fn new(name: &str) -> Self {
+        let file = Path::new("/dev/shm").join(name);
         // Where there is no such folder the attempt shows nothing.
         let _ = std::fs::write(&file, "scratch\n");
         Self { memory: SharedMemory::make().ok(), file }
@@ -227,9 +216,9 @@ fn tries(root: &Path, socket: &Path, server: &TcpListener, shared: &Shared) -> V
 }
 
 /// Whether the attempt succeeds. Anything but a clean success of the attempt itself is none.
-async fn works(environment: &Environment, root: &Path, one: &Try, sandbox: Option<&Sandbox>) -> bool {
+async fn works(exe: &Path, root: &Path, one: &Try, sandbox: Option<&Sandbox>) -> bool {
     let spec = Spec {
-        program: environment.exe.clone().into_os_string(),
+        program: exe.as_os_str().to_owned(),
         args: ["doctor", "try", one.attempt, &one.about].map(Into::into).to_vec(),
         cwd: root.join("work"),
         env: Vec::new(),

@@ -1,6 +1,7 @@
 //! What was typed after `ralph goal` and `ralph work`, as values: nothing after this looks at words.
 
-use goals::{GoalId, GoalState, LandingMode, Reviewer};
+use crate::goal::{GoalId, GoalState, LandingMode, Reviewer};
+use arguments::{nearest, span};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,8 +73,42 @@ const LEASE_MIN: Duration = Duration::from_millis(500);
 /// More agents than any machine runs.
 const SLOTS_MAX: usize = 256;
 
-pub const USAGE: &str = "usage: ralph goal add|import|list|show|log|diff|comment|attach|answer|retry|cancel|queue|edit|budget … \
+pub(crate) const USAGE: &str = "usage: ralph goal add|import|list|show|log|diff|comment|attach|answer|retry|cancel|queue|edit|budget … \
                          ('ralph goal --help' explains them)";
+
+const BUDGET: &str = "usage: ralph goal budget [all|repo:PATH|label:NAME] [USD] [--tokens N] [--remove]";
+
+/// A mistake in what was typed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GoalUsageError {
+    /// The words fit no form of the command; these are its forms.
+    #[error("{0}")]
+    Form(String),
+    #[error("option '--{0}' needs a value.")]
+    MissingValue(String),
+    #[error("option '--{name}' needs {needed}, not '{value}'.")]
+    WrongValue { name: String, needed: &'static str, value: String },
+    #[error("unknown option '--{flag}'.{hint} See 'ralph goal --help'.")]
+    UnknownOption { flag: String, hint: String },
+    #[error("'ralph goal {verb}' is unknown.{hint} {USAGE}")]
+    UnknownVerb { verb: String, hint: String },
+    #[error("'{0}' is no number of a goal. 'ralph goal list' shows them.")]
+    NoGoal(String),
+    #[error("option '--attempts' needs at least 1.")]
+    Attempts,
+    #[error("option '--land' is branch, push or pr, not '{0}'.")]
+    Land(String),
+    #[error("'{0}' is no state. States: {1}.")]
+    NoState(String, String),
+    #[error("'ralph {command}' takes options only, and '{word}' is none.")]
+    Stray { command: &'static str, word: String },
+    #[error("'{0}' is no amount in USD. {BUDGET}")]
+    NoAmount(String),
+    #[error("'{0}' is no budget. {BUDGET}")]
+    NoBudget(String),
+    #[error("option '--slots' needs 1 to {SLOTS_MAX}.")]
+    Slots,
+}
 
 /// Words, taken one after the other.
 struct Words<'a> {
@@ -107,20 +142,28 @@ impl<'a> Words<'a> {
         Some(Word::Flag(Flag { name, inline }))
     }
 
-    fn value(&mut self, flag: &Flag<'a>) -> Result<&'a str, String> {
+    fn value(&mut self, flag: &Flag<'a>) -> Result<&'a str, GoalUsageError> {
         let value = flag.inline.or_else(|| self.rest.next().map(String::as_str));
-        value.ok_or_else(|| format!("error: option '--{}' needs a value.", flag.name))
+        value.ok_or_else(|| GoalUsageError::MissingValue(flag.name.to_owned()))
     }
 
-    fn number<T: std::str::FromStr>(&mut self, flag: &Flag<'a>, what: &str) -> Result<T, String> {
+    fn number<T: std::str::FromStr>(&mut self, flag: &Flag<'a>, needed: &'static str) -> Result<T, GoalUsageError> {
         let text = self.value(flag)?;
-        text.parse().map_err(|_| format!("error: option '--{}' needs {what}, not '{text}'.", flag.name))
+        text.parse().map_err(|_| wrong(flag, needed, text))
     }
 }
 
-fn unknown(flag: &str, known: &[&str]) -> String {
-    let near = arguments::nearest(flag, known.iter().copied()).map(|near| format!(" Did you mean '--{near}'?"));
-    format!("error: unknown option '--{flag}'.{} See 'ralph goal --help'.", near.unwrap_or_default())
+fn wrong(flag: &Flag<'_>, needed: &'static str, value: &str) -> GoalUsageError {
+    GoalUsageError::WrongValue { name: flag.name.to_owned(), needed, value: value.to_owned() }
+}
+
+fn form(text: &str) -> GoalUsageError {
+    GoalUsageError::Form(text.to_owned())
+}
+
+fn unknown(flag: &str, known: &[&str]) -> GoalUsageError {
+    let near = nearest(flag, known.iter().copied()).map(|near| format!(" Did you mean '--{near}'?"));
+    GoalUsageError::UnknownOption { flag: flag.to_owned(), hint: near.unwrap_or_default() }
 }
 
 const FIELD_NAMES: [&str; 26] = [
@@ -153,23 +196,22 @@ const FIELD_NAMES: [&str; 26] = [
 ];
 
 /// An amount of money that makes sense.
-fn usd(words: &mut Words<'_>, flag: &Flag<'_>) -> Result<f64, String> {
-    let text = flag.inline.map(str::to_owned).or_else(|| words.rest.next().cloned());
-    let text = text.ok_or_else(|| format!("error: option '--{}' needs a value.", flag.name))?;
-    amount(&text).ok_or_else(|| format!("error: option '--{}' needs an amount in USD, not '{text}'.", flag.name))
+fn usd<'a>(words: &mut Words<'a>, flag: &Flag<'a>) -> Result<f64, GoalUsageError> {
+    let text = words.value(flag)?;
+    amount(text).ok_or_else(|| wrong(flag, "an amount in USD", text))
 }
 
 fn amount(text: &str) -> Option<f64> {
     text.trim_start_matches('$').parse().ok().filter(|usd: &f64| usd.is_finite() && *usd >= 0.0)
 }
 
-fn goal_id(text: &str) -> Result<GoalId, String> {
+fn goal_id(text: &str) -> Result<GoalId, GoalUsageError> {
     let number = text.trim_start_matches('#').parse().ok().filter(|id| *id > 0);
-    number.ok_or_else(|| format!("error: '{text}' is no number of a goal. 'ralph goal list' shows them."))
+    number.ok_or_else(|| GoalUsageError::NoGoal(text.to_owned()))
 }
 
 impl Fields {
-    fn take<'a>(&mut self, flag: &Flag<'a>, words: &mut Words<'a>) -> Result<(), String> {
+    fn take<'a>(&mut self, flag: &Flag<'a>, words: &mut Words<'a>) -> Result<(), GoalUsageError> {
         let whole = "a whole number";
         match flag.name {
             "f" | "file" => self.file = Some(words.value(flag)?.into()),
@@ -188,7 +230,7 @@ impl Fields {
             "attempts" => {
                 let attempts: i64 = words.number(flag, whole)?;
                 if attempts < 1 {
-                    return Err("error: option '--attempts' needs at least 1.".into());
+                    return Err(GoalUsageError::Attempts);
                 }
                 self.attempts = Some(attempts);
             }
@@ -204,8 +246,7 @@ impl Fields {
             "land" => {
                 let text = words.value(flag)?;
                 let land = LandingMode::parse(text);
-                self.land =
-                    Some(land.ok_or_else(|| format!("error: option '--land' is branch, push or pr, not '{text}'."))?);
+                self.land = Some(land.ok_or_else(|| GoalUsageError::Land(text.to_owned()))?);
             }
             "squash" => self.squash = Some(flag.inline.is_none_or(|value| value == "true")),
             // The next word is the goal's text: a reviewer is named with '='.
@@ -235,8 +276,8 @@ pub fn reviewer(text: &str) -> Reviewer {
 }
 
 /// The command, and whether its answer is JSON.
-pub fn goal(words: &[String]) -> Result<(GoalCommand, bool), String> {
-    let Some((verb, rest)) = words.split_first() else { return Err(USAGE.into()) };
+pub fn goal(words: &[String]) -> Result<(GoalCommand, bool), GoalUsageError> {
+    let Some((verb, rest)) = words.split_first() else { return Err(form(USAGE)) };
     let mut words = Words { rest: rest.iter(), json: false };
     let command = match verb.as_str() {
         "add" => {
@@ -245,13 +286,13 @@ pub fn goal(words: &[String]) -> Result<(GoalCommand, bool), String> {
         }
         "import" => {
             let (plain, fields) = fields(&mut words)?;
-            let [file] = plain[..] else { return Err("usage: ralph goal import FILE [options]".into()) };
+            let [file] = plain[..] else { return Err(form("usage: ralph goal import FILE [options]")) };
             GoalCommand::Import { file: file.into(), fields }
         }
         "edit" => {
             let (plain, fields) = fields(&mut words)?;
             let Some((id, text)) = plain.split_first() else {
-                return Err("usage: ralph goal edit N [options] [TEXT]".into());
+                return Err(form("usage: ralph goal edit N [options] [TEXT]"));
             };
             let text = Some(text.join(" ")).filter(|text| !text.is_empty());
             GoalCommand::Edit { id: goal_id(id)?, fields: Fields { text, ..fields } }
@@ -270,9 +311,9 @@ pub fn goal(words: &[String]) -> Result<(GoalCommand, bool), String> {
     Ok((command, words.json))
 }
 
-fn by_number(verb: &str, plain: &[&str]) -> Result<GoalCommand, String> {
-    let with_text = |what: &str| -> Result<(GoalId, String), String> {
-        let usage = || format!("usage: ralph goal {verb} N {what}");
+fn by_number(verb: &str, plain: &[&str]) -> Result<GoalCommand, GoalUsageError> {
+    let with_text = |what: &str| -> Result<(GoalId, String), GoalUsageError> {
+        let usage = || GoalUsageError::Form(format!("usage: ralph goal {verb} N {what}"));
         let (id, rest) = plain.split_first().ok_or_else(usage)?;
         if rest.is_empty() {
             return Err(usage());
@@ -296,20 +337,20 @@ fn by_number(verb: &str, plain: &[&str]) -> Result<GoalCommand, String> {
                 "add", "import", "list", "show", "log", "diff", "comment", "attach", "answer", "retry", "cancel",
                 "queue", "edit", "budget",
             ];
-            let near = arguments::nearest(other, verbs.into_iter()).map(|near| format!(" Did you mean '{near}'?"));
-            return Err(format!("error: 'ralph goal {other}' is unknown.{} {USAGE}", near.unwrap_or_default()));
+            let near = nearest(other, verbs.into_iter()).map(|near| format!(" Did you mean '{near}'?"));
+            return Err(GoalUsageError::UnknownVerb { verb: other.to_owned(), hint: near.unwrap_or_default() });
         }
     })
 }
 
-fn only_id(verb: &str, plain: &[&str]) -> Result<GoalId, String> {
+fn only_id(verb: &str, plain: &[&str]) -> Result<GoalId, GoalUsageError> {
     match plain {
         [id] => goal_id(id),
-        _ => Err(format!("usage: ralph goal {verb} N")),
+        _ => Err(GoalUsageError::Form(format!("usage: ralph goal {verb} N"))),
     }
 }
 
-fn fields<'a>(words: &mut Words<'a>) -> Result<(Vec<&'a str>, Fields), String> {
+fn fields<'a>(words: &mut Words<'a>) -> Result<(Vec<&'a str>, Fields), GoalUsageError> {
     let (mut plain, mut fields) = (Vec::new(), Fields::default());
     while let Some(word) = words.next() {
         match word {
@@ -320,7 +361,7 @@ fn fields<'a>(words: &mut Words<'a>) -> Result<(Vec<&'a str>, Fields), String> {
     Ok((plain, fields))
 }
 
-fn plain_and<'a>(words: &mut Words<'a>, switches: &[&str]) -> Result<(Vec<&'a str>, bool), String> {
+fn plain_and<'a>(words: &mut Words<'a>, switches: &[&str]) -> Result<(Vec<&'a str>, bool), GoalUsageError> {
     let (mut plain, mut is_on) = (Vec::new(), false);
     while let Some(word) = words.next() {
         match word {
@@ -332,7 +373,7 @@ fn plain_and<'a>(words: &mut Words<'a>, switches: &[&str]) -> Result<(Vec<&'a st
     Ok((plain, is_on))
 }
 
-fn list(words: &mut Words<'_>) -> Result<GoalCommand, String> {
+fn list(words: &mut Words<'_>) -> Result<GoalCommand, GoalUsageError> {
     let (mut all, mut state, mut label) = (false, None, None);
     while let Some(word) = words.next() {
         match word {
@@ -341,20 +382,19 @@ fn list(words: &mut Words<'_>) -> Result<GoalCommand, String> {
             Word::Flag(flag) if flag.name == "state" => {
                 let text = words.value(&flag)?;
                 let names = GoalState::ALL.map(GoalState::word).join(", ");
-                state = Some(
-                    GoalState::parse(text).ok_or_else(|| format!("error: '{text}' is no state. States: {names}."))?,
-                );
+                let found = GoalState::parse(text);
+                state = Some(found.ok_or_else(|| GoalUsageError::NoState(text.to_owned(), names))?);
             }
             Word::Flag(flag) => return Err(unknown(flag.name, &["all", "state", "label", "json"])),
             Word::Plain(text) => {
-                return Err(format!("error: 'ralph goal list' takes options only, and '{text}' is none."));
+                return Err(GoalUsageError::Stray { command: "goal list", word: text.to_owned() });
             }
         }
     }
     Ok(GoalCommand::List { all, state, label })
 }
 
-fn budget(words: &mut Words<'_>) -> Result<GoalCommand, String> {
+fn budget(words: &mut Words<'_>) -> Result<GoalCommand, GoalUsageError> {
     let (mut plain, mut tokens, mut remove) = (Vec::new(), None, false);
     while let Some(word) = words.next() {
         match word {
@@ -364,23 +404,20 @@ fn budget(words: &mut Words<'_>) -> Result<GoalCommand, String> {
             Word::Flag(flag) => return Err(unknown(flag.name, &["tokens", "remove", "json"])),
         }
     }
-    let usage = "usage: ralph goal budget [all|repo:PATH|label:NAME] [USD] [--tokens N] [--remove]";
     let (scope, usd) = match plain[..] {
         [] if tokens.is_none() && !remove => (None, None),
         [scope] if tokens.is_some() || remove => (Some(scope), None),
-        [scope, usd] => {
-            (Some(scope), Some(amount(usd).ok_or_else(|| format!("error: '{usd}' is no amount in USD. {usage}"))?))
-        }
-        _ => return Err(usage.into()),
+        [scope, usd] => (Some(scope), Some(amount(usd).ok_or_else(|| GoalUsageError::NoAmount(usd.to_owned()))?)),
+        _ => return Err(form(BUDGET)),
     };
     let is_scope = |scope: &str| scope == "all" || scope.starts_with("repo:") || scope.starts_with("label:");
     if let Some(scope) = scope.filter(|scope| !is_scope(scope)) {
-        return Err(format!("error: '{scope}' is no budget. {usage}"));
+        return Err(GoalUsageError::NoBudget(scope.to_owned()));
     }
     Ok(GoalCommand::Budget { scope: scope.map(str::to_owned), usd, tokens, remove })
 }
 
-pub fn work(words: &[String]) -> Result<WorkArguments, String> {
+pub fn work(words: &[String]) -> Result<WorkArguments, GoalUsageError> {
     let mut parsed = WorkArguments { slots: 1, drain: false, lease: LEASE, notify: Vec::new(), json: false };
     let mut words = Words { rest: words.iter(), json: false };
     while let Some(word) = words.next() {
@@ -391,22 +428,21 @@ pub fn work(words: &[String]) -> Result<WorkArguments, String> {
                 "notify" => parsed.notify.push(words.value(&flag)?.to_owned()),
                 "lease" => {
                     let text = words.value(&flag)?;
-                    let span = runner::span(text)
-                        .map_err(|_| format!("error: option '--lease' needs a span like 60s, not '{text}'."))?;
-                    parsed.lease = span.max(LEASE_MIN);
+                    let lease = span(text).map_err(|_| wrong(&flag, "a span like 60s", text))?;
+                    parsed.lease = lease.max(LEASE_MIN);
                 }
                 other => return Err(unknown(other, &["slots", "drain", "lease", "notify", "json"])),
             },
-            Word::Plain(text) => return Err(format!("error: 'ralph work' takes options only, and '{text}' is none.")),
+            Word::Plain(text) => return Err(GoalUsageError::Stray { command: "work", word: text.to_owned() }),
         }
     }
     if parsed.slots == 0 || parsed.slots > SLOTS_MAX {
-        return Err(format!("error: option '--slots' needs 1 to {SLOTS_MAX}."));
+        return Err(GoalUsageError::Slots);
     }
     parsed.json = words.json;
     Ok(parsed)
 }
 
 #[cfg(test)]
-#[path = "arguments_tests.rs"]
+#[path = "command_line_tests.rs"]
 mod tests;

@@ -4,7 +4,7 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-fn parsed(text: &str) -> Result<GoalCommand, String> {
+fn parsed(text: &str) -> Result<GoalCommand, GoalUsageError> {
     goal(&words(text)).map(|(command, _)| command)
 }
 
@@ -47,19 +47,19 @@ fn mistakes_are_one_line_with_what_to_do() {
     for (text, message) in [
         ("", USAGE),
         ("show", "usage: ralph goal show N"),
-        ("show x", "error: 'x' is no number of a goal. 'ralph goal list' shows them."),
-        ("show -1", "error: unknown option '--1'. See 'ralph goal --help'."),
-        ("add x --after y", "error: 'y' is no number of a goal. 'ralph goal list' shows them."),
-        ("add x --chek y", "error: unknown option '--chek'. Did you mean '--check'? See 'ralph goal --help'."),
-        ("add x --max-cost lots", "error: option '--max-cost' needs an amount in USD, not 'lots'."),
-        ("add x --max-cost -5", "error: option '--max-cost' needs an amount in USD, not '-5'."),
-        ("add x --land away", "error: option '--land' is branch, push or pr, not 'away'."),
+        ("show x", "'x' is no number of a goal. 'ralph goal list' shows them."),
+        ("show -1", "unknown option '--1'. See 'ralph goal --help'."),
+        ("add x --after y", "'y' is no number of a goal. 'ralph goal list' shows them."),
+        ("add x --chek y", "unknown option '--chek'. Did you mean '--check'? See 'ralph goal --help'."),
+        ("add x --max-cost lots", "option '--max-cost' needs an amount in USD, not 'lots'."),
+        ("add x --max-cost -5", "option '--max-cost' needs an amount in USD, not '-5'."),
+        ("add x --land away", "option '--land' is branch, push or pr, not 'away'."),
         (
             "budget everything 5",
-            "error: 'everything' is no budget. usage: ralph goal budget [all|repo:PATH|label:NAME] [USD] [--tokens N] [--remove]",
+            "'everything' is no budget. usage: ralph goal budget [all|repo:PATH|label:NAME] [USD] [--tokens N] [--remove]",
         ),
     ] {
-        assert_eq!(parsed(text).unwrap_err(), message, "{text}");
+        assert_eq!(parsed(text).unwrap_err().to_string(), message, "{text}");
     }
     assert!(work(&words("--slots 0")).is_err() && work(&words("x")).is_err() && work(&words("--slots x")).is_err());
     assert_eq!(work(&words("--slots 4 --drain")).unwrap().slots, 4);
