@@ -24,6 +24,7 @@ mod builtin_commands;
 mod checkpoints;
 mod choices;
 mod conversation_tools;
+mod git_state;
 mod known_memory;
 mod secrets;
 mod style;
@@ -82,7 +83,7 @@ pub mod session;
 
 pub use fetch::fetch;
 pub use options::{
-    Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
+    Access, Asking, AutoCompact, BuiltinAgents, Caching, Elsewhere, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind,
     ToolChoice, ToolSetup,
 };

@@ -2,6 +2,7 @@
 
 use crate::choices::{Choices, initial_prompt, missing_agent, session_agent};
 use crate::conversation::Conversation;
+use crate::git_state::GitState;
 use crate::hook_runner::HookRunner;
 use crate::limits::overhead;
 use crate::main_machine::MainMachine;
@@ -21,6 +22,7 @@ pub struct Preparer {
     pub servers: Rc<Servers>,
     pub memories: Rc<Memories>,
     pub machine: Rc<MainMachine>,
+    pub git: GitState,
 }
 
 impl Preparer {
@@ -32,7 +34,7 @@ impl Preparer {
             self.servers.start_for_session(agent);
             frontmatter_hooks::by_session_agent(&self.options, &self.hooks, agent);
         }
-        self.servers.settle().await;
+        futures_util::future::join(self.servers.settle(), self.git.settle()).await;
         self.hooks.between.settled().await;
         self.equip(conversation);
         let setup = self.choices.setup();
@@ -70,7 +72,7 @@ impl Preparer {
         }
         conversation.mark_effort(conversation.effort_level(&self.choices));
         let own = agent.map(|agent| agent.prompt.as_str());
-        let system = prompt::system(&self.options, &self.choices, self.servers.instructions(), own);
+        let system = prompt::system(&self.options, &self.choices, self.servers.instructions(), own, self.git.text());
         for change in [
             Change::Tools(toolset.table(&setup.tool_aliases)),
             Change::OverheadChars(overhead(&system, &toolset)),

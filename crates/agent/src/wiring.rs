@@ -12,6 +12,7 @@ use crate::conversation_tools::task_list::TaskList;
 use crate::executor::Parts;
 use crate::flag_settings::FlagSettings;
 use crate::gatherer::Gatherer;
+use crate::git_state::GitState;
 use crate::hook_runner::{HookParts, HookRunner};
 use crate::kit::Kit;
 use crate::limits::{compact_at, limits};
@@ -40,7 +41,7 @@ use crate::task_news::TaskNews;
 use crate::tool_runner::ToolRunner;
 use crate::toolset::Toolset;
 use crate::transcripts::{Earlier, Transcripts};
-use crate::{BuiltinAgents, InputFormat, Options, Preparation, Prompter, SessionPlan, frontmatter_hooks};
+use crate::{BuiltinAgents, Elsewhere, InputFormat, Options, Preparation, Prompter, SessionPlan, frontmatter_hooks};
 use hooks::Hooks;
 use policy::RuleSet;
 use serde_json::Value;
@@ -258,12 +259,21 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
     (subagents, skill_texts)
 }
 
+/// The providers that fallbacks name, beside the session's own.
+fn elsewhere(base: &Base) -> Vec<(String, Access)> {
+    let others = base.options.asking.elsewhere.iter();
+    let access =
+        |other: &Elsewhere| Access::to(Rc::clone(&base.options), base.secrets.clone(), other.client.clone());
+    others.map(|other| (other.name.clone(), access(other))).collect()
+}
+
 fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired {
     let changers = changers(&base, &machine);
     let (subagents, texts) = subagents(&base);
     let model = Rc::new(ModelAsker {
         options: Rc::clone(&base.options),
         access: Access::new(Rc::clone(&base.options), base.secrets.clone()),
+        elsewhere: elsewhere(&base),
         output: Rc::clone(&base.output),
         books: Rc::clone(&base.books),
         choices: Rc::clone(&base.choices),
@@ -309,6 +319,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
             servers: Rc::clone(&base.servers),
             memories: Rc::clone(&base.memories),
             machine: Rc::clone(&machine),
+            git: GitState::default(),
         },
         gatherer: Gatherer {
             options: Rc::clone(&base.options),

@@ -172,6 +172,7 @@ fn options(folder: &Path, url: String) -> Options {
         mentions: true,
         slash: true,
         memory: None,
+        git_state: false,
         bare: false,
         builtin_agents: BuiltinAgents::None,
         version: "test",
@@ -181,7 +182,7 @@ fn options(folder: &Path, url: String) -> Options {
 
 fn setup() -> Setup {
     Setup {
-        prompting: Prompting { system: None, append: None, append_subagent: None, static_system: false, plan: None },
+        prompting: Prompting { system: None, append: None, append_subagent: None, static_system: false, plan: None, short: false, language: None, attribution: None },
         schema: None,
         agents: Vec::new(),
         agent: None,
@@ -202,6 +203,7 @@ fn asking() -> Asking {
         small_model: "claude-haiku-5-5".into(),
         subagent_model: None,
         fallback: Vec::new(),
+        elsewhere: Vec::new(),
         model_env: model::ModelEnv::default(),
         thinking: model::ThinkingAsk::default(),
         effort: None,

@@ -70,6 +70,11 @@ impl ModelInfo {
         }
     }
 
+    /// Whether the model works better with tools that keep a list of what is to be done: those before 4.6.
+    pub fn wants_task_list(&self) -> bool {
+        self.cost_basis.is_none() && !self.thinking.is_adaptive()
+    }
+
     /// What `modelUsage` says about the price.
     pub fn basis_name(&self) -> &'static str {
         if self.cost_basis.is_some() { "unknown" } else { "list" }
@@ -215,7 +220,9 @@ pub fn info(id: &str) -> ModelInfo {
 
 /// The same for a model behind this endpoint: who answers, and what that costs.
 pub fn info_for(id: &str, client: &crate::ClientConfig) -> ModelInfo {
-    info_at(id, client.cloud.as_ref().map(|cloud| &cloud.endpoint), client.profile.name)
+    let mut found = info_at(id, client.cloud.as_ref().map(|cloud| &cloud.endpoint), client.profile.name);
+    client.capabilities.apply(&mut found);
+    found
 }
 
 fn info_at(id: &str, cloud: Option<&crate::Endpoint>, profile: crate::ProfileName) -> ModelInfo {

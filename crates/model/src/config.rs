@@ -1,8 +1,10 @@
 //! What a [`crate::Client`] must be told. Values only; nothing here reads the environment.
 
+use crate::capabilities::Capabilities;
 use crate::credential::CloudCredentials;
 use crate::profile::Profile;
 use crate::provider::Endpoint;
+use crate::tls::TlsOptions;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,15 +45,24 @@ pub enum Auth {
     Both(Secret),
     /// A bearer token that needs its capability named.
     OAuth(Secret),
+    /// A token and a key that were both set: gateways want the one, what is behind them the other.
+    TokenAndKey {
+        token: Secret,
+        key: Secret,
+    },
     None,
 }
 
 impl Auth {
-    pub(crate) fn secret(&self) -> Option<&Secret> {
-        match self {
-            Self::ApiKey(secret) | Self::Bearer(secret) | Self::Both(secret) | Self::OAuth(secret) => Some(secret),
-            Self::None => None,
-        }
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let found = match self {
+            Self::ApiKey(secret) | Self::Bearer(secret) | Self::Both(secret) | Self::OAuth(secret) => {
+                [Some(secret), None]
+            }
+            Self::TokenAndKey { token, key } => [Some(token), Some(key)],
+            Self::None => [None, None],
+        };
+        found.into_iter().flatten()
     }
 }
 
@@ -147,6 +158,11 @@ pub struct ClientConfig {
     pub extra_ca_files: Vec<PathBuf>,
     pub user_agent: String,
     pub max_retries: u32,
+    /// Rate limits and overloads are waited out, however long they last.
+    pub retry_watchdog: bool,
+    /// What the user says that models can do, by id.
+    pub capabilities: Capabilities,
+    pub tls: TlsOptions,
     pub timeouts: Timeouts,
     pub backoff: Backoff,
 }
@@ -166,6 +182,9 @@ impl ClientConfig {
             extra_ca_files: Vec::new(),
             user_agent: concat!("ralph/", env!("CARGO_PKG_VERSION")).to_owned(),
             max_retries: Self::DEFAULT_MAX_RETRIES,
+            retry_watchdog: false,
+            capabilities: Capabilities::default(),
+            tls: TlsOptions::default(),
             timeouts: Timeouts::default(),
             backoff: Backoff::default(),
         }

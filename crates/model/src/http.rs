@@ -52,6 +52,12 @@ pub(crate) fn build(config: &ClientConfig, endpoint: &Url) -> Result<Stack, Stri
             }
         }
         builder = builder.tls_certs_merge(certificates);
+        if config.tls.accept_any {
+            builder = builder.tls_danger_accept_invalid_certs(true);
+        }
+        if let Some(identity) = config.tls.identity().map_err(|error| error.to_string())? {
+            builder = builder.identity(identity);
+        }
     } else {
         builder = builder.tls_certs_only([]);
     }

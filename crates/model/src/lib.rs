@@ -10,6 +10,10 @@ mod frame;
 mod request;
 mod sse;
 mod profile;
+mod capabilities;
+mod aes_cbc;
+mod encrypted_key;
+mod tls;
 mod config;
 mod openai;
 mod assemble;
@@ -33,9 +37,11 @@ pub use catalog::{
     Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, info_for, listing, resolve,
     wants_long_context,
 };
+pub use capabilities::{Capabilities, CapabilityError};
 pub use client::Client;
 pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Secret, Timeouts};
 pub use credential::{CloudCredentials, CredentialSettings};
+pub use encrypted_key::KeyError;
 pub use failure::{Failure, FailureKind};
 pub use http::{SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
 pub use login::{LoginError, Tokens, refresh_login};
@@ -46,4 +52,5 @@ pub use provider::{
 pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
 pub use step_down::{TRIGGER as STEP_DOWN_TRIGGER, step_down, step_down_words};
-pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, thinking, thinking_betas};
+pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, request_betas, thinking};
+pub use tls::{CertStore, TlsError, TlsOptions};

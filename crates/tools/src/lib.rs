@@ -47,7 +47,7 @@ pub use disk::Disk;
 pub use outcome::{Content, ErrorFlag, Outcome, TurnEffects};
 pub use read_log::{Range, ReadLog, Seen};
 pub use schema::InputError;
-pub use shell::{Exits, Leaves, OnRequest, Shell, find_shell};
+pub use shell::{Exits, Leaves, OnRequest, Shell, UserShell, find_shell};
 pub use stamp::Stamp;
 pub use tasks::{Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
 pub use todos::Todos;

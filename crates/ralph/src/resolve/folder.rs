@@ -131,3 +131,8 @@ pub fn chosen_agent(
     let known: Vec<&str> = builtin.into_iter().chain(agents.iter().map(|agent| agent.name.as_str())).collect();
     Err(Refusal::new(format!("Error: there is no agent '{name}'. Known: {}", known.join(", "))))
 }
+
+/// Whether the model is told about the repository and about commits.
+pub fn speaks_of_git(settings: &Settings, environment: &Environment) -> bool {
+    settings.flag("includeGitInstructions") != Some(false) && !environment.is_on("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS")
+}

@@ -4,7 +4,9 @@
 mod refusal;
 mod access;
 mod asking;
+mod child_env;
 mod confined;
+mod connection;
 mod folder;
 mod outside;
 mod permissions;
@@ -56,8 +58,9 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     let mut permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
     let memory = if bare || safe { None } else { folder::memory(&settings, &places, &extra_roots, environment) };
     permissions::let_read(&mut permissions.rules, memory.as_ref());
+    warnings.extend(connection::warnings(environment)?);
     let access = access::resolve(&settings, &places, environment, bare, &mut warnings)?;
-    let mut asking = asking::resolve(typed, &settings, environment, &access)?;
+    let mut asking = asking::resolve(typed, &settings, environment, &access, &mut warnings)?;
     let session = sessions::resolve(typed, &places, environment)?;
     let limits = tooling::limits(typed, environment, access.client.profile.concurrency)?;
     // What the command line itself gives counts in a minimal start too.
@@ -71,13 +74,13 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     }));
     let agent = folder::chosen_agent(typed, &settings, (&agents, &plugins), input)?;
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
-    let mut tools = tooling::resolve(typed, environment, &places, &session);
+    let mut tools = tooling::resolve(typed, environment, &places, &session, (&asking.model, &extra_roots));
     let confined = confined::resolve(typed, &settings, &places, &extra_roots, environment, &mut warnings)?;
     if let Some(confined) = confined {
         tooling::confine(&mut tools, confined);
     }
     let setup = Setup {
-        prompting: prompting(typed)?,
+        prompting: prompting(typed, &settings, environment, bare)?,
         schema: schema.map(Rc::new),
         agents,
         agent,
@@ -89,6 +92,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         suggestions: typed.prompt_suggestions && may_suggest(&settings, environment),
         subagent_text: typed.forward_subagent_text || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
     };
+    let git_state = !bare && folder::speaks_of_git(&settings, environment);
     let options = Options {
         input,
         output,
@@ -106,7 +110,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         ascii: environment.stdout_is_terminal && output != OutputFormat::Text,
         cwd: environment.cwd.clone(),
         extra_roots,
-        env: environment.vars.clone(),
+        env: child_env::without_telemetry(environment),
         setup,
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
         slash: !bare && !typed.disable_slash_commands,
@@ -125,6 +129,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         outside,
         access,
         bare,
+        git_state,
         builtin_agents: builtin_agents(environment),
     };
     Ok(Resolved { options, warnings })
@@ -376,8 +381,17 @@ fn schema(typed: &Arguments) -> Result<Option<Schema>, Refusal> {
     Ok(Some(schema))
 }
 
-fn prompting(typed: &Arguments) -> Result<Prompting, Refusal> {
+fn prompting(
+    typed: &Arguments,
+    settings: &Settings,
+    environment: &Environment,
+    bare: bool,
+) -> Result<Prompting, Refusal> {
     Ok(Prompting {
+        short: environment.is_on("CLAUDE_CODE_SIMPLE_SYSTEM_PROMPT"),
+        language: settings.language.as_deref().and_then(project::language),
+        attribution: (!bare && folder::speaks_of_git(settings, environment))
+            .then(|| project::Attribution::of(&settings.merged)),
         system: text_or_file(typed.system_prompt.as_deref(), typed.system_prompt_file.as_deref(), "system-prompt")?,
         append: text_or_file(
             typed.append_system_prompt.as_deref(),
