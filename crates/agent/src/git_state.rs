@@ -8,13 +8,10 @@ use policy::Resolve as _;
 use process::Git;
 use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-
-/// From the start of git to the moment when the session goes on without it.
-const DEADLINE: Duration = Duration::from_millis(200);
 
 #[derive(Default)]
 pub struct GitState {
@@ -25,12 +22,10 @@ pub struct GitState {
 impl GitState {
     /// Starts git, where there is a repository and somebody wants to know.
     pub fn start(&self, options: &Options) {
-        if !options.git_state || options.session.git_branch.is_empty() {
-            return;
-        }
+        let Some(deadline) = options.git_state.filter(|_| !options.session.git_branch.is_empty()) else { return };
         let Some(git) = Git::find(&options.env) else { return };
-        let asking = tokio::spawn(ask(git, options.cwd.clone()));
-        *self.asked.borrow_mut() = Some((Instant::now() + DEADLINE, asking));
+        let asking = tokio::spawn(ask(git, options.cwd.clone(), deadline));
+        *self.asked.borrow_mut() = Some((Instant::now() + deadline, asking));
     }
 
     /// Waits for the answer, as long as the deadline allows. Dropping the task ends git.
@@ -48,17 +43,14 @@ impl GitState {
     }
 }
 
-async fn ask(git: Git, folder: std::path::PathBuf) -> Option<String> {
+async fn ask(git: Git, folder: PathBuf, deadline: Duration) -> Option<String> {
     // Most repositories name no programs, and their files say so; for the others git itself is asked what there is.
-    let git = if tools::Disk.repository_runs_programs(&folder) { git.disarmed(&folder, DEADLINE).await } else { git };
-    let (status, log) =
-        futures_util::future::join(run(&git, &folder, &project::GIT_STATUS), run(&git, &folder, &project::GIT_LOG))
-            .await;
+    let git = if tools::Disk.repository_runs_programs(&folder) { git.disarmed(&folder, deadline).await } else { git };
+    let run = async |words: &[&str]| {
+        let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        git.run(&folder, &words, deadline).await
+    };
+    let (status, log) = futures_util::future::join(run(&project::GIT_STATUS), run(&project::GIT_LOG)).await;
     // A repository without a commit has a state, and no log.
     project::describe_git(&status.ok()?, &log.unwrap_or_default())
-}
-
-async fn run(git: &Git, folder: &Path, words: &[&str]) -> Result<String, String> {
-    let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-    git.run(folder, &words, DEADLINE).await
 }

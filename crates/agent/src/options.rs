@@ -310,8 +310,8 @@ pub struct Options {
     /// Instruction files, where they count at all.
     pub memory: Option<project::MemoryOptions>,
     pub bare: bool,
-    /// The model is told how the repository stands when the session begins.
-    pub git_state: bool,
+    /// The model is told how the repository stands when the session begins, if git says so within this time.
+    pub git_state: Option<Duration>,
     pub builtin_agents: BuiltinAgents,
     pub version: &'static str,
     pub debug_file: Option<PathBuf>,

@@ -262,8 +262,7 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
 /// The providers that fallbacks name, beside the session's own.
 fn elsewhere(base: &Base) -> Vec<(String, Access)> {
     let others = base.options.asking.elsewhere.iter();
-    let access =
-        |other: &Elsewhere| Access::to(Rc::clone(&base.options), base.secrets.clone(), other.client.clone());
+    let access = |other: &Elsewhere| Access::to(Rc::clone(&base.options), base.secrets.clone(), other.client.clone());
     others.map(|other| (other.name.clone(), access(other))).collect()
 }
 

@@ -172,7 +172,7 @@ fn options(folder: &Path, url: String) -> Options {
         mentions: true,
         slash: true,
         memory: None,
-        git_state: false,
+        git_state: None,
         bare: false,
         builtin_agents: BuiltinAgents::None,
         version: "test",
@@ -182,7 +182,16 @@ fn options(folder: &Path, url: String) -> Options {
 
 fn setup() -> Setup {
     Setup {
-        prompting: Prompting { system: None, append: None, append_subagent: None, static_system: false, plan: None, short: false, language: None, attribution: None },
+        prompting: Prompting {
+            system: None,
+            append: None,
+            append_subagent: None,
+            static_system: false,
+            plan: None,
+            short: false,
+            language: None,
+            attribution: None,
+        },
         schema: None,
         agents: Vec::new(),
         agent: None,

@@ -326,9 +326,7 @@ impl Client {
         let found = self.config.cloud.as_ref().map(|cloud| cloud.credentials.secrets()).unwrap_or_default();
         let fixed = self.config.cloud.as_ref().map(|cloud| cloud.endpoint.auth.fixed_secrets()).unwrap_or_default();
         let found = found.iter().map(String::as_str).chain(fixed);
-        for secret in
-            self.config.auth.secrets().map(Secret::expose).chain(custom).chain(passwords).chain(found)
-        {
+        for secret in self.config.auth.secrets().map(Secret::expose).chain(custom).chain(passwords).chain(found) {
             let secret = secret.trim();
             if secret.len() >= SCRUB_MIN && failure.message.contains(secret) {
                 failure.message = failure.message.replace(secret, "[secret]");

@@ -33,11 +33,11 @@ mod client;
 mod test_server;
 
 pub use ask::{Ask, Event, Reply};
+pub use capabilities::{Capabilities, CapabilityError};
 pub use catalog::{
     Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, info_for, listing, resolve,
     wants_long_context,
 };
-pub use capabilities::{Capabilities, CapabilityError};
 pub use client::Client;
 pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Secret, Timeouts};
 pub use credential::{CloudCredentials, CredentialSettings};

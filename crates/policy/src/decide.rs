@@ -20,7 +20,10 @@ pub fn decide(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {
     // A question that a rule or a tool asks is for a person; the others are for a service that judges calls.
     let is_for_a_person = decision.reason_type == "rule" || is_question(call);
     if policy.mode == PermissionMode::Auto && decision.verdict == Verdict::Ask && !is_for_a_person {
-        let reason = format!("auto mode has no service here that judges what may be unsafe, so it is denied. {}", decision.reason);
+        let reason = format!(
+            "auto mode has no service here that judges what may be unsafe, so it is denied. {}",
+            decision.reason
+        );
         return Decision { verdict: Verdict::Deny, reason, run: None, ..decision };
     }
     decision

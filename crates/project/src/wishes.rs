@@ -41,8 +41,9 @@ impl Attribution {
 
     /// What the model is told; nothing where there is nothing to add.
     pub fn words(&self) -> Option<String> {
-        let commit = (!self.commit.is_empty())
-            .then(|| format!("End the message of a commit that you make with these lines, after an empty one:\n{}", self.commit));
+        let commit = (!self.commit.is_empty()).then(|| {
+            format!("End the message of a commit that you make with these lines, after an empty one:\n{}", self.commit)
+        });
         let pull_request = (!self.pull_request.is_empty())
             .then(|| format!("End the description of a pull request that you open with:\n{}", self.pull_request));
         let both: Vec<String> = commit.into_iter().chain(pull_request).collect();

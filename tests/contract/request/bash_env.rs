@@ -20,7 +20,7 @@ fn git_needs_no_editor() {
     let commit = "git -c user.name=a -c user.email=a@b";
     let printed = printed(
         &[("EDITOR", "/nowhere/vi"), ("TERM", "dumb")],
-        &[&format!("{commit} commit --amend && echo amended"), "git log --format=%s"],
+        &[&format!("{commit} commit --amend --allow-empty && echo amended"), "git log --format=%s"],
     );
     assert!(printed[0].contains("amended"), "{printed:?}");
     assert_eq!(printed[1], "start");
@@ -62,7 +62,11 @@ fn output_that_is_too_long_is_kept_in_a_file_that_is_named() {
         let path = format!("/{}", path.unwrap_or_else(|| panic!("{command}: {}", printed[0])));
         let whole = std::fs::read_to_string(&path).unwrap_or_default();
         // The world is gone with its folders; that the name is told is what can be seen here.
-        assert!(printed[0].len() < 3000 && (whole.is_empty() || whole.contains("\n4999\n")), "{command}: {}", printed[0]);
+        assert!(
+            printed[0].len() < 3000 && (whole.is_empty() || whole.contains("\n4999\n")),
+            "{command}: {}",
+            printed[0]
+        );
     }
 }
 

@@ -24,7 +24,7 @@ fn run(world: &World, env: &[(&'static str, String)], more: &[&str]) -> Seen {
 /// The first model is gone, the second works with a tool and answers.
 fn gone() -> Value {
     json!([
-        {"status": 404, "error": {"type": "not_found_error", "message": "model: nope"}},
+        {"status": 404, "error": {"type": "error", "error": {"type": "not_found_error", "message": "model: nope"}}},
         call("Read", &json!({"file_path": "/nowhere/at/all"})),
         say("from elsewhere"),
     ])
@@ -53,9 +53,10 @@ fn another_provider_goes_on_with_the_conversation() {
 
 #[test]
 fn a_cloud_falls_back_on_the_first_party() {
-    let world = world(gone());
+    let world = world(json!([{"status": 500}, say("from elsewhere")]));
     let mut env = bedrock(&world);
     env.push(("CLAUDE_CODE_USE_BEDROCK", "1".into()));
+    env.push(("CLAUDE_CODE_MAX_RETRIES", "0".into()));
     let seen = run(&world, &env, &["--model", "opus", "--fallback-model", "anthropic:haiku"]);
     assert_eq!(seen.result()["result"], "from elsewhere", "{}", seen.told());
     let last = seen.requests.last().unwrap();
@@ -66,7 +67,7 @@ fn a_cloud_falls_back_on_the_first_party() {
 #[test]
 fn a_colon_splits_only_behind_a_providers_name() {
     let world = world(json!([
-        {"status": 404, "error": {"type": "not_found_error", "message": "model: nope"}},
+        {"status": 404, "error": {"type": "error", "error": {"type": "not_found_error", "message": "model: nope"}}},
         say("same provider"),
     ]));
     let seen = run(&world, &[], &["--fallback-model", "my:own:model"]);
@@ -99,8 +100,11 @@ fn adversary_a_settings_file_names_no_other_provider() {
 /// Accounts of a cloud have some models and not others.
 #[test]
 fn a_default_model_that_a_cloud_refuses_steps_down_and_a_chosen_one_does_not() {
-    let denied = json!({"status": 403, "error": {"message": "You don't have access to the model with the specified model ID."}});
-    let turns = json!([denied, denied, say("an older one"), say("the same again")]);
+    let turns = json!([
+        {"status": 400, "error": {"message": "The provided model identifier is invalid."}},
+        {"status": 404, "error": {"message": "Model not found"}},
+        say("an older one"),
+    ]);
     let first = world(turns.clone());
     let mut env = bedrock(&first);
     env.push(("CLAUDE_CODE_USE_BEDROCK", "1".into()));
@@ -108,16 +112,25 @@ fn a_default_model_that_a_cloud_refuses_steps_down_and_a_chosen_one_does_not() {
     assert_eq!(seen.result()["result"], "an older one", "{}", seen.told());
     let steps: Vec<Value> =
         seen.outcome.events().into_iter().filter(|event| event["subtype"] == "model_fallback").collect();
-    let ids: Vec<_> = steps.iter().map(|step| (step["original_model"].clone(), step["fallback_model"].clone())).collect();
+    let ids: Vec<_> =
+        steps.iter().map(|step| (step["original_model"].clone(), step["fallback_model"].clone())).collect();
     let id = |name: &str| json!(format!("eu.anthropic.claude-{name}"));
     assert_eq!(ids, [(id("opus-5-5"), id("opus-5")), (id("opus-5"), id("opus-4-8"))], "{steps:?}");
-    assert!(steps.iter().all(|step| step["trigger"] == "permission_denied" && step["content"].is_string()), "{steps:?}");
+    assert!(
+        steps.iter().all(|step| step["trigger"] == "permission_denied" && step["content"].is_string()),
+        "{steps:?}"
+    );
     for more in [&["--model", "opus"][..], &["--settings", r#"{"model":"opus"}"#]] {
         let chosen = world(turns.clone());
         let mut env = bedrock(&chosen);
         env.push(("CLAUDE_CODE_USE_BEDROCK", "1".into()));
         env.push(("CLAUDE_CODE_MAX_RETRIES", "0".into()));
         let seen = run(&chosen, &env, more);
-        assert_eq!((seen.outcome.code, seen.outcome.lines.iter().any(|line| line.contains("model_fallback"))), (Some(1), false), "{more:?}: {}", seen.told());
+        assert_eq!(
+            (seen.outcome.code, seen.outcome.lines.iter().any(|line| line.contains("model_fallback"))),
+            (Some(1), false),
+            "{more:?}: {}",
+            seen.told()
+        );
     }
 }

@@ -42,10 +42,17 @@ fn printed(start: &str, commands: &[&str], more: &[&str]) -> (Vec<String>, World
 
 #[test]
 fn functions_and_aliases_of_the_user_work_where_the_command_is_allowed() {
-    let commands = ["myf 1", "hey you", "globby a", "many", "for x in 1 2; do myf $x; done", "type -t nothing_like_it; echo end"];
+    let commands = [
+        "myf 1",
+        "hey you",
+        "type -t globby",
+        "many",
+        "for x in 1 2; do myf $x; done",
+        "type -t nothing_like_it; echo end",
+    ];
     for more in [&["--allowedTools", "Bash"][..], &["--permission-mode", "bypassPermissions"]] {
         let (printed, _world) = printed(RC, &commands, more);
-        let expected = ["ok 1", "hello you", "matched", "one\ntwo", "ok 1\nok 2", "end"];
+        let expected = ["ok 1", "hello you", "function", "one\ntwo", "ok 1\nok 2", "end"];
         assert_eq!(printed, expected, "{more:?}");
     }
     let rule = ["--allowedTools", "Bash(myf:*)"];
@@ -101,8 +108,7 @@ myf() { :; }
 /// A command that needs no rule does not even have the start-up file read.
 #[test]
 fn adversary_a_command_without_a_rule_runs_without_them() {
-    let (printed, world) =
-        printed("touch ~/was-read\nmyf() { echo no; }", &["ls", "git status --short", "myf"], &[]);
+    let (printed, world) = printed("touch ~/was-read\nmyf() { echo no; }", &["ls", "git status --short", "myf"], &[]);
     assert!(!world.home().join("was-read").exists(), "{printed:?}");
     assert!(printed[2].contains("was not run"), "a function is no program that only reads: {}", printed[2]);
     let edits = ["--permission-mode", "acceptEdits"];

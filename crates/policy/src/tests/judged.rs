@@ -359,7 +359,9 @@ fn commands_that_no_rule_allowed_start_plain_programs_only() {
 
 #[test]
 fn words_that_a_judgement_depends_on_are_known() {
-    for name in ["ls", "git", "grep", "cat", "find", "sed", "cp", "touch", "cd", "command", "eval", "sudo", "xargs", "["] {
+    for name in
+        ["ls", "git", "grep", "cat", "find", "sed", "cp", "touch", "cd", "command", "eval", "sudo", "xargs", "["]
+    {
         assert!(crate::is_judged_name(name), "{name}");
     }
     for name in ["nvm", "conda", "myf", "ll", "gst"] {

@@ -92,7 +92,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         suggestions: typed.prompt_suggestions && may_suggest(&settings, environment),
         subagent_text: typed.forward_subagent_text || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
     };
-    let git_state = !bare && folder::speaks_of_git(&settings, environment);
+    let git_state = (!bare && folder::speaks_of_git(&settings, environment)).then(|| folder::git_deadline(environment));
     let options = Options {
         input,
         output,

@@ -68,9 +68,9 @@ impl fmt::Display for NoNames {
                 "The user's shell functions and aliases are missing: ~/.bashrc did not finish within {} s.",
                 DEADLINE.as_secs()
             ),
-            Self::Ended => {
-                to.write_str("The user's shell functions and aliases are missing: ~/.bashrc ends the shell that reads it.")
-            }
+            Self::Ended => to.write_str(
+                "The user's shell functions and aliases are missing: ~/.bashrc ends the shell that reads it.",
+            ),
         }
     }
 }
@@ -79,7 +79,8 @@ impl UserShell {
     /// `None` where the home folder is part of the project.
     pub fn new(home: &Path, roots: &[PathBuf]) -> Option<Self> {
         let home = home.canonicalize().ok()?;
-        let roots: Vec<PathBuf> = roots.iter().map(|root| root.canonicalize().unwrap_or_else(|_| root.clone())).collect();
+        let roots: Vec<PathBuf> =
+            roots.iter().map(|root| root.canonicalize().unwrap_or_else(|_| root.clone())).collect();
         (!is_inside(&home, &roots)).then(|| Self { home, roots, taken: Arc::default() })
     }
 
@@ -129,8 +130,10 @@ impl UserShell {
         let mut env = env.clone();
         process::scrub::credentials(&mut env);
         let is_ours = |name: &str| {
-            matches!(name, "HOME" | "PATH" | "PWD" | "OLDPWD" | "BASH_ENV" | "ENV" | "PROMPT_COMMAND" | "BASHOPTS" | "SHELLOPTS")
-                || name.starts_with("BASH_FUNC_")
+            matches!(
+                name,
+                "HOME" | "PATH" | "PWD" | "OLDPWD" | "BASH_ENV" | "ENV" | "PROMPT_COMMAND" | "BASHOPTS" | "SHELLOPTS"
+            ) || name.starts_with("BASH_FUNC_")
         };
         let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
         let own = std::env::split_paths(&path).filter(|folder| {

@@ -43,7 +43,16 @@ fn a_shell_that_did_not_finish_defines_nothing() {
 
 #[test]
 fn odd_names_are_left_out() {
-    for (name, kept) in [("a", true), ("a-b", true), ("_x", true), ("", false), ("-x", false), ("a b", false), ("a;b", false), ("$x", false)] {
+    for (name, kept) in [
+        ("a", true),
+        ("a-b", true),
+        ("_x", true),
+        ("", false),
+        ("-x", false),
+        ("a b", false),
+        ("a;b", false),
+        ("$x", false),
+    ] {
         assert_eq!(may_define(name), kept, "{name:?}");
     }
 }
