@@ -1,21 +1,19 @@
 //! What the user says that a model can do, for ids that no list knows: `ANTHROPIC_DEFAULT_OPUS_MODEL_SUPPORTED_CAPABILITIES`
 //! and its sisters. Pure.
 //!
-//! A list that is there is the whole truth about that model: what it does not name the model does not have.
-
-use crate::{ModelInfo, ThinkingKind};
+//! What that means for a request: `ModelInfo::take`. A list that is there is the whole truth about that model: what it does not name the model does not have.
 
 /// Efforts that every model with efforts has.
 const EFFORTS: [&str; 3] = ["low", "medium", "high"];
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Known {
+pub(crate) struct Known {
     effort: bool,
     xhigh: bool,
     max: bool,
-    thinking: bool,
-    adaptive: bool,
-    interleaved: bool,
+    pub(crate) thinking: bool,
+    pub(crate) adaptive: bool,
+    pub(crate) interleaved: bool,
 }
 
 /// The lists, by the id of the model that each is about.
@@ -55,51 +53,33 @@ impl Capabilities {
         Ok(())
     }
 
-    /// Lays what was said over what is known.
-    pub(crate) fn apply(&self, info: &mut ModelInfo) {
-        if let Some((_, known)) = self.listed.iter().find(|(id, _)| *id == info.id) {
-            known.lay_over(info);
-        }
-        let is_unknown = info.cost_basis.is_some() && info.default_effort.is_none();
-        if self.always_effort && is_unknown && !info.effort_levels.is_empty() {
-            info.default_effort = Some("high".to_owned());
-        }
+    /// What was said about a model.
+    pub(crate) fn of(&self, id: &str) -> Option<Known> {
+        self.listed.iter().find(|(known, _)| known == id).map(|(_, known)| *known)
     }
 }
 
 impl Known {
-    fn lay_over(self, info: &mut ModelInfo) {
-        info.thinking = match (self.adaptive, self.thinking) {
-            (true, _) => ThinkingKind::Adaptive,
-            (false, true) => ThinkingKind::Budget,
-            (false, false) => ThinkingKind::None,
-        };
-        info.interleaves = self.interleaved;
-        let has_efforts = self.effort || self.xhigh || self.max;
+    pub(crate) fn effort_levels(self) -> Vec<String> {
+        if !(self.effort || self.xhigh || self.max) {
+            return Vec::new();
+        }
         let more = [(self.xhigh, "xhigh"), (self.max, "max")];
         let more = more.into_iter().filter(|(has, _)| *has).map(|(_, level)| level);
-        info.effort_levels = match has_efforts {
-            true => EFFORTS.into_iter().chain(more).map(str::to_owned).collect(),
-            false => Vec::new(),
-        };
-        if !has_efforts {
-            info.default_effort = None;
-        } else if info.default_effort.as_ref().is_none_or(|level| !info.effort_levels.contains(level)) {
-            info.default_effort = Some("high".to_owned());
-        }
+        EFFORTS.into_iter().chain(more).map(str::to_owned).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::info;
+    use crate::{ModelInfo, ThinkingKind, info};
 
     fn told(id: &str, list: &str) -> ModelInfo {
         let mut capabilities = Capabilities::default();
         capabilities.add(id, list).unwrap();
         let mut found = info(id);
-        capabilities.apply(&mut found);
+        found.take(&capabilities);
         found
     }
 
@@ -118,7 +98,7 @@ mod tests {
         let mut others = Capabilities::default();
         others.add("another", "").unwrap();
         let (mut found, before) = (info("my-own-model"), info("my-own-model"));
-        others.apply(&mut found);
+        found.take(&others);
         assert_eq!(found, before);
         assert!(others.add("x", "flying").unwrap_err().to_string().contains("flying"));
     }
@@ -128,10 +108,10 @@ mod tests {
         let always = Capabilities { always_effort: true, ..Capabilities::default() };
         let mut unknown = info("my-own-model");
         assert_eq!(unknown.default_effort, None);
-        always.apply(&mut unknown);
+        unknown.take(&always);
         assert_eq!(unknown.default_effort.as_deref(), Some("high"));
         let mut old = info("claude-sonnet-4-5");
-        always.apply(&mut old);
+        old.take(&always);
         assert_eq!(old.default_effort, None, "a known model without efforts gets none");
     }
 }

@@ -4,7 +4,6 @@ use crate::capabilities::Capabilities;
 use crate::credential::CloudCredentials;
 use crate::profile::Profile;
 use crate::provider::Endpoint;
-use crate::tls::TlsOptions;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -80,6 +79,18 @@ impl fmt::Debug for ProxyEnv {
         let set = |value: &Option<String>| if value.is_some() { "set" } else { "unset" };
         write!(to, "ProxyEnv {{ https: {}, http: {} }}", set(&self.https), set(&self.http))
     }
+}
+
+/// What the user says about TLS. How it is used: `tls`.
+#[derive(Debug, Clone, Default)]
+pub struct TlsOptions {
+    /// PEM: our certificate, then those that lead to its root.
+    pub client_cert: Option<PathBuf>,
+    /// PEM. May be in the same file as the certificate.
+    pub client_key: Option<PathBuf>,
+    pub key_passphrase: Option<Secret>,
+    /// The server's certificate is not looked at.
+    pub accept_any: bool,
 }
 
 /// How long to wait for what.

@@ -13,8 +13,8 @@ mod profile;
 mod capabilities;
 mod aes_cbc;
 mod encrypted_key;
-mod tls;
 mod config;
+mod tls;
 mod openai;
 mod assemble;
 mod recorded;
@@ -35,11 +35,11 @@ mod test_server;
 pub use ask::{Ask, Event, Reply};
 pub use capabilities::{Capabilities, CapabilityError};
 pub use catalog::{
-    Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, info_for, listing, resolve,
-    wants_long_context,
+    CustomModel, Listing, ModelEnv, ModelInfo, Price, canonical as canonical_model, cost_usd, info, info_for, listing,
+    resolve, wants_long_context,
 };
 pub use client::Client;
-pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Secret, Timeouts};
+pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Secret, Timeouts, TlsOptions};
 pub use credential::{CloudCredentials, CredentialSettings};
 pub use encrypted_key::KeyError;
 pub use failure::{Failure, FailureKind};
@@ -53,4 +53,4 @@ pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
 pub use step_down::{TRIGGER as STEP_DOWN_TRIGGER, step_down, step_down_words};
 pub use thinking::{Thinking, ThinkingAsk, ThinkingKind, effort, effort_beside, request_betas, thinking};
-pub use tls::{CertStore, TlsError, TlsOptions};
+pub use tls::{CertStore, TlsError};

@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: keys in a hardware token, and certificates of our own: this binary trusts what the system trusts.
 
-use crate::config::Secret;
+use crate::config::TlsOptions;
 use crate::encrypted_key;
 use std::path::{Path, PathBuf};
 
@@ -29,17 +29,6 @@ impl CertStore {
             })
             .collect()
     }
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct TlsOptions {
-    /// PEM: our certificate, then those that lead to its root.
-    pub client_cert: Option<PathBuf>,
-    /// PEM. May be in the same file as the certificate.
-    pub client_key: Option<PathBuf>,
-    pub key_passphrase: Option<Secret>,
-    /// The server's certificate is not looked at.
-    pub accept_any: bool,
 }
 
 /// Why our certificate cannot be used. Nothing is sent without it.
@@ -84,7 +73,7 @@ impl TlsOptions {
             pem = encrypted_key::decrypt(&pem, passphrase.expose())
                 .map_err(|why| TlsError::Encrypted { file: key_file.clone(), why })?;
         }
-        let not_pem = |error: reqwest::Error| TlsError::NotPem { file: cert.clone(), why: crate::http::root(&error) };
+        let not_pem = |error: reqwest::Error| TlsError::NotPem { file: cert.clone(), why: error.to_string() };
         reqwest::Identity::from_pem(pem.as_bytes()).map(Some).map_err(not_pem)
     }
 }

@@ -69,6 +69,36 @@ fn a_token_and_a_key_are_both_sent() {
     assert!(!shown.lines.join("\n").contains("a-token"), "{:?}", shown.lines);
 }
 
+#[test]
+fn a_credential_that_is_not_supported_is_named_where_it_would_count() {
+    let world = plain();
+    for name in ["ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID", "CLAUDE_CODE_OAUTH_REFRESH_TOKEN"] {
+        let with_key = with(&world, &[(name, "x")], &[]);
+        assert_eq!((with_key.outcome.code, &*with_key.outcome.stderr), (Some(0), ""), "a key goes first");
+        let run = claude(&world).args(super::STREAM).without_env("ANTHROPIC_API_KEY").env(name, "x");
+        let without = Seen::of(&world, run);
+        assert_eq!((without.outcome.code, without.requests.len()), (Some(1), 0), "{}", without.told());
+        assert!(without.outcome.stderr.contains(name), "{}", without.told());
+    }
+}
+
+#[test]
+fn a_model_of_ones_own_is_in_the_list_that_clients_show() {
+    let world = plain();
+    let formats = ["-p", "--verbose", "--output-format", "stream-json", "--input-format", "stream-json"];
+    let run = claude(&world)
+        .args(formats)
+        .env("ANTHROPIC_CUSTOM_MODEL_OPTION", "my-model")
+        .env("ANTHROPIC_CUSTOM_MODEL_OPTION_NAME", "My model")
+        .send(json!({"type": "control_request", "request_id": "1", "request": {"subtype": "initialize"}}))
+        .close();
+    let outcome = finish(run);
+    let response = outcome.events().into_iter().find(|event| event["type"] == "control_response").unwrap();
+    let models = response["response"]["response"]["models"].as_array().cloned().unwrap_or_default();
+    let own = models.iter().find(|model| model["value"] == "my-model").unwrap_or_else(|| panic!("{models:#?}"));
+    assert_eq!(own["displayName"], "My model");
+}
+
 /// More failures than there are retries, and then an answer.
 fn overloaded(times: usize, status: u16) -> World {
     let mut turns = vec![json!({"status": status}); times];

@@ -34,12 +34,12 @@ use crate::shell::{self, Script};
 use judge::{Judge, Part, blocked};
 use locate::Locator;
 
-/// Whether a judgement depends on what this word means: a program that is known here, a wrapper around another command,
-/// or a command of the shell itself. Nothing may give such a word another meaning.
+/// Whether a judgement depends on what this word means: a program that is known here, a wrapper that rules see
+/// through, or a command of the shell itself. Nothing may give such a word another meaning.
 pub fn is_judged_name(name: &str) -> bool {
     grammar::BUILTINS.contains(&name)
         || builtins::is_stateful(name)
-        || wrappers::find(name).is_some()
+        || wrappers::find(name).is_some_and(|wrapper| wrapper.transparent)
         || programs::is_known(name)
 }
 

@@ -342,7 +342,7 @@ fn no_detour_makes_a_protected_file() {
 fn commands_that_no_rule_allowed_start_plain_programs_only() {
     for (command, rules, is_plain) in [
         ("ls -l", &[][..], true),
-        ("cd src && git status | head", &[], true),
+        ("git status | head", &[], true),
         ("echo x && grep -r a .", &[], true),
         ("npm test", &["allow Bash(npm test:*)"], false),
         ("ls && npm test", &["allow Bash(npm test:*)"], false),
@@ -360,7 +360,7 @@ fn commands_that_no_rule_allowed_start_plain_programs_only() {
 #[test]
 fn words_that_a_judgement_depends_on_are_known() {
     for name in
-        ["ls", "git", "grep", "cat", "find", "sed", "cp", "touch", "cd", "command", "eval", "sudo", "xargs", "["]
+        ["ls", "git", "grep", "cat", "find", "sed", "cp", "touch", "cd", "command", "eval", "timeout", "env", "["]
     {
         assert!(crate::is_judged_name(name), "{name}");
     }

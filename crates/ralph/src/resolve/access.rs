@@ -33,9 +33,11 @@ pub fn resolve(
     client.cloud = cloud(settings, environment, &client, warnings)?;
     client.profile = profile(settings, environment, client.cloud.is_some())?;
     wait_as_long(&mut client, environment);
+    let credentials = credentials(settings, places, environment, bare);
+    warnings.extend(connection::passed_over(environment, client.cloud.is_some(), &credentials));
     Ok(Access {
         client,
-        credentials: credentials(settings, places, environment, bare),
+        credentials,
         helper_ttl: Duration::from_millis(
             environment.number("CLAUDE_CODE_API_KEY_HELPER_TTL_MS").unwrap_or(HELPER_TTL_MS),
         ),

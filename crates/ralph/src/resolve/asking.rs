@@ -99,6 +99,11 @@ fn model_env(settings: &Settings, environment: &Environment) -> ModelEnv {
         disable_legacy_remap: environment.is_on("CLAUDE_CODE_DISABLE_LEGACY_MODEL_REMAP"),
         overrides: settings.model_overrides.clone(),
         endpoint: None,
+        custom: named("ANTHROPIC_CUSTOM_MODEL_OPTION").map(|id| model::CustomModel {
+            id,
+            name: named("ANTHROPIC_CUSTOM_MODEL_OPTION_NAME"),
+            description: named("ANTHROPIC_CUSTOM_MODEL_OPTION_DESCRIPTION"),
+        }),
     }
 }
 

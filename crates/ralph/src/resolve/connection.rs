@@ -1,12 +1,15 @@
 //! What the environment says about connections: who we say we are, how long we wait, how TLS is done, and what the
 //! user knows about the models at the other end.
 
-use super::CONTRACT_VERSION;
 use super::refusal::Refusal;
 use crate::environment::Environment;
 use model::{Capabilities, CertStore, ClientConfig, Secret, TlsOptions};
+use settings::{Found, Resolution};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The contract we speak: the version clients compare against.
+pub const CONTRACT_VERSION: &str = "2.1.325";
 
 /// Our own name. Gateways that let only `claude-cli` pass find that as well, with the version whose contract we speak;
 /// Anthropic's own host is not told it.
@@ -106,4 +109,21 @@ pub fn capabilities(environment: &Environment) -> Result<Capabilities, Refusal> 
         }
     }
     Ok(capabilities)
+}
+
+/// Credentials that the contract knows and we do not use. In its order they stand behind variables and before files.
+const UNUSED: [&str; 3] = ["ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID", "CLAUDE_CODE_OAUTH_REFRESH_TOKEN"];
+
+/// What is said where one of them would have been used: the requests are somebody else's than was meant.
+pub fn passed_over(environment: &Environment, is_cloud: bool, credentials: &Resolution) -> Option<String> {
+    let name = UNUSED.iter().find(|name| environment.get(name).is_some())?;
+    let used = credentials.chosen.as_ref();
+    let would_count = used.is_none_or(|used| matches!(used.found, Found::ApiKeyFile(_) | Found::OAuthFile(_)));
+    let instead =
+        used.map_or_else(|| "there is no other credential".to_owned(), |used| format!("{} is used", used.label));
+    (would_count && !is_cloud).then(|| {
+        format!(
+            "warning: {name} is set, but profiles, federation and logins by refresh token are not supported; {instead}"
+        )
+    })
 }

@@ -15,6 +15,7 @@ mod tooling;
 
 pub use access::client as api;
 pub use confined::Foreign;
+pub use connection::CONTRACT_VERSION;
 pub use permissions::Judging;
 pub use refusal::Refusal;
 use refusal::one_of;
@@ -30,9 +31,6 @@ use settings::{FlagSettings, Places, Settings, Sources};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-
-/// The contract we speak: the version clients compare against.
-pub const CONTRACT_VERSION: &str = "2.1.325";
 
 /// Options, and what should be said on stderr before the run.
 pub struct Resolved {
