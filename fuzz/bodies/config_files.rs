@@ -45,6 +45,6 @@ fn read(base: &Path, file: &Path, bytes: &[u8]) {
         let _ = project::agents_from_json(&value);
     }
     if file.ends_with("config.toml") {
-        let _ = runner::Settings::load(file, toml::Table::new());
+        let _ = runner::Settings::load(file, &arguments::LoopOptions::default());
     }
 }

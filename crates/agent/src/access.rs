@@ -1,7 +1,7 @@
 //! Who we are to the API: the credential that was found, kept fresh, and the client that uses it.
 
 use crate::Options;
-use model::{Auth, Client, Failure, Secret};
+use model::{Auth, Client, ClientConfig, Failure, Secret};
 use output::{Secrets, clock};
 use settings::Found;
 use std::cell::{Cell, RefCell};
@@ -21,6 +21,8 @@ const EXPIRED: &str = "Login expired · Please run /login, or set ANTHROPIC_API_
 /// The credential and the client of one session.
 pub struct Access {
     options: Rc<Options>,
+    /// Who is asked, but for the credential.
+    config: ClientConfig,
     secrets: Secrets,
     client: RefCell<Option<Rc<Client>>>,
     helped_at: Cell<Option<Instant>>,
@@ -28,7 +30,17 @@ pub struct Access {
 
 impl Access {
     pub fn new(options: Rc<Options>, secrets: Secrets) -> Self {
-        Self { options, secrets, client: RefCell::default(), helped_at: Cell::default() }
+        let config = options.access.client.clone();
+        Self::to(options, secrets, config)
+    }
+
+    /// The same to another provider.
+    pub fn to(options: Rc<Options>, secrets: Secrets, config: ClientConfig) -> Self {
+        Self { options, config, secrets, client: RefCell::default(), helped_at: Cell::default() }
+    }
+
+    pub fn config(&self) -> &ClientConfig {
+        &self.config
     }
 
     /// The client, made at first use and again when the helper's key has aged.
@@ -53,7 +65,7 @@ impl Access {
 
     async fn renew(&self, after_refusal: bool) -> Result<Rc<Client>, Box<Failure>> {
         let auth = self.auth(after_refusal).await?;
-        let mut config = self.options.access.client.clone();
+        let mut config = self.config.clone();
         config.auth = auth;
         let client = Client::new(config).map_err(|error| local(&error.to_string(), "invalid_request"))?;
         let client = Rc::new(client);
@@ -63,7 +75,7 @@ impl Access {
 
     async fn auth(&self, after_refusal: bool) -> Result<Auth, Box<Failure>> {
         // A cloud's requests are authorised one by one, by the client itself.
-        if self.options.access.client.cloud.is_some() {
+        if self.config.cloud.is_some() {
             return Ok(Auth::None);
         }
         let Some(chosen) = &self.options.access.credentials.chosen else {
@@ -71,6 +83,9 @@ impl Access {
         };
         Ok(match &chosen.found {
             Found::AuthToken(token) => Auth::Bearer(Secret::new(token.expose())),
+            Found::TokenAndKey { token, key } => {
+                Auth::TokenAndKey { token: Secret::new(token.expose()), key: Secret::new(key.expose()) }
+            }
             Found::ApiKey(key) | Found::ApiKeyFile(key) => Auth::ApiKey(Secret::new(key.expose())),
             Found::OAuthToken(token) => Auth::OAuth(Secret::new(token.expose())),
             Found::Helper { command } => {

@@ -8,6 +8,7 @@
 //! Deliberately absent: argv, the environment and settings files (resolved by the binary into
 //! [`Options`]), the loop around conversations (another process), and any terminal interface.
 
+mod git_state;
 mod access;
 mod builtin_commands;
 mod checkouts;
@@ -45,7 +46,7 @@ pub mod session;
 
 pub use checkouts::{Checkout, Existing, check_out};
 pub use options::{
-    Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
+    Access, Asking, AutoCompact, BuiltinAgents, Caching, Elsewhere, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Schema, Session, SessionPlan, Setup, StateEvents,
     StdinKind, ToolChoice, ToolSetup,
 };

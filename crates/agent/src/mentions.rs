@@ -42,8 +42,18 @@ impl Mentions {
         }
         let tools = conversation.tools();
         let workspace = &tools.workspace;
-        let target = workspace.resolve(path).ok()?;
-        let kind = std::fs::metadata(&target.real).ok()?;
+        let found = |path: &str| {
+            let target = workspace.resolve(path).ok()?;
+            Some((std::fs::metadata(&target.real).ok()?, target))
+        };
+        // A file whose own name ends like that is meant before lines of another one.
+        let (lines, (kind, target)) = match found(path) {
+            Some(file) => (None, file),
+            None => {
+                let (file, lines) = line_range(path)?;
+                (Some(lines), found(file).filter(|(kind, _)| kind.is_file())?)
+            }
+        };
         let input = json!({"file_path": target.given});
         let targets = Targets::paths(vec![target]);
         let decision = self.rules.judge(conversation, "Read", &input, &targets, false);
@@ -56,7 +66,11 @@ impl Mentions {
             let attachment = json!({"type": "directory", "path": targets.paths[0].given, "displayPath": path});
             return Some(Attachment { attachment, blocks });
         }
-        let input = json!({"file_path": targets.paths[0].given, "limit": LINES});
+        let mut input = json!({"file_path": targets.paths[0].given, "limit": LINES});
+        if let Some(lines) = lines {
+            input["offset"] = json!(lines.first);
+            input["limit"] = json!(lines.count.min(LINES));
+        }
         let call = Invocation { tool_use_id: "", input: &input, targets: &targets, run: None };
         let outcome = tools::run(tools::find("Read")?, call, &tools).await;
         let mut blocks = vec![note(&format!(
@@ -79,7 +93,7 @@ impl Mentions {
             .as_u64()
             .unwrap_or(0)
             .saturating_sub(u64::from(ends_a_line(workspace, &targets.paths[0])));
-        if total > shown {
+        if total > shown && lines.is_none() {
             blocks.push(note(&format!("[@{path} has {total} lines; the first {shown} are above, Read has the rest]")));
         }
         Some(Attachment { attachment, blocks })
@@ -123,6 +137,25 @@ fn mentioned(text: &str) -> Vec<String> {
     paths
 }
 
+/// Lines of a file, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LineRange {
+    first: u64,
+    count: u64,
+}
+
+/// `a.txt#L2` and `a.txt#L2-5` (also `#L2-L5`): the file and its lines.
+fn line_range(word: &str) -> Option<(&str, LineRange)> {
+    let (file, lines) = word.rsplit_once("#L")?;
+    let (first, last) = match lines.split_once('-') {
+        Some((first, last)) => (first, last.strip_prefix('L').unwrap_or(last)),
+        None => (lines, lines),
+    };
+    let number = |digits: &str| digits.parse::<u64>().ok().filter(|number| *number > 0);
+    let (first, last) = (number(first)?, number(last)?);
+    (!file.is_empty() && last >= first).then(|| (file, LineRange { first, count: last - first + 1 }))
+}
+
 /// The tool counts what follows the last line break as a line; people do not.
 fn ends_a_line(workspace: &Workspace, target: &Target) -> bool {
     let last = || {
@@ -160,6 +193,26 @@ fn note(text: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_stand_behind_a_hash() {
+        let range = |first, count| LineRange { first, count };
+        for (word, expected) in [
+            ("a.txt#L2", Some(("a.txt", range(2, 1)))),
+            ("src/a.rs#L2-5", Some(("src/a.rs", range(2, 4)))),
+            ("a.rs#L2-L5", Some(("a.rs", range(2, 4)))),
+            ("a#Lb#L7-7", Some(("a#Lb", range(7, 1)))),
+            ("a.txt", None),
+            ("a.txt#2", None),
+            ("a.txt#L", None),
+            ("a.txt#L0", None),
+            ("a.txt#L5-2", None),
+            ("#L5", None),
+            ("a#L99999999999999999999999", None),
+        ] {
+            assert_eq!(line_range(word), expected, "{word}");
+        }
+    }
 
     #[test]
     fn mentions_are_words_that_begin_with_an_at() {

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout_at};
-use turn::{Input, ModelQuestion, Ticket};
+use turn::{Change, Input, ModelQuestion, Ticket};
 use wire::{Event, Status, System};
 
 /// Output limit of questions beside the conversation.
@@ -29,6 +29,8 @@ const KEEP_AFTER: Duration = Duration::from_secs(1);
 pub struct ModelAsker {
     pub options: Rc<Options>,
     pub access: Access,
+    /// By the name of the model that is asked there.
+    pub elsewhere: Vec<(String, Access)>,
     pub output: Rc<Output>,
     pub ledger: Rc<Ledger>,
     pub choices: Rc<Choices>,
@@ -36,18 +38,60 @@ pub struct ModelAsker {
 }
 
 impl ModelAsker {
-    /// One question of a machine. Blocks leave as soon as they are whole.
+    /// One question of a machine. Where a cloud refuses a model that nobody chose, the next older one is asked.
     pub async fn ask(
+        &self,
+        conversation: &Conversation,
+        ticket: Ticket,
+        mut question: ModelQuestion,
+        early: &Sender<Input>,
+    ) -> Input {
+        let may_step_down = conversation.role.is_main() && self.may_step_down();
+        loop {
+            let model = question.model.clone();
+            // Held only where it may be needed: the machine changes the messages when the answer has come.
+            let again = may_step_down.then(|| question.clone());
+            let failure = match self.ask_once(conversation, ticket, question, early).await {
+                Ok(input) => return input,
+                Err(failure) => failure,
+            };
+            let next = again.zip(model::step_down(&model, !may_step_down, &failure, &self.options.asking.model_env));
+            let Some((same, next)) = next else { return failed(ticket, *failure) };
+            self.tell_step(&model, &next).await;
+            self.choices.set_model(&next);
+            let _ = early.send(Input::Changed(Change::Model(next.clone()))).await;
+            question = ModelQuestion { model: next, ..same };
+        }
+    }
+
+    /// Nobody chose the model: neither a flag nor a variable, a settings file or the client.
+    fn may_step_down(&self) -> bool {
+        let asking = &self.options.asking;
+        let is_chosen = asking.model_named || self.options.settings.model.is_some();
+        asking.model_env.endpoint.is_some() && !is_chosen
+    }
+
+    async fn tell_step(&self, refused: &str, next: &str) {
+        let event = json!({
+            "type": "system",
+            "subtype": "model_fallback",
+            "trigger": model::STEP_DOWN_TRIGGER,
+            "original_model": refused,
+            "fallback_model": next,
+            "content": model::step_down_words(refused, next),
+        });
+        self.output.send(Event::System(System::Unknown(event))).await;
+    }
+
+    /// One model's answer. Blocks leave as soon as they are whole.
+    async fn ask_once(
         &self,
         conversation: &Conversation,
         ticket: Ticket,
         question: ModelQuestion,
         early: &Sender<Input>,
-    ) -> Input {
-        let client = match self.access.client().await {
-            Ok(client) => client,
-            Err(failure) => return failed(ticket, *failure),
-        };
+    ) -> Result<Input, Box<Failure>> {
+        let client = self.access_for(&question.model).client().await?;
         let model = question.model.clone();
         let request = self.request(conversation, question);
         let wants_partials = self.options.partial && conversation.role.is_main();
@@ -93,37 +137,59 @@ impl ModelAsker {
                     unwritten_since.get_or_insert_with(Instant::now);
                 }
                 model::Event::Finished(reply) => {
-                    self.ledger.book(&reply.id, &model::info_for(&model, &self.options.access.client), &reply.usage);
-                    return Input::AnswerFinished { ticket, answer: Box::new(values::model_answer(*reply)) };
+                    self.ledger.book(&reply.id, &self.info(&model), &reply.usage);
+                    return Ok(Input::AnswerFinished { ticket, answer: Box::new(values::model_answer(*reply)) });
                 }
-                model::Event::Failed(failure) => return failed(ticket, *failure),
+                model::Event::Failed(failure) => return Err(failure),
             }
         }
     }
 
     fn request(&self, conversation: &Conversation, question: ModelQuestion) -> Request {
         let asking = &self.options.asking;
-        let info = model::info_for(&question.model, &self.options.access.client);
+        let info = self.info(&question.model);
         let max_tokens = asking.max_output.unwrap_or(info.max_output).min(info.max_output.max(1));
         let thinking = model::thinking(&info, &self.choices.thinking(), max_tokens);
-        let mut betas = asking.betas.clone();
-        betas.extend(model::thinking_betas(&info, thinking.as_ref()));
         let effort = model::effort(&info, conversation.effort(&self.choices).as_deref());
+        let effort = model::effort_beside(&info, thinking.as_ref(), effort);
+        let mut betas = asking.betas.clone();
+        betas.extend(model::request_betas(&info, thinking.as_ref(), effort.as_deref()));
         Request {
             max_tokens,
             system: conversation.system.borrow().clone(),
             messages: question.messages,
             tools: conversation.toolset.borrow().definitions(),
-            effort: model::effort_beside(&info, thinking.as_ref(), effort),
+            effort,
             thinking,
             betas,
             metadata: Some(json!({"user_id": format!("session_{}", self.output.session_id())})),
-            cache: asking.cache.policy(&question.model),
+            cache: asking.cache.policy(&info.id),
             task_budget: asking.task_budget,
             overload_retries: question.has_fallback.then_some(OVERLOADS_BEFORE_FALLBACK),
-            model: question.model,
+            model: self.id(&question.model).to_owned(),
             ..self.plain_request()
         }
+    }
+
+    /// Who is asked for a model: the session's provider, or the one that a fallback names.
+    fn access_for(&self, model: &str) -> &Access {
+        let other = self.elsewhere.iter().find(|(name, _)| name == model);
+        other.map_or(&self.access, |(_, access)| access)
+    }
+
+    /// The id that is sent for a model.
+    fn id<'a>(&'a self, model: &'a str) -> &'a str {
+        let other = self.options.asking.elsewhere.iter().find(|other| other.name == model);
+        other.map_or(model, |other| other.model.as_str())
+    }
+
+    /// What is known of a model, with the window that this session allows it.
+    fn info(&self, model: &str) -> model::ModelInfo {
+        let mut info = model::info_for(self.id(model), self.access_for(model).config());
+        if let Some(most) = self.options.asking.window {
+            info.context_window = info.context_window.min(most);
+        }
+        info
     }
 
     /// What every request of this session has.
@@ -151,7 +217,7 @@ impl ModelAsker {
         tool: Option<Value>,
     ) -> Result<Reply, Box<Failure>> {
         let client = self.access.client().await?;
-        let info = model::info_for(model, &self.options.access.client);
+        let info = self.info(model);
         let request = Request {
             model: model.to_owned(),
             max_tokens: info.max_output.min(ASIDE_MAX_TOKENS),

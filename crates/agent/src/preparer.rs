@@ -1,5 +1,6 @@
 //! The effect of preparing a turn: servers settled, tools and system prompt up to date.
 
+use crate::git_state::GitState;
 use crate::{Options, SessionPlan};
 use context::{Tool, Toolset, overhead, prompt};
 use conversation::rules::Rules;
@@ -17,6 +18,7 @@ pub struct Preparer {
     pub servers: Rc<SessionServers>,
     pub memories: Rc<Memories>,
     pub machine: Rc<MainMachine>,
+    pub git: GitState,
 }
 
 impl Preparer {
@@ -28,7 +30,7 @@ impl Preparer {
             self.servers.start_for_session(&agent.name, agent.mcp_servers.as_ref());
             frontmatter_hooks::by_session_agent(&self.options, &self.hooks, agent);
         }
-        self.servers.settle().await;
+        futures_util::future::join(self.servers.settle(), self.git.settle()).await;
         self.hooks.between.settled().await;
         self.equip(conversation);
         let setup = self.choices.setup();
@@ -66,7 +68,7 @@ impl Preparer {
         }
         conversation.mark_effort(conversation.effort_level(&self.choices));
         let own = agent.map(|agent| agent.prompt.as_str());
-        let system = prompt::system(&self.options, &self.choices, self.servers.instructions(), own);
+        let system = prompt::system(&self.options, &self.choices, self.servers.instructions(), own, self.git.text());
         for change in [
             Change::Tools(toolset.table(&setup.tool_aliases)),
             Change::OverheadChars(overhead(&system, &toolset)),

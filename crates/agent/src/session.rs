@@ -114,6 +114,7 @@ impl Session {
 
     /// Starts what is configured to run beside the conversation.
     pub fn start_servers(&self) {
+        self.parts().preparer.git.start(self.options());
         self.parts().servers.start();
     }
 

@@ -6,6 +6,7 @@ use crate::control::Requests;
 use crate::executor::Parts;
 use crate::flag_settings::FlagSettings;
 use crate::gatherer::Gatherer;
+use crate::git_state::GitState;
 use crate::mentions::Mentions;
 use crate::model_asker::ModelAsker;
 use crate::model_switcher::ModelSwitcher;
@@ -19,7 +20,7 @@ use crate::subagents::{Stats, Subagents};
 use crate::suggester::Suggester;
 use crate::task_news::TaskNews;
 use crate::tool_runner::ToolRunner;
-use crate::{BuiltinAgents, InputFormat, Options, Preparation, Prompter, SessionPlan};
+use crate::{BuiltinAgents, Elsewhere, InputFormat, Options, Preparation, Prompter, SessionPlan};
 use context::conversation_tools::agent;
 use context::conversation_tools::task_list::TaskList;
 use context::{ToolResources, Toolset};
@@ -268,12 +269,20 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
     (subagents, skill_texts)
 }
 
+/// The providers that fallbacks name, beside the session's own.
+fn elsewhere(base: &Base) -> Vec<(String, Access)> {
+    let others = base.options.asking.elsewhere.iter();
+    let access = |other: &Elsewhere| Access::to(Rc::clone(&base.options), base.secrets.clone(), other.client.clone());
+    others.map(|other| (other.name.clone(), access(other))).collect()
+}
+
 fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired {
     let changers = changers(&base, &machine);
     let (subagents, texts) = subagents(&base);
     let model = Rc::new(ModelAsker {
         options: Rc::clone(&base.options),
         access: Access::new(Rc::clone(&base.options), base.secrets.clone()),
+        elsewhere: elsewhere(&base),
         output: Rc::clone(&base.output),
         ledger: Rc::clone(&base.ledger),
         choices: Rc::clone(&base.choices),
@@ -319,6 +328,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
             servers: Rc::clone(&base.servers),
             memories: Rc::clone(&base.memories),
             machine: Rc::clone(&machine),
+            git: GitState::default(),
         },
         gatherer: Gatherer {
             options: Rc::clone(&base.options),

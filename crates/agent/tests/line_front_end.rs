@@ -84,6 +84,8 @@ fn options(folder: &Path, url: String) -> Options {
     let shell = tools::Shell::new("/bin/sh".into(), Vec::new(), folder.join("spill"), folder.into());
     let auth = model::Auth::None;
     Options {
+        plugin_installs: Vec::new(),
+        git_state: None,
         input: InputFormat::StreamJson,
         output: OutputFormat::StreamJson,
         stdin: StdinKind::Closed,
@@ -172,6 +174,7 @@ fn options(folder: &Path, url: String) -> Options {
         mentions: true,
         slash: true,
         memory: None,
+        git_state: None,
         bare: false,
         builtin_agents: BuiltinAgents::None,
         version: "test",
@@ -181,7 +184,16 @@ fn options(folder: &Path, url: String) -> Options {
 
 fn setup() -> Setup {
     Setup {
-        prompting: Prompting { system: None, append: None, append_subagent: None, static_system: false, plan: None },
+        prompting: Prompting {
+            system: None,
+            append: None,
+            append_subagent: None,
+            static_system: false,
+            plan: None,
+            short: false,
+            language: None,
+            attribution: None,
+        },
         schema: None,
         agents: Vec::new(),
         agent: None,
@@ -202,6 +214,7 @@ fn asking() -> Asking {
         small_model: "claude-haiku-5-5".into(),
         subagent_model: None,
         fallback: Vec::new(),
+        elsewhere: Vec::new(),
         model_env: model::ModelEnv::default(),
         thinking: model::ThinkingAsk::default(),
         effort: None,

@@ -3,6 +3,7 @@
 use crate::{style, texts};
 use options::{Choices, Options};
 use output::clock;
+use project::Attribution;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -12,6 +13,7 @@ pub fn system(
     choices: &Choices,
     from_servers: Option<String>,
     agent_prompt: Option<&str>,
+    git: Option<String>,
 ) -> Vec<Value> {
     let setup = choices.setup();
     let prompting = &setup.prompting;
@@ -25,12 +27,16 @@ pub fn system(
         let codes = style.as_ref().is_none_or(|style| style.keep_coding_instructions);
         match agent_prompt {
             Some(agent) => texts.push(agent.to_owned()),
+            None if prompting.short => texts.push(texts::SHORT.to_owned()),
             None if codes => texts.push(format!("{}\n{}", texts::SYSTEM, texts::CODING)),
             None => texts.push(texts::SYSTEM.to_owned()),
         }
         texts.extend(style.map(|style| format!("# How to answer: {}\n{}", style.name, style.prompt)));
+        texts.extend(prompting.attribution.as_ref().filter(|_| codes && !prompting.short).and_then(Attribution::words));
+        texts.extend(prompting.language.as_deref().map(texts::language));
         if !prompting.static_system {
             texts.push(surroundings(options, choices, &options.cwd));
+            texts.extend(git);
         }
     }
     texts.extend(from_servers);

@@ -118,6 +118,7 @@ impl<'a> Ask<'a> {
                 max_retries: client.config.max_retries,
                 overload_retries: request.overload_retries,
                 backoff: client.config.backoff,
+                watchdog: client.config.retry_watchdog,
             },
             tally: FailureCounts::default(),
             attempt_started: Instant::now(),

@@ -3,6 +3,7 @@
 //! An id that is not in the file is never refused: it is sent as it is, and its price is its nearest
 //! relative's with [`ModelInfo::cost_basis`] saying so. Deliberately absent: asking the API for its list.
 
+use crate::capabilities::Capabilities;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -91,6 +92,33 @@ impl ModelInfo {
         }
     }
 
+    /// Lays what the user says that the model can do over what is known.
+    pub(crate) fn take(&mut self, capabilities: &Capabilities) {
+        if let Some(known) = capabilities.of(&self.id) {
+            self.thinking = match (known.adaptive, known.thinking) {
+                (true, _) => ThinkingKind::Adaptive,
+                (false, true) => ThinkingKind::Budget,
+                (false, false) => ThinkingKind::None,
+            };
+            self.interleaves = known.interleaved;
+            self.effort_levels = known.effort_levels();
+            if self.effort_levels.is_empty() {
+                self.default_effort = None;
+            } else if self.default_effort.as_ref().is_none_or(|level| !self.effort_levels.contains(level)) {
+                self.default_effort = Some("high".to_owned());
+            }
+        }
+        let is_unknown = self.cost_basis.is_some() && self.default_effort.is_none();
+        if capabilities.always_effort && is_unknown && !self.effort_levels.is_empty() {
+            self.default_effort = Some("high".to_owned());
+        }
+    }
+
+    /// Whether the model works better with tools that keep a list of what is to be done: those before 4.6.
+    pub fn wants_task_list(&self) -> bool {
+        self.cost_basis.is_none() && !self.thinking.is_adaptive()
+    }
+
     /// What `modelUsage` says about the price.
     pub fn basis_name(&self) -> &'static str {
         if self.cost_basis.is_some() { "unknown" } else { "list" }
@@ -123,6 +151,16 @@ pub struct ModelEnv {
     pub endpoint: Option<Arc<dyn ModelNames>>,
     /// The names that the settings allow; `None` for any.
     pub available: Option<Vec<String>>,
+    /// `ANTHROPIC_CUSTOM_MODEL_OPTION`: one more entry of the list that clients show.
+    pub custom: Option<CustomModel>,
+}
+
+/// A model that the user adds to the list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CustomModel {
+    pub id: String,
+    pub name: Option<String>,
+    pub description: Option<String>,
 }
 
 impl ModelEnv {
@@ -290,17 +328,29 @@ pub fn listing(env: &ModelEnv) -> Vec<Listing> {
     let entry = |alias: &Alias| {
         let id = resolve(&alias.name, env);
         let info = info(&id);
-        Listing {
-            value: alias.name.clone(),
-            display_name: alias.title.clone(),
-            description: format!("{}: {}", info.name, alias.about),
-            resolved_model: id,
+        let description = format!("{}: {}", info.name, alias.about);
+        Listing::new(&alias.name, alias.title.clone(), description, id, info)
+    };
+    let custom = env.custom.as_ref().map(|custom| {
+        let name = custom.name.clone().unwrap_or_else(|| custom.id.clone());
+        let description = custom.description.clone().unwrap_or_else(|| format!("{}: named by the user", custom.id));
+        Listing::new(&custom.id, name, description, custom.id.clone(), info(&custom.id))
+    });
+    catalog().aliases.iter().map(entry).chain(custom).collect()
+}
+
+impl Listing {
+    fn new(value: &str, display_name: String, description: String, resolved_model: String, info: ModelInfo) -> Self {
+        Self {
+            value: value.to_owned(),
+            display_name,
+            description,
+            resolved_model,
             supports_effort: !info.effort_levels.is_empty(),
             supported_effort_levels: info.effort_levels,
             supports_adaptive_thinking: info.thinking.is_adaptive(),
         }
-    };
-    catalog().aliases.iter().map(entry).collect()
+    }
 }
 
 fn set(value: Option<&str>) -> Option<&str> {

@@ -268,6 +268,13 @@ impl Client {
                 headers.insert("x-api-key", self.sensitive(secret.expose(), what)?);
                 headers.insert(AUTHORIZATION, self.sensitive(&format!("Bearer {}", secret.expose()), what)?);
             }
+            // One place for a key: the token was meant for this endpoint first.
+            Auth::TokenAndKey { token, key } => {
+                headers.insert(AUTHORIZATION, self.sensitive(&format!("Bearer {}", token.expose()), what)?);
+                if format == Format::Messages {
+                    headers.insert("x-api-key", self.sensitive(key.expose(), what)?);
+                }
+            }
             Auth::None => {}
         }
         for name in self.custom.keys() {
@@ -320,9 +327,7 @@ impl Client {
         let found = self.config.cloud.as_ref().map(|cloud| cloud.credentials.secrets()).unwrap_or_default();
         let fixed = self.config.cloud.as_ref().map(|cloud| cloud.endpoint.auth.fixed_secrets()).unwrap_or_default();
         let found = found.iter().map(String::as_str).chain(fixed);
-        for secret in
-            self.config.auth.secret().map(Secret::expose).into_iter().chain(custom).chain(passwords).chain(found)
-        {
+        for secret in self.config.auth.secrets().map(Secret::expose).chain(custom).chain(passwords).chain(found) {
             let secret = secret.trim();
             if secret.len() >= SCRUB_MIN && failure.message.contains(secret) {
                 failure.message = failure.message.replace(secret, "[secret]");

@@ -43,6 +43,7 @@ async fn each_credential_in_its_header() {
         (Auth::Bearer(secret()), None, Some("Bearer tok"), None),
         (Auth::Both(secret()), Some("tok"), Some("Bearer tok"), None),
         (Auth::OAuth(secret()), None, Some("Bearer tok"), Some(OAUTH_BETA)),
+        (Auth::TokenAndKey { token: secret(), key: Secret::new("k") }, Some("k"), Some("Bearer tok"), None),
         (Auth::None, None, None, None),
     ] {
         let sent = sent(|config| config.auth = auth.clone(), &request()).await;

@@ -1,5 +1,6 @@
 //! The configuration of a [`crate::Client`]. The values come from the caller: nothing here reads the environment.
 
+use crate::capabilities::Capabilities;
 use crate::catalog::{ModelInfo, Price, info};
 use crate::credential::CloudCredentials;
 use crate::profile::{Profile, ProfileName};
@@ -17,15 +18,24 @@ pub enum Auth {
     Both(Secret),
     /// A bearer token that needs its capability named.
     OAuth(Secret),
+    /// A token and a key that were both set: gateways want the one, what is behind them the other.
+    TokenAndKey {
+        token: Secret,
+        key: Secret,
+    },
     None,
 }
 
 impl Auth {
-    pub(crate) fn secret(&self) -> Option<&Secret> {
-        match self {
-            Self::ApiKey(secret) | Self::Bearer(secret) | Self::Both(secret) | Self::OAuth(secret) => Some(secret),
-            Self::None => None,
-        }
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let found = match self {
+            Self::ApiKey(secret) | Self::Bearer(secret) | Self::Both(secret) | Self::OAuth(secret) => {
+                [Some(secret), None]
+            }
+            Self::TokenAndKey { token, key } => [Some(token), Some(key)],
+            Self::None => [None, None],
+        };
+        found.into_iter().flatten()
     }
 }
 
@@ -43,6 +53,18 @@ impl fmt::Debug for ProxyEnv {
         let set = |value: &Option<String>| if value.is_some() { "set" } else { "unset" };
         write!(to, "ProxyEnv {{ https: {}, http: {} }}", set(&self.https), set(&self.http))
     }
+}
+
+/// What the user says about TLS. How it is used: `tls`.
+#[derive(Debug, Clone, Default)]
+pub struct TlsOptions {
+    /// PEM: our certificate, then those that lead to its root.
+    pub client_cert: Option<PathBuf>,
+    /// PEM. May be in the same file as the certificate.
+    pub client_key: Option<PathBuf>,
+    pub key_passphrase: Option<Secret>,
+    /// The server's certificate is not looked at.
+    pub accept_any: bool,
 }
 
 /// How long to wait for what.
@@ -121,6 +143,11 @@ pub struct ClientConfig {
     pub extra_ca_files: Vec<PathBuf>,
     pub user_agent: String,
     pub max_retries: u32,
+    /// Rate limits and overloads are waited out, however long they last.
+    pub retry_watchdog: bool,
+    /// What the user says that models can do, by id.
+    pub capabilities: Capabilities,
+    pub tls: TlsOptions,
     pub timeouts: Timeouts,
     pub backoff: Backoff,
 }
@@ -140,6 +167,9 @@ impl ClientConfig {
             extra_ca_files: Vec::new(),
             user_agent: concat!("ralph/", env!("CARGO_PKG_VERSION")).to_owned(),
             max_retries: Self::DEFAULT_MAX_RETRIES,
+            retry_watchdog: false,
+            capabilities: Capabilities::default(),
+            tls: TlsOptions::default(),
             timeouts: Timeouts::default(),
             backoff: Backoff::default(),
         }
@@ -174,7 +204,9 @@ pub enum ClientError {
 
 /// Everything known about a model behind this client's endpoint, with the provider and the price there.
 pub fn info_for(id: &str, client: &ClientConfig) -> ModelInfo {
-    info_at(id, client.cloud.as_ref().map(|cloud| &cloud.endpoint), client.profile.name)
+    let mut found = info_at(id, client.cloud.as_ref().map(|cloud| &cloud.endpoint), client.profile.name);
+    found.take(&client.capabilities);
+    found
 }
 
 fn info_at(id: &str, cloud: Option<&Endpoint>, profile: ProfileName) -> ModelInfo {

@@ -31,6 +31,8 @@ pub enum HttpError {
     Proxy(String),
     #[error("the HTTP client cannot be set up: {0}")]
     Setup(String),
+    #[error("{0}")]
+    Tls(crate::TlsError),
     #[error("{url} is no address: {why}")]
     Address { url: String, why: String },
     #[error("{0}")]
@@ -71,6 +73,12 @@ pub(crate) fn build(config: &ClientConfig, endpoint: &Url) -> Result<Stack, Http
             }
         }
         builder = builder.tls_certs_merge(certificates);
+        if config.tls.accept_any {
+            builder = builder.tls_danger_accept_invalid_certs(true);
+        }
+        if let Some(identity) = config.tls.identity().map_err(HttpError::Tls)? {
+            builder = builder.identity(identity);
+        }
     } else {
         builder = builder.tls_certs_only([]);
     }

@@ -11,11 +11,15 @@ mod frame;
 mod request;
 mod sse;
 mod profile;
+mod capabilities;
 mod catalog;
 mod thinking;
 mod provider;
 mod credential;
+mod aes_cbc;
+mod encrypted_key;
 mod config;
+mod tls;
 mod openai;
 mod assemble;
 mod recorded;
@@ -34,13 +38,15 @@ mod ledger;
 mod test_server;
 
 pub use ask::{Ask, Event, Reply};
+pub use capabilities::{Capabilities, CapabilityError};
 pub use catalog::{
-    Listing, ModelEnv, ModelInfo, ModelNames, Price, ThinkingKind, canonical as canonical_model, cost_usd, info,
-    listing, resolve, wants_long_context,
+    CustomModel, Listing, ModelEnv, ModelInfo, ModelNames, Price, ThinkingKind, canonical as canonical_model, cost_usd,
+    info, listing, resolve, wants_long_context,
 };
 pub use client::Client;
-pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Timeouts, info_for};
+pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Timeouts, TlsOptions, info_for};
 pub use credential::{CloudCredentials, CredentialSettings};
+pub use encrypted_key::KeyError;
 pub use failure::{Failure, FailureKind};
 pub use fetch::{FetchError, fetch};
 pub use http::{HttpError, SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
@@ -54,4 +60,5 @@ pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
 pub use secret::Secret;
 pub use step_down::{TRIGGER as STEP_DOWN_TRIGGER, step_down, step_down_words};
-pub use thinking::{Thinking, ThinkingAsk, effort, effort_beside, thinking, thinking_betas};
+pub use thinking::{Thinking, ThinkingAsk, effort, effort_beside, request_betas, thinking};
+pub use tls::{CertStore, TlsError};

@@ -11,6 +11,10 @@ use std::time::Duration;
 const SILENCES_MAX: u32 = 2;
 /// Waits are shortened by up to this share so that many agents do not come back at the same moment.
 const JITTER: f64 = 0.25;
+/// With the watchdog, failures other than limits and overloads are still not tried for ever.
+pub const WATCHDOG_RETRIES: u32 = 300;
+/// The longest single wait with the watchdog: a limit may be lifted before the time that the server named.
+const WATCHDOG_WAIT: Duration = Duration::from_mins(30);
 
 /// What went wrong so far in one asking, the failure at hand included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub struct RetryLimits {
     pub max_retries: u32,
     pub overload_retries: Option<u32>,
     pub backoff: Backoff,
+    /// Rate limits and overloads are waited out, however long they last.
+    pub watchdog: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,15 +59,24 @@ pub fn decide_retry(tally: FailureCounts, limits: &RetryLimits, failure: &Failur
     if !may_pass(failure) || overloaded_enough || silent_enough {
         return RetryDecision::GiveUp;
     }
+    let wait = backoff(tally.failures, &limits.backoff).mul_f64(1.0 - JITTER * jitter.clamp(0.0, 1.0));
+    // A server that says "0" while it is overloaded would be hammered: our own wait is the least.
+    let wait = failure.retry_after.map_or(wait, |asked| asked.max(wait));
+    if limits.watchdog && is_limit(failure) {
+        return RetryDecision::Retry(wait.min(WATCHDOG_WAIT));
+    }
     if let Some(asked) = failure.retry_after.filter(|asked| *asked > limits.backoff.longest_asked) {
         return RetryDecision::ResetsLater(asked);
     }
     if tally.failures > limits.max_retries {
         return RetryDecision::GiveUp;
     }
-    let wait = backoff(tally.failures, &limits.backoff).mul_f64(1.0 - JITTER * jitter.clamp(0.0, 1.0));
-    // A server that says "0" while it is overloaded would be hammered: our own wait is the least.
-    RetryDecision::Retry(failure.retry_after.map_or(wait, |asked| asked.max(wait)))
+    RetryDecision::Retry(wait)
+}
+
+/// What ends by itself without anything being wrong with the request.
+fn is_limit(failure: &Failure) -> bool {
+    failure.overloaded || matches!(failure.status, Some(429 | 529))
 }
 
 fn backoff(failures: u32, backoff: &Backoff) -> Duration {

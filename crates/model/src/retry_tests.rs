@@ -10,6 +10,7 @@ const LIMITS: RetryLimits = RetryLimits {
         longest: Duration::from_secs(32),
         longest_asked: Duration::from_mins(5),
     },
+    watchdog: false,
 };
 
 fn http(status: u16, retry_after: Option<u64>) -> Failure {
@@ -124,4 +125,22 @@ proptest! {
             prop_assert!(wait <= LIMITS.backoff.longest_asked && wait >= Duration::from_millis(375));
         }
     }
+}
+
+#[test]
+fn the_watchdog_waits_out_limits_and_overloads_and_nothing_else() {
+    let limits = Limits { watchdog: true, overload_retries: None, ..LIMITS };
+    let late = |failure: &Failure| {
+        let tally = Tally { failures: 100_000, silences: 0, overloads: 100_000 };
+        after(tally, &limits, failure, 0.0)
+    };
+    assert_eq!(late(&http(529, None)), Verdict::Retry(Duration::from_secs(32)));
+    assert_eq!(late(&http(429, Some(60))), Verdict::Retry(Duration::from_mins(1)));
+    assert_eq!(late(&http(429, Some(5 * 3600))), Verdict::Retry(WATCHDOG_WAIT), "asked again in time");
+    assert_eq!(late(&http(500, None)), Verdict::GiveUp);
+    assert_eq!(late(&http(400, None)), Verdict::GiveUp);
+    // Where another model stands by, it is used.
+    let limits = Limits { overload_retries: Some(3), ..limits };
+    let tally = Tally { failures: 4, silences: 0, overloads: 4 };
+    assert_eq!(after(tally, &limits, &http(529, None), 0.0), Verdict::GiveUp);
 }

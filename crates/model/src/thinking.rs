@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 const MIN_BUDGET: u64 = 1024;
 /// Thinking between tool calls, where a model with a budget supports it.
 const INTERLEAVED_BETA: &str = "interleaved-thinking-2025-05-14";
+/// Goes with `output_config.effort`: newer models take the field without it, older ones do not.
+const EFFORT_BETA: &str = "effort-2025-11-24";
 /// From least to most.
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
@@ -38,6 +40,8 @@ pub struct ThinkingAsk {
     pub adaptive_disabled_by_env: bool,
     /// `--thinking-display`.
     pub display: Option<String>,
+    /// `CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS`: fields that every API takes, and no others.
+    pub without_display: bool,
 }
 
 enum Wish {
@@ -61,6 +65,14 @@ impl ThinkingAsk {
 
 /// The request's `thinking`, or nothing to send.
 pub fn thinking(info: &ModelInfo, ask: &ThinkingAsk, max_tokens: u64) -> Option<Value> {
+    let mut said = with_display(info, ask, max_tokens)?;
+    if let Some(fields) = said.as_object_mut().filter(|_| ask.without_display) {
+        fields.shift_remove("display");
+    }
+    Some(said)
+}
+
+fn with_display(info: &ModelInfo, ask: &ThinkingAsk, max_tokens: u64) -> Option<Value> {
     if ask.disabled_by_env {
         return None;
     }
@@ -87,10 +99,12 @@ fn budget(tokens: u64, max_tokens: u64, display: &str) -> Option<Value> {
         .then(|| json!({"budget_tokens": tokens.clamp(MIN_BUDGET, most), "type": "enabled", "display": display}))
 }
 
-/// The betas that go with a `thinking` of ours.
-pub fn thinking_betas(info: &ModelInfo, thinking: Option<&Value>) -> Vec<String> {
+/// The betas that go with a `thinking` and an effort of ours.
+pub fn request_betas(info: &ModelInfo, thinking: Option<&Value>, effort: Option<&str>) -> Vec<String> {
     let budgeted = thinking.is_some_and(|thinking| thinking["type"] == "enabled");
-    if budgeted && info.interleaves { vec![INTERLEAVED_BETA.to_owned()] } else { Vec::new() }
+    let interleaved = (budgeted && info.interleaves).then_some(INTERLEAVED_BETA);
+    let effort = effort.map(|_| EFFORT_BETA);
+    interleaved.into_iter().chain(effort).map(str::to_owned).collect()
 }
 
 /// The effort to send: what was asked for, or the next lower level that the model has, or its default.

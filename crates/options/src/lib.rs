@@ -16,7 +16,7 @@ mod limits;
 pub use choices::{Choices, initial_prompt, missing_agent, session_agent};
 pub use limits::{compact_at, limits};
 pub use options::{
-    Access, Asking, AutoCompact, BuiltinAgents, Caching, InputFormat, Limits, Linger, Options, OutputFormat,
+    Access, Asking, AutoCompact, BuiltinAgents, Caching, Elsewhere, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Session, SessionPlan, Setup, StateEvents, StdinKind,
     ToolChoice, ToolSetup,
 };

@@ -31,6 +31,10 @@ fn threshold(setting: AutoCompact, window: u64) -> Option<u64> {
         AutoCompact::Off => None,
         AutoCompact::Auto => Some(window.saturating_sub(HEADROOM_TOKENS).max(window / 2)),
         AutoCompact::At(tokens) => Some(tokens.min(window)),
+        AutoCompact::Percent(share) => {
+            let usual = threshold(AutoCompact::Auto, window)?;
+            Some((window / 100 * share).min(usual))
+        }
     }
 }
 
@@ -45,5 +49,7 @@ mod tests {
         assert_eq!(threshold(AutoCompact::Auto, 40_000), Some(20_000));
         assert_eq!(threshold(AutoCompact::At(300_000), 200_000), Some(200_000));
         assert_eq!(threshold(AutoCompact::Off, 200_000), None);
+        assert_eq!(threshold(AutoCompact::Percent(10), 200_000), Some(20_000));
+        assert_eq!(threshold(AutoCompact::Percent(99), 200_000), Some(167_000), "never later than usual");
     }
 }

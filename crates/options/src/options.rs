@@ -97,6 +97,8 @@ pub struct Asking {
     /// Every sub-agent's, whatever it or its caller asks for.
     pub subagent_model: Option<String>,
     pub fallback: Vec<String>,
+    /// Those of the fallbacks that another provider answers for.
+    pub elsewhere: Vec<Elsewhere>,
     pub model_env: ModelEnv,
     pub thinking: ThinkingAsk,
     pub effort: Option<String>,
@@ -108,6 +110,15 @@ pub struct Asking {
     pub auto_compact: AutoCompact,
     /// A smaller context window than the model has.
     pub window: Option<u64>,
+}
+
+/// A model of another provider than the session's.
+pub struct Elsewhere {
+    /// As the list of fallbacks has it: `provider:id`.
+    pub name: String,
+    /// The id that is sent.
+    pub model: String,
+    pub client: ClientConfig,
 }
 
 /// Which requests mark what the API should remember, and for how long.
@@ -140,6 +151,12 @@ pub struct Prompting {
     pub static_system: bool,
     /// How to work in plan mode, in the client's words.
     pub plan: Option<String>,
+    /// A few sentences instead of our whole prompt.
+    pub short: bool,
+    /// The language of the answers.
+    pub language: Option<String>,
+    /// What commits and pull requests end with; none where git is not spoken of at all.
+    pub attribution: Option<project::Attribution>,
 }
 
 /// MCP servers and their limits.
@@ -295,6 +312,8 @@ pub struct Options {
     pub bare: bool,
     /// What was installed before the start, for clients that wait for it.
     pub plugin_installs: Vec<wire::PluginInstall>,
+    /// The model is told how the repository stands when the session begins, if git says so within this time.
+    pub git_state: Option<Duration>,
     pub builtin_agents: BuiltinAgents,
     pub version: &'static str,
     pub debug_file: Option<PathBuf>,
@@ -317,4 +336,6 @@ pub enum AutoCompact {
     Auto,
     /// At this many tokens.
     At(u64),
+    /// At this share of the model's window, where that is earlier.
+    Percent(u64),
 }

@@ -159,6 +159,7 @@ fn found(found: &Found) -> Vec<String> {
         Found::AuthToken(secret) | Found::ApiKey(secret) | Found::OAuthToken(secret) | Found::ApiKeyFile(secret) => {
             vec![secret.expose().to_owned()]
         }
+        Found::TokenAndKey { token, key } => vec![token.expose().to_owned(), key.expose().to_owned()],
         Found::OAuthFile(login) => {
             let refresh = login.refresh.as_ref().map(|secret| secret.expose().to_owned());
             std::iter::once(login.access.expose().to_owned()).chain(refresh).collect()

@@ -17,7 +17,21 @@ pub fn decide(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {
         let reason = format!("dontAsk mode denies what would be asked. {}", decision.reason);
         return Decision { verdict: Verdict::Deny, reason, run: None, ..decision };
     }
+    // A question that a rule or a tool asks is for a person; the others are for a service that judges calls.
+    let is_for_a_person = decision.reason_type == "rule" || is_question(call);
+    if policy.mode == PermissionMode::Auto && decision.verdict == Verdict::Ask && !is_for_a_person {
+        let reason = format!(
+            "auto mode has no service here that judges what may be unsafe, so it is denied. {}",
+            decision.reason
+        );
+        return Decision { verdict: Verdict::Deny, reason, run: None, ..decision };
+    }
     decision
+}
+
+fn is_question(call: &Call) -> bool {
+    let rules = names::find_for_rules(call.tool).map_or(call.rules, |entry| entry.rules);
+    matches!(rules, RuleKind::Question | RuleKind::PlanEnd)
 }
 
 fn judge(policy: &Policy, call: &Call, fs: &dyn Resolve) -> Decision {
@@ -134,8 +148,10 @@ fn edit(policy: &Policy, tool: &str, facts: &[PathTarget]) -> Decision {
     }
     let outside = facts.iter().find(|fact| !paths::inside(policy, fact));
     match (policy.mode, outside) {
-        (PermissionMode::AcceptEdits, None) => Decision::allow("mode", "acceptEdits allows edits in the workspace."),
-        (PermissionMode::AcceptEdits, Some(fact)) => {
+        (PermissionMode::AcceptEdits | PermissionMode::Auto, None) => {
+            Decision::allow("mode", format!("{} allows edits in the workspace.", policy.mode.as_str()))
+        }
+        (PermissionMode::AcceptEdits | PermissionMode::Auto, Some(fact)) => {
             let reason = format!("{} is outside the workspace, so writing it is asked first.", fact.given.display());
             Decision::ask("workspace", reason).at(&fact.given)
         }

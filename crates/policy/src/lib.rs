@@ -27,7 +27,7 @@ mod bash;
 
 mod decide;
 
-pub use bash::Exclusions;
+pub use bash::{Exclusions, is_judged_name, runs_plain_programs};
 pub use call::{Call, Decision, Kind, Listing, Name, PathTarget, Policy, Resolve, Targets, Verdict};
 pub use decide::decide;
 pub use names::{Offered, RuleKind, ToolEntry};

@@ -10,6 +10,7 @@ mod document_error;
 mod copying;
 mod expand;
 mod frontmatter;
+mod git_state;
 mod globs;
 mod markdown;
 mod reach;
@@ -25,6 +26,7 @@ mod installed;
 mod declared;
 mod skills;
 mod skill_choice;
+mod wishes;
 
 pub use agents::{AgentDef, agents, agents_from_json};
 pub use archive::ArchiveError;
@@ -32,6 +34,7 @@ pub use declared::{Declared, declared_plugins, seeded_plugin};
 pub use document_error::{DocumentError, FieldError};
 pub use error::ProjectError;
 pub use expand::{Segment, expand, split_arguments};
+pub use git_state::{LOG as GIT_LOG, STATUS as GIT_STATUS, describe as describe_git};
 pub use installed::{
     Fetching, Installed, add_marketplace, enabled_plugins, install, install_declared, installed, known_marketplaces,
     market_folder, may_use, remove_marketplace, switch, uninstall,
@@ -43,6 +46,7 @@ pub use skill_choice::override_skills;
 pub use skills::{Skill, SkillKind, find_skill, load_skill, skills, skills_below};
 pub use styles::{OutputStyle, output_styles};
 pub use unpack::{ARCHIVE_MAX, unpack_plugin};
+pub use wishes::{Attribution, language};
 
 #[cfg(test)]
 use settings::Places;

@@ -47,6 +47,11 @@ pub struct CredentialInputs<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     AuthToken(Secret),
+    /// Both are set: gateways want the one, what is behind them the other.
+    TokenAndKey {
+        token: Secret,
+        key: Secret,
+    },
     ApiKey(Secret),
     Helper {
         command: String,
@@ -96,7 +101,11 @@ pub fn credentials(inputs: &CredentialInputs) -> Resolution {
     };
     survey.consider("ANTHROPIC_AUTH_TOKEN", "none", Bare::No, variable("ANTHROPIC_AUTH_TOKEN", Found::AuthToken));
     for name in ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"] {
-        survey.consider(name, "ANTHROPIC_API_KEY", Bare::Yes, variable(name, Found::ApiKey));
+        let look = variable(name, Found::ApiKey);
+        if name == "ANTHROPIC_API_KEY" && survey.adds_key(name, &look) {
+            continue;
+        }
+        survey.consider(name, "ANTHROPIC_API_KEY", Bare::Yes, look);
     }
     survey.consider("apiKeyHelper", "apiKeyHelper", Bare::Yes, || helper(inputs));
     let oauth_variable = "CLAUDE_CODE_OAUTH_TOKEN";
@@ -131,6 +140,16 @@ impl Survey {
             Offer::Refuse(verdict) => self.note(name, verdict),
             Offer::Use(found) => self.choose(name, source, found, "used"),
         }
+    }
+
+    /// Adds a key to the token that was found before it. False where there is no such token, or no key.
+    fn adds_key(&mut self, name: &str, look: &impl Fn() -> Offer) -> bool {
+        let Some(Chosen { found, label, .. }) = &mut self.chosen else { return false };
+        let (Found::AuthToken(token), Offer::Use(Found::ApiKey(key))) = (&*found, look()) else { return false };
+        let verdict = format!("sent beside {label}");
+        *found = Found::TokenAndKey { token: token.clone(), key };
+        self.note(name, verdict);
+        true
     }
 
     fn not_looked_at(&self, in_bare: Bare) -> Option<String> {

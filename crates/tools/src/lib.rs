@@ -49,7 +49,7 @@ pub use disk::Disk;
 pub use outcome::{Content, ErrorFlag, ToolOutcome, TurnEffects};
 pub use read_log::{Range, ReadLog, Seen};
 pub use schema::InputError;
-pub use shell::{Exits, OnRequest, Shell, UnconfinedReason, find_shell};
+pub use shell::{Exits, OnRequest, Shell, UnconfinedReason, UserShell, find_shell};
 pub use stamp::Stamp;
 pub use tasks::{Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
 pub use todos::Todos;

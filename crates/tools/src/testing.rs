@@ -2,7 +2,7 @@
 
 use crate::context::{Denied, ToolContext, ToolLimits};
 use crate::tool::Invocation;
-use crate::{Content, ReadLog, Shell, Tasks, Todos, ToolOutcome, Web, Workspace, find, find_shell, run};
+use crate::{Content, ReadLog, Shell, Tasks, Todos, ToolOutcome, Web, WebError, Workspace, find, find_shell, run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,8 +38,8 @@ impl Bench {
             shell: shell(&root),
             tasks: Tasks::default(),
             web: Web::new(
-                Arc::new(|| Err("there is no network in tests".into())),
-                Arc::new(|_| Box::pin(async { Err("there is no model in tests".into()) })),
+                Arc::new(|| Err(WebError("there is no network in tests".into()))),
+                Arc::new(|_| Box::pin(async { Err(WebError("there is no model in tests".into())) })),
             ),
         };
         Self { folder, ctx }

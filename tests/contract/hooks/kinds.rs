@@ -13,7 +13,8 @@ fn a_model_may_send_the_work_on() {
     let script = json!({"turns": [say("half done"), say("all done")], "untooled": [thinks(false, "the roof leaks"), thinks(true, "")]});
     let world = world(script);
     let hooks = on("Stop", &json!([{"type": "prompt", "prompt": "Is the roof mended? $ARGUMENTS"}]));
-    let outcome = finish(run(&world, &hooks, "go"));
+    // Behind a gateway the main model is asked, unless a small one is named.
+    let outcome = finish(run(&world, &hooks, "go").env("ANTHROPIC_DEFAULT_HAIKU_MODEL", "their-haiku"));
     assert_eq!(outcome.result().unwrap()["result"], "all done");
     assert!(said(&world, 1).contains("the roof leaks"));
     let question = world.mock().requests().into_iter().find(|request| !request.has_tools()).unwrap().body;

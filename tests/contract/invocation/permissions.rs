@@ -33,7 +33,7 @@ fn modes_and_rules_decide_what_runs() {
         (&["--permission-mode", "acceptEdits"], "acceptEdits", [true, true]),
         (&["--permission-mode=plan"], "plan", [false, false]),
         (&["--permission-mode", "dontAsk"], "dontAsk", [false, false]),
-        (&["--permission-mode", "auto"], "auto", [false, false]),
+        (&["--permission-mode", "auto"], "auto", [true, true]),
         (&["--permission-mode", "bypassPermissions"], "bypassPermissions", [true, true]),
         (&["--dangerously-skip-permissions"], "bypassPermissions", [true, true]),
         (&["--allow-dangerously-skip-permissions"], "default", [false, false]),

@@ -168,7 +168,10 @@ impl Rules {
 
     /// Whether the call is a command that the sandbox holds, in a mode that only asks.
     fn is_boxed(&self, name: &str, mode: PermissionMode) -> bool {
-        let asks = matches!(mode, PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::DontAsk);
+        let asks = matches!(
+            mode,
+            PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::DontAsk | PermissionMode::Auto
+        );
         asks && name == "Bash" && self.options.tools.auto_allow_bash
     }
 }

@@ -84,7 +84,9 @@ impl Profile {
             system_role: "system",
         };
         match name {
-            ProfileName::Anthropic | ProfileName::Gateway => everything,
+            ProfileName::Anthropic => everything,
+            // Many have one model, under a name of their own.
+            ProfileName::Gateway => Self { small_model: SmallModel::Main, ..everything },
             ProfileName::Local => Self {
                 // All four servers join the blocks themselves.
                 features: Feature::SystemBlocks.bit(),

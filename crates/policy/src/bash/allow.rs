@@ -61,7 +61,9 @@ impl<'a> Judge<'a> {
         let decision = match rule {
             Some(rule) => Decision::by_rule(Verdict::Allow, rule),
             None if only_reads => Decision::allow("readOnly", "Every part of this command only reads."),
-            None => Decision::allow("mode", "acceptEdits covers these edits in the workspace."),
+            None => {
+                Decision::allow("mode", format!("{} covers these edits in the workspace.", self.policy.mode.as_str()))
+            }
         };
         decision.running(text)
     }
@@ -96,7 +98,7 @@ impl<'a> Judge<'a> {
         if let Some(rule) = self.part_rule(part).filter(|_| !writes_unseen) {
             return Some(Grant::Rule(rule));
         }
-        let accepts = self.policy.mode == PermissionMode::AcceptEdits
+        let accepts = matches!(self.policy.mode, PermissionMode::AcceptEdits | PermissionMode::Auto)
             && seen.is_some_and(|seen| self.only_edits(part, &seen))
             && part.layers.len() == 1;
         accepts.then_some(Grant::Edit)

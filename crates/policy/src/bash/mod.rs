@@ -28,10 +28,30 @@ use wire::PermissionMode;
 use crate::call::{Decision, Policy, Resolve, Verdict};
 use crate::grammar::{self, Disarm, List as Tree};
 use crate::pattern::List;
+use crate::programs;
 use crate::shell::{self, Script};
 
 use judge::{Judge, Part, blocked};
 use locate::Locator;
+
+/// Whether a judgement depends on what this word means: a program that is known here, a wrapper that rules see
+/// through, or a command of the shell itself. Nothing may give such a word another meaning.
+pub fn is_judged_name(name: &str) -> bool {
+    grammar::BUILTINS.contains(&name)
+        || builtins::is_stateful(name)
+        || wrappers::find(name).is_some_and(|wrapper| wrapper.transparent)
+        || programs::is_known(name)
+}
+
+/// Whether a text that was written anew from its tree starts nothing but programs by `command`, and commands of the shell
+/// itself. So every command is written that was allowed without a rule.
+pub fn runs_plain_programs(text: &str) -> bool {
+    let is_plain = |word: &str| grammar::BUILTINS.contains(&word);
+    grammar::parse(text).is_ok_and(|tree| {
+        let commands = tree.items.iter().flat_map(|(_, pipeline)| &pipeline.commands);
+        commands.into_iter().all(|command| command.words.first().is_none_or(|word| is_plain(&word.text)))
+    })
+}
 
 pub(crate) fn decide(policy: &Policy, tool: &str, text: &str, fs: &dyn Resolve) -> Decision {
     let judge = Judge { policy, tool, text, locator: Locator::new(policy, fs) };

@@ -126,7 +126,8 @@ impl Judge<'_> {
         if touch.glob && paths::restricts_paths(self.policy, touch.access) {
             return false;
         }
-        let accepts = touch.access == Access::Read || self.policy.mode == wire::PermissionMode::AcceptEdits;
+        let accepts = touch.access == Access::Read
+            || matches!(self.policy.mode, wire::PermissionMode::AcceptEdits | wire::PermissionMode::Auto);
         facts.iter().all(|fact| {
             let allowed = || paths::path_rule(self.policy, crate::pattern::List::Allow, fact).is_some();
             (accepts && paths::inside(self.policy, fact)) || allowed()

@@ -11,7 +11,7 @@ mod render;
 mod script;
 mod tree;
 
-pub(crate) use render::Disarm;
+pub(crate) use render::{BUILTINS, Disarm};
 pub(crate) use tree::{List, Outside};
 
 use lexer::Token;

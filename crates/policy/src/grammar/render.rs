@@ -16,7 +16,7 @@ pub(crate) enum Disarm {
 }
 
 /// Commands of the shell itself: there is no program that could do the same.
-const BUILTINS: [&str; 12] =
+pub(crate) const BUILTINS: [&str; 12] =
     ["cd", "exit", ":", "true", "false", "echo", "printf", "test", "[", "pwd", "type", "command"];
 
 impl List {

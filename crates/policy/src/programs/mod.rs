@@ -51,6 +51,12 @@ pub fn effects(program: &str, args: &[Arg]) -> Option<Effects> {
     }
 }
 
+/// Whether anything is known of a program of this name.
+pub(crate) fn is_known(program: &str) -> bool {
+    let special = ["find", "sed", "git", "cp", "mv", "echo", "printf", "test", "[", "command"];
+    special.contains(&program) || tables::find(program).is_some()
+}
+
 /// The same arguments with `./` before every pattern that stands for files and may expand to something that starts
 /// with `-`. The caller judges and runs these, since [`effects`] refuses such a pattern.
 pub fn anchored(program: &str, args: &[Arg]) -> Vec<Arg> {

@@ -336,3 +336,35 @@ fn no_detour_makes_a_protected_file() {
         assert_eq!(world.file(tool, ".ralph/todo.md").verdict, Allow);
     }
 }
+
+/// What a user's own shell defines must not change what such commands mean, so the caller has to tell them apart.
+#[test]
+fn commands_that_no_rule_allowed_start_plain_programs_only() {
+    for (command, rules, is_plain) in [
+        ("ls -l", &[][..], true),
+        ("git status | head", &[], true),
+        ("echo x && grep -r a .", &[], true),
+        ("npm test", &["allow Bash(npm test:*)"], false),
+        ("ls && npm test", &["allow Bash(npm test:*)"], false),
+    ] {
+        let decision = world(Default, rules).bash(command);
+        assert_eq!(decision.verdict, Allow, "{command}");
+        let text = decision.run.unwrap();
+        assert_eq!(crate::runs_plain_programs(&text), is_plain, "{text}");
+    }
+    for (text, is_plain) in [("ls", false), ("command ls; ls", false), ("f() { :; }", false), ("x=1 ls", false)] {
+        assert_eq!(crate::runs_plain_programs(text), is_plain, "{text}");
+    }
+}
+
+#[test]
+fn words_that_a_judgement_depends_on_are_known() {
+    for name in
+        ["ls", "git", "grep", "cat", "find", "sed", "cp", "touch", "cd", "command", "eval", "timeout", "env", "["]
+    {
+        assert!(crate::is_judged_name(name), "{name}");
+    }
+    for name in ["nvm", "conda", "myf", "ll", "gst"] {
+        assert!(!crate::is_judged_name(name), "{name}");
+    }
+}

@@ -47,7 +47,7 @@ fn reading_and_writing_by_mode() {
         ]
     };
     files(Default, &[], &rows(Ask, Ask, Ask, Ask));
-    files(Auto, &[], &rows(Ask, Ask, Ask, Ask));
+    files(Auto, &[], &rows(Allow, Deny, Deny, Deny));
     files(AcceptEdits, &[], &rows(Allow, Ask, Ask, Ask));
     files(Plan, &[], &rows(Deny, Deny, Deny, Ask));
     files(DontAsk, &[], &rows(Deny, Deny, Deny, Deny));

@@ -86,7 +86,7 @@ fn in_json(resolution: &settings::Resolution, places: &settings::Places) -> Stri
 /// The kind of credential, in the reference's words.
 fn method(found: &Found) -> &'static str {
     match found {
-        Found::ApiKey(_) | Found::ApiKeyFile(_) => "api_key",
+        Found::ApiKey(_) | Found::ApiKeyFile(_) | Found::TokenAndKey { .. } => "api_key",
         Found::Helper { .. } => "apiKeyHelper",
         Found::AuthToken(_) | Found::OAuthToken(_) => "oauth_token",
         Found::OAuthFile(_) => "claude.ai",

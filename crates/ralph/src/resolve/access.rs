@@ -1,5 +1,6 @@
 //! How the API is reached, and as whom.
 
+use super::connection;
 use super::refusal::Refusal;
 use crate::cloud_world::Machine;
 use crate::environment::Environment;
@@ -32,9 +33,11 @@ pub fn resolve(
     client.cloud = cloud(settings, environment, &client, warnings)?;
     client.profile = profile(settings, environment, client.cloud.is_some())?;
     wait_as_long(&mut client, environment);
+    let credentials = credentials(settings, places, environment, bare);
+    warnings.extend(connection::passed_over(environment, client.cloud.is_some(), &credentials));
     Ok(Access {
         client,
-        credentials: credentials(settings, places, environment, bare),
+        credentials,
         helper_ttl: Duration::from_millis(
             environment.number("CLAUDE_CODE_API_KEY_HELPER_TTL_MS").unwrap_or(HELPER_TTL_MS),
         ),
@@ -53,11 +56,17 @@ pub fn client(environment: &Environment) -> Result<ClientConfig, Refusal> {
         .filter_map(|name| environment.get(name))
         .map(PathBuf::from)
         .collect();
-    client.user_agent = user_agent(environment);
+    client.user_agent = connection::user_agent(environment);
     if let Some(retries) = environment.number("CLAUDE_CODE_MAX_RETRIES") {
         client.max_retries = u32::try_from(retries.min(RETRIES_MAX)).unwrap_or(0);
     }
-    timeouts(&mut client, environment);
+    if environment.is_on("CLAUDE_CODE_RETRY_WATCHDOG") {
+        client.retry_watchdog = true;
+        client.max_retries = model::retry::WATCHDOG_RETRIES;
+    }
+    client.capabilities = connection::capabilities(environment)?;
+    client.tls = connection::tls(environment)?;
+    connection::timeouts(&mut client, environment);
     // Built once now, so that a bad address or proxy is told before the run and not in its middle.
     model::Client::new(client.clone()).map_err(|error| Refusal::new(format!("Error: {error}")))?;
     Ok(client)
@@ -113,26 +122,55 @@ fn cloud(
     warnings: &mut Vec<String>,
 ) -> Result<Option<CloudEndpoint>, Refusal> {
     let lookup = |name: &str| environment.get(name).map(str::to_owned);
-    let mut variables = Variables::new(&lookup);
+    let variables = Variables::new(&lookup);
     let choice = Choice::from_switches(&variables);
     let Some(switch) = choice.switch() else { return Ok(None) };
     for ignored in choice.ignored_switches() {
         warnings.push(format!("warning: {ignored} is ignored, because {switch} is set as well; unset one of them"));
     }
-    let machine = Machine::new(environment, client);
     let refusal = |problem: String| Refusal::new(format!("Error: {switch} is set, but {problem}."));
+    endpoint(choice, settings, environment, client).map(Some).map_err(refusal)
+}
+
+/// Another provider than the session's, for a fallback. What was meant for the first one alone is not sent there.
+pub fn elsewhere(
+    choice: Choice,
+    settings: &Settings,
+    environment: &Environment,
+    client: &ClientConfig,
+) -> Result<ClientConfig, String> {
+    let mut other = ClientConfig { custom_headers: Vec::new(), cloud: None, ..client.clone() };
+    if choice.is_first_party() {
+        other.profile = profile(settings, environment, false).map_err(|refusal| refusal.text)?;
+    } else {
+        other.cloud = Some(endpoint(choice, settings, environment, client)?);
+        other.profile = Profile::default();
+    }
+    Ok(other)
+}
+
+/// A cloud's endpoint, with whatever finds its credential.
+fn endpoint(
+    choice: Choice,
+    settings: &Settings,
+    environment: &Environment,
+    client: &ClientConfig,
+) -> Result<CloudEndpoint, String> {
+    let lookup = |name: &str| environment.get(name).map(str::to_owned);
+    let mut variables = Variables::new(&lookup);
+    let machine = Machine::new(environment, client);
     variables.profile_region = ::cloud::aws::active_region(&machine);
     if choice.name() == "vertex" && lookup("ANTHROPIC_VERTEX_PROJECT_ID").is_none() {
-        let file = ::cloud::google::credential_file(&machine).map_err(|error| refusal(error.to_string()))?;
+        let file = ::cloud::google::credential_file(&machine).map_err(|error| error.to_string())?;
         variables.file_project = file.and_then(|file| file.project());
     }
-    let endpoint = choice.endpoint(&variables).map_err(|error| refusal(error.to_string()))?;
+    let endpoint = choice.endpoint(&variables).map_err(|error| error.to_string())?;
     let text = |key: &str| settings.text(key).map(str::to_owned);
     let commands = CredentialSettings {
         aws: ::cloud::aws::AwsSettings { export: text("awsCredentialExport"), refresh: text("awsAuthRefresh") },
         gcp_refresh: text("gcpAuthRefresh"),
     };
-    Ok(Some(CloudEndpoint { endpoint, credentials: CloudCredentials::new(Arc::new(machine), commands) }))
+    Ok(CloudEndpoint { endpoint, credentials: CloudCredentials::new(Arc::new(machine), commands) })
 }
 
 pub fn credentials(
@@ -178,27 +216,4 @@ fn proxies(environment: &Environment) -> Result<ProxyEnv, Refusal> {
     }
     let first = |names: &[&str]| names.iter().find_map(|name| environment.get(name)).map(str::to_owned);
     Ok(ProxyEnv { https: first(&PROXIES), http: first(&PROXIES[2..]), no_proxy: first(&["no_proxy", "NO_PROXY"]) })
-}
-
-fn user_agent(environment: &Environment) -> String {
-    let mut agent = format!("ralph/{}", env!("CARGO_PKG_VERSION"));
-    for name in ["CLAUDE_CODE_ENTRYPOINT", "CLAUDE_AGENT_SDK_CLIENT_APP"] {
-        if let Some(label) = environment.get(name).filter(|label| label.chars().all(|c| c.is_ascii_graphic())) {
-            agent.push_str(&format!(" ({label})"));
-        }
-    }
-    agent
-}
-
-fn timeouts(client: &mut ClientConfig, environment: &Environment) {
-    let millis = |name: &str| environment.number(name).filter(|ms| *ms > 0).map(Duration::from_millis);
-    if let Some(limit) = millis("API_TIMEOUT_MS") {
-        client.timeouts.first_byte = limit;
-    }
-    if let Some(limit) = millis("CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS") {
-        client.timeouts.idle = limit;
-    }
-    if let Some(limit) = millis("CLAUDE_STREAM_IDLE_TIMEOUT_MS") {
-        client.timeouts.event = limit;
-    }
 }

@@ -1,10 +1,11 @@
 //! Which model, thinking how, up to what.
 
+use super::access;
 use super::refusal::{Refusal, one_of};
 use crate::environment::Environment;
-use agent::{Access, Asking, AutoCompact, Caching};
+use agent::{Access, Asking, AutoCompact, Caching, Elsewhere};
 use arguments::Arguments;
-use model::{ModelEnv, ModelNames, SmallModel, Thinking, ThinkingAsk};
+use model::{Choice, ModelEnv, ModelNames, SmallModel, Thinking, ThinkingAsk};
 use project::AgentDef;
 use settings::Settings;
 use std::sync::Arc;
@@ -28,18 +29,16 @@ pub fn resolve(
     let asked = named.or(settings.model.as_deref()).unwrap_or("default");
     let model = available_model(asked, settings, &model_env)?;
     let profile = &access.client.profile;
-    let own_small = match profile.small_model {
-        SmallModel::Haiku => "haiku",
-        SmallModel::Main => asked,
-    };
-    let small = environment.get("ANTHROPIC_SMALL_FAST_MODEL").unwrap_or(own_small);
+    let small = small_model(environment, access, asked, named.is_some());
     let small_model =
         Some(model::resolve(small, &model_env)).filter(|id| model_env.allows(id)).unwrap_or_else(|| model.clone());
+    let Fallbacks { names, elsewhere } = fallbacks(typed, settings, environment, (access, &model_env), warnings)?;
     Ok(Asking {
         model,
         model_named: named.is_some(),
         small_model,
-        fallback: fallback(typed, settings, &model_env, warnings)?,
+        fallback: names,
+        elsewhere,
         thinking: thinking(typed, settings, environment)?,
         effort: effort(typed, settings, environment, warnings),
         max_output: environment.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0),
@@ -73,6 +72,22 @@ fn available_model(asked: &str, settings: &Settings, env: &ModelEnv) -> Result<S
             "Error: the administrator allows no model (availableModels is empty, enforceAvailableModels is on).",
         )
     })
+}
+
+/// Who answers small questions: what the user names, else a model that this provider is known to have.
+fn small_model<'a>(environment: &'a Environment, access: &Access, asked: &'a str, is_named: bool) -> &'a str {
+    if environment.get("ANTHROPIC_DEFAULT_HAIKU_MODEL").is_some() {
+        return "haiku";
+    }
+    if let Some(small) = environment.get("ANTHROPIC_SMALL_FAST_MODEL") {
+        return small;
+    }
+    let cloud = access.client.cloud.as_ref().map(|cloud| cloud.endpoint.provider_name());
+    match (cloud, access.client.profile.small_model) {
+        (Some("bedrock" | "vertex"), _) if !is_named => "sonnet",
+        (Some("bedrock" | "vertex" | "mantle" | "foundry"), _) | (None, SmallModel::Main) => asked,
+        (Some(_), _) | (None, SmallModel::Haiku) => "haiku",
+    }
 }
 
 fn caching(environment: &Environment) -> Caching {
@@ -111,38 +126,79 @@ fn model_env(settings: &Settings, environment: &Environment) -> ModelEnv {
         overrides: settings.model_overrides.clone(),
         endpoint: None,
         available: settings.available_models.clone(),
+        custom: named("ANTHROPIC_CUSTOM_MODEL_OPTION").map(|id| model::CustomModel {
+            id,
+            name: named("ANTHROPIC_CUSTOM_MODEL_OPTION_NAME"),
+            description: named("ANTHROPIC_CUSTOM_MODEL_OPTION_DESCRIPTION"),
+        }),
     }
 }
 
-fn fallback(
+#[derive(Default)]
+struct Fallbacks {
+    names: Vec<String>,
+    elsewhere: Vec<Elsewhere>,
+}
+
+/// Models to fall back on: ids of the provider that is asked, or `provider:model`. Another provider counts only where the
+/// command line names it: a settings file may be the folder's, and who gets the conversation is the user's to say.
+fn fallbacks(
     typed: &Arguments,
     settings: &Settings,
-    env: &ModelEnv,
+    environment: &Environment,
+    (access, env): (&Access, &ModelEnv),
     warnings: &mut Vec<String>,
-) -> Result<Vec<String>, Refusal> {
-    let listed: Vec<&str> = match typed.fallback_model.as_deref() {
+) -> Result<Fallbacks, Refusal> {
+    let flag = typed.fallback_model.as_deref();
+    let listed: Vec<&str> = match flag {
         Some(list) => list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
         None => settings.fallback_model.iter().map(String::as_str).collect(),
     };
-    let ids: Vec<String> =
-        listed.into_iter().take(FALLBACKS_MAX).map(|name| fallback_id(name, env)).collect::<Result<_, _>>()?;
-    let (allowed, refused): (Vec<String>, Vec<String>) = ids.into_iter().partition(|id| env.allows(id));
+    let own = env.endpoint.as_ref().map_or("firstParty", |endpoint| endpoint.provider_name());
+    let (mut found, mut refused) = (Fallbacks::default(), Vec::new());
+    for name in listed.into_iter().take(FALLBACKS_MAX) {
+        match model::split_provider(name) {
+            (Some(choice), model) if choice.name() != own => {
+                if flag.is_none() {
+                    warnings.push(format!(
+                        "warning: fallbackModel {name} is another provider's, which only --fallback-model may name; it is left out"
+                    ));
+                    continue;
+                }
+                let other = elsewhere(name, choice, model, (settings, environment, access, env))?;
+                if !env.allows(&other.model) {
+                    refused.push(other.name);
+                    continue;
+                }
+                found.names.push(other.name.clone());
+                found.elsewhere.push(other);
+            }
+            (_, model) => {
+                let id = model::resolve(model, env);
+                if env.allows(&id) { found.names.push(id) } else { refused.push(id) }
+            }
+        }
+    }
     if !refused.is_empty() {
         warnings.push(format!("warning: the settings do not allow the fallback model {}", refused.join(", ")));
     }
-    Ok(allowed)
+    Ok(found)
 }
 
-/// `provider:model`, where the provider is the one that is asked anyway. Another one is refused rather than sent as the
-/// name of a model: a conversation stays with its provider, and the loop's `fallback` changes it between iterations.
-fn fallback_id(name: &str, env: &ModelEnv) -> Result<String, Refusal> {
-    let own = env.endpoint.as_ref().map_or("firstParty", |endpoint| endpoint.provider_name());
-    match model::split_provider(name) {
-        (Some(choice), _) if choice.name() != own => Err(Refusal::new(format!(
-            "Error: --fallback-model {name}: a conversation cannot change its provider. Use the loop's 'fallback' for that."
-        ))),
-        (_, model) => Ok(model::resolve(model, env)),
+fn elsewhere(
+    name: &str,
+    choice: Choice,
+    model: &str,
+    (settings, environment, access, env): (&Settings, &Environment, &Access, &ModelEnv),
+) -> Result<Elsewhere, Refusal> {
+    let refused = |why: String| Refusal::new(format!("Error: --fallback-model {name}: {why}."));
+    if model.is_empty() {
+        return Err(refused("there is no model behind the colon".to_owned()));
     }
+    let client = access::elsewhere(choice, settings, environment, &access.client).map_err(refused)?;
+    let endpoint = client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()) as Arc<dyn ModelNames>);
+    let model = model::resolve(model, &ModelEnv { endpoint, ..env.clone() });
+    Ok(Elsewhere { name: format!("{}:{model}", choice.name()), model, client })
 }
 
 fn thinking(typed: &Arguments, settings: &Settings, environment: &Environment) -> Result<ThinkingAsk, Refusal> {
@@ -160,6 +216,7 @@ fn thinking(typed: &Arguments, settings: &Settings, environment: &Environment) -
         disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_THINKING"),
         adaptive_disabled_by_env: environment.is_on("CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING"),
         display: display(typed)?.or_else(|| summaries(settings)),
+        without_display: environment.is_on("CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"),
     })
 }
 
@@ -229,7 +286,12 @@ fn auto_compact(typed: &Arguments, settings: &Settings, environment: &Environmen
         }
     }
     let window = environment.number("CLAUDE_CODE_AUTO_COMPACT_WINDOW").or(settings.auto_compact_window);
-    Ok(window.map_or(AutoCompact::Auto, AutoCompact::At))
+    let share = environment.number("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE").filter(|share| (1..=100).contains(share));
+    Ok(match (window, share) {
+        (Some(tokens), _) => AutoCompact::At(tokens),
+        (None, Some(share)) => AutoCompact::Percent(share),
+        (None, None) => AutoCompact::Auto,
+    })
 }
 
 /// What the long context costs is not everybody's wish.

@@ -9,6 +9,7 @@ use model::ClientConfig;
 use project::{AgentDef, MemoryOptions, PluginDir, PluginProblem, Plugins, Skill};
 use settings::{Places, Settings, Sources, Surface};
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub struct Folder {
     pub agents: Vec<AgentDef>,
@@ -167,4 +168,18 @@ pub fn chosen_agent(
     }
     let known: Vec<&str> = builtin.into_iter().chain(agents.iter().map(|agent| agent.name.as_str())).collect();
     Err(Refusal::new(format!("Error: there is no agent '{name}'. Known: {}", known.join(", "))))
+}
+
+/// Whether the model is told about the repository and about commits.
+pub fn speaks_of_git(settings: &Settings, environment: &Environment) -> bool {
+    settings.flag("includeGitInstructions") != Some(false) && !environment.is_on("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS")
+}
+
+/// The session goes on without what git has not said by then: nobody waits for a repository.
+const GIT_DEADLINE: Duration = Duration::from_millis(200);
+
+pub fn git_deadline(environment: &Environment) -> Duration {
+    // Tests share two cores with many others.
+    let of_tests = environment.number("RALPH_TEST_GIT_DEADLINE_MS").filter(|_| cfg!(debug_assertions));
+    of_tests.map_or(GIT_DEADLINE, Duration::from_millis)
 }

@@ -5,8 +5,10 @@ mod refusal;
 mod restricted;
 mod access;
 mod asking;
+mod child_env;
 mod confined;
 mod declared_plugins;
+mod connection;
 mod folder;
 mod local_rules;
 mod outside;
@@ -17,6 +19,7 @@ mod tooling;
 
 pub use access::client as api;
 pub use confined::Foreign;
+pub use connection::CONTRACT_VERSION;
 pub use permissions::Judging;
 pub use refusal::Refusal;
 use refusal::one_of;
@@ -32,9 +35,6 @@ use settings::{FlagSettings, Places, Settings, Sources};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-
-/// The contract we speak: the version clients compare against.
-pub const CONTRACT_VERSION: &str = "2.1.325";
 
 /// Options, and what should be said on stderr before the run.
 pub struct Resolved {
@@ -60,6 +60,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     let mut permissions = permissions::resolve(typed, &settings, environment, &mut warnings)?;
     let memory = if bare || safe { None } else { folder::memory(&settings, &places, &extra_roots, environment) };
     permissions::let_read(&mut permissions.rules, memory.as_ref());
+    warnings.extend(connection::warnings(environment)?);
     let access = access::resolve(&settings, &places, environment, bare, &mut warnings)?;
     policies::enforce(typed, &settings, &access, &mut warnings)?;
     let mut asking = asking::resolve(typed, &settings, environment, &access, &mut warnings)?;
@@ -76,14 +77,14 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     }));
     let agent = folder::chosen_agent(typed, &settings, (&agents, &plugins), input)?;
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
-    let mut tools = tooling::resolve(typed, environment, &places, &session);
+    let mut tools = tooling::resolve(typed, environment, &places, &session, (&asking.model, &extra_roots));
     let confined = confined::resolve(typed, &settings, &places, &extra_roots, environment, &mut warnings)?;
     policies::restrain_root(&mut permissions, environment, confined.is_some() && typed.sandbox.is_given)?;
     if let Some(confined) = confined {
         tooling::confine(&mut tools, confined);
     }
     let setup = Setup {
-        prompting: prompting(typed)?,
+        prompting: prompting(typed, &settings, environment, bare)?,
         schema: schema.map(Rc::new),
         agents,
         agent,
@@ -95,6 +96,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         suggestions: typed.prompt_suggestions && may_suggest(&settings, environment),
         subagent_text: typed.forward_subagent_text || environment.is_on("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
     };
+    let git_state = (!bare && folder::speaks_of_git(&settings, environment)).then(|| folder::git_deadline(environment));
     let options = Options {
         input,
         output,
@@ -112,7 +114,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         ascii: environment.stdout_is_terminal && output != OutputFormat::Text,
         cwd: environment.cwd.clone(),
         extra_roots,
-        env: environment.vars.clone(),
+        env: child_env::without_telemetry(environment),
         setup,
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
         slash: !bare && !typed.disable_slash_commands,
@@ -132,6 +134,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         access,
         bare,
         plugin_installs: installs,
+        git_state,
         builtin_agents: builtin_agents(environment),
     };
     Ok(Resolved { options, warnings })
@@ -414,8 +417,17 @@ fn schema(typed: &Arguments) -> Result<Option<Schema>, Refusal> {
     Ok(Some(schema))
 }
 
-fn prompting(typed: &Arguments) -> Result<Prompting, Refusal> {
+fn prompting(
+    typed: &Arguments,
+    settings: &Settings,
+    environment: &Environment,
+    bare: bool,
+) -> Result<Prompting, Refusal> {
     Ok(Prompting {
+        short: environment.is_on("CLAUDE_CODE_SIMPLE_SYSTEM_PROMPT"),
+        language: settings.language.as_deref().and_then(project::language),
+        attribution: (!bare && folder::speaks_of_git(settings, environment))
+            .then(|| project::Attribution::of(&settings.merged)),
         system: text_or_file(typed.system_prompt.as_deref(), typed.system_prompt_file.as_deref(), "system-prompt")?,
         append: text_or_file(
             typed.append_system_prompt.as_deref(),

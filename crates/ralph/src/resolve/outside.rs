@@ -274,7 +274,7 @@ fn unusable(file: &Path, reason: &str) -> Problem {
 }
 
 fn server_env(environment: &Environment, places: &Places, session: &agent::Session) -> process::Env {
-    let mut env = environment.vars.clone();
+    let mut env = super::child_env::without_telemetry(environment);
     if environment.is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV") {
         env.retain(|(name, _)| process::scrub::BASIC_ENV.iter().any(|kept| name == kept));
     }

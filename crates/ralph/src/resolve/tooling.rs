@@ -1,6 +1,7 @@
 //! Tools and limits.
 
 use super::asking;
+use super::child_env;
 use super::confined::Confined;
 use super::refusal::Refusal;
 use crate::environment::{Environment, temp_dir};
@@ -8,8 +9,7 @@ use agent::{Limits, Linger, Session, ToolChoice, ToolSetup};
 use arguments::Arguments;
 use session::Store;
 use settings::Places;
-use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Wrong answers to a schema before the turn is given up.
@@ -79,13 +79,22 @@ fn budget(typed: &Arguments) -> Result<Option<f64>, Refusal> {
     }
 }
 
-pub fn resolve(typed: &Arguments, environment: &Environment, places: &Places, session: &Session) -> ToolSetup {
+pub fn resolve(
+    typed: &Arguments,
+    environment: &Environment,
+    places: &Places,
+    session: &Session,
+    (model, roots): (&str, &[PathBuf]),
+) -> ToolSetup {
     let off = environment.is_off("CLAUDE_CODE_ENABLE_TASKS");
+    let list = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
+    // Newer models keep their own account of what is to be done.
+    let wanted = environment.is_on(list) || (!environment.is_off(list) && model::info(model).wants_task_list());
     ToolSetup {
         choice: choice(typed),
         todo_write: off,
-        task_list: !off && environment.is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS"),
-        shell: shell(environment, places, session),
+        task_list: !off && wanted,
+        shell: shell(environment, places, session, roots),
         limits: file_limits(environment),
         concurrency: environment.number("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY").unwrap_or(CONCURRENCY).max(1) as usize,
         web_searches: environment.number("CLAUDE_CODE_MAX_WEB_SEARCHES_PER_SESSION").unwrap_or(WEB_SEARCHES) as u32,
@@ -132,7 +141,13 @@ fn file_limits(environment: &Environment) -> tools::ToolLimits {
     limits
 }
 
-fn shell(environment: &Environment, places: &Places, session: &Session) -> tools::Shell {
+/// Whose functions and aliases commands may use.
+fn session_user(environment: &Environment, roots: &[PathBuf]) -> Option<tools::UserShell> {
+    let roots: Vec<PathBuf> = std::iter::once(environment.cwd.clone()).chain(roots.iter().cloned()).collect();
+    tools::UserShell::new(environment.home.as_deref()?, &roots)
+}
+
+fn shell(environment: &Environment, places: &Places, session: &Session, roots: &[PathBuf]) -> tools::Shell {
     let search = environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
     let program = tools::find_shell(environment.get("CLAUDE_CODE_SHELL").map(Path::new), search.as_ref());
     let store = Store::new(&places.config_dir, &environment.cwd, session.project_dir_name.as_deref());
@@ -140,7 +155,8 @@ fn shell(environment: &Environment, places: &Places, session: &Session) -> tools
     let spill = if session.persist { store.side_dir(&session.id).join("tool-results") } else { fallback.clone() };
     // Hooks of the first events leave variables here, in a folder that is the user's alone.
     let env_file = session.persist.then(|| spill.join("hook-env.sh"));
-    let mut shell = tools::Shell::new(program, child_env(environment, session), spill, fallback);
+    let env = child_env::commands(environment, session, &program);
+    let mut shell = tools::Shell::new(program, env, spill, fallback);
     let millis = |name: &str| environment.number(name).filter(|ms| *ms > 0).map(Duration::from_millis);
     shell.default_timeout = millis("BASH_DEFAULT_TIMEOUT_MS").unwrap_or(tools::Shell::DEFAULT_TIMEOUT);
     shell.max_timeout = millis("BASH_MAX_TIMEOUT_MS").unwrap_or(tools::Shell::MAX_TIMEOUT).max(shell.default_timeout);
@@ -149,27 +165,8 @@ fn shell(environment: &Environment, places: &Places, session: &Session) -> tools
     }
     shell.background_allowed = !environment.is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
     shell.env_file = environment.get("CLAUDE_ENV_FILE").map(Into::into).or(env_file);
+    shell.user = session_user(environment, roots);
     shell.prefix = environment.get("CLAUDE_CODE_SHELL_PREFIX").map(str::to_owned);
     shell.maintain_project_dir = environment.is_on("CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR");
     shell
-}
-
-/// The environment of commands: ours, with the marks that scripts look for.
-fn child_env(environment: &Environment, session: &Session) -> process::Env {
-    let mut env = environment.vars.clone();
-    if environment.is_on("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB") {
-        process::scrub::credentials(&mut env);
-    }
-    let pid = std::process::id().to_string();
-    let entrypoint = session.entrypoint.clone().unwrap_or_default();
-    let marks = [
-        ("CLAUDECODE", "1"),
-        ("CLAUDE_CODE_CHILD_SESSION", "1"),
-        ("CLAUDE_CODE_SESSION_ID", session.id.as_str()),
-        ("CLAUDE_PID", pid.as_str()),
-        ("CLAUDE_CODE_ENTRYPOINT", entrypoint.as_str()),
-    ];
-    env.retain(|(name, _)| !marks.iter().any(|(mark, _)| name == mark));
-    env.extend(marks.map(|(name, value)| (OsString::from(name), OsString::from(value))));
-    env
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Content;
+use crate::{Content, WebError};
 use crate::web::get::{Guard, client};
 use crate::web::pages::{AskSmall, MOST_CACHED, MakeClient};
 use reqwest::Client;
@@ -54,7 +54,8 @@ fn web(allow_private: bool) -> Web {
 }
 
 async fn ask(web: &Web, url: String) -> Result<ToolOutcome, String> {
-    fetch(&Input { url, prompt: "What is it?".into() }, web).await
+    let told = fetch(&Input { url, prompt: "What is it?".into() }, web).await;
+    told.map_err(|refused| text(&refused).to_owned())
 }
 
 fn text(outcome: &ToolOutcome) -> &str {
@@ -171,7 +172,7 @@ async fn a_model_that_fails_is_an_error() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let make_client: MakeClient = Arc::new(|| Ok(Client::builder().no_proxy().tls_certs_only([])));
     let web =
-        Web::with(make_client, Arc::new(|_| Box::pin(async { Err("overloaded".into()) })), Web::CACHE_FOR, None, true);
+        Web::with(make_client, Arc::new(|_| Box::pin(async { Err(WebError("overloaded".into())) })), Web::CACHE_FOR, None, true);
     let why = ask(&web, format!("http://{}/a", site.address)).await.unwrap_err();
     assert!(why.contains("overloaded"), "{why}");
 }

@@ -4,9 +4,11 @@ pub(crate) mod exits;
 pub(crate) mod output;
 pub(crate) mod running;
 pub(crate) mod script;
+pub(crate) mod user_shell;
 
 pub use exits::{Exits, OnRequest, UnconfinedReason};
 pub use script::find_shell;
+pub use user_shell::UserShell;
 
 use sandbox::{Rules, Sandbox};
 use std::path::PathBuf;
@@ -26,6 +28,8 @@ pub struct Shell {
     pub background_allowed: bool,
     /// Sourced before each command.
     pub env_file: Option<PathBuf>,
+    /// Functions and aliases of the user's, for commands that a rule, a mode or a person allowed.
+    pub user: Option<UserShell>,
     /// A command that is given each command as its last argument.
     pub prefix: Option<String>,
     /// Every command starts in the project's folder.
@@ -59,6 +63,7 @@ impl Shell {
             max_output: Self::DEFAULT_MAX_OUTPUT,
             background_allowed: true,
             env_file: None,
+            user: None,
             prefix: None,
             maintain_project_dir: false,
             spill_dir,

@@ -44,22 +44,31 @@ pub(crate) struct Command {
     child: Child,
     pub(crate) output: OutputFile,
     cwd_note: Option<TempPath>,
-    /// Held while the shell may still read it.
-    _script: Option<TempPath>,
+    /// Held while the shell may still read them.
+    _scripts: [Option<TempPath>; 2],
 }
 
 impl Command {
-    pub(crate) fn start(shell: &Shell, cwd: &Path, command: &str, tell_cwd: bool) -> Result<Self, StartError> {
+    /// `names` are functions and aliases for the command.
+    pub(crate) fn start(
+        shell: &Shell,
+        cwd: &Path,
+        command: &str,
+        names: Option<&str>,
+        tell_cwd: bool,
+    ) -> Result<Self, StartError> {
         let no_file =
             |cause| StartError::Output { wanted: shell.spill_dir.clone(), fallback: shell.fallback_dir.clone(), cause };
         let output = OutputFile::create(&shell.spill_dir, &shell.fallback_dir).map_err(no_file)?;
         let cwd_note = tell_cwd.then(|| TempPath::try_from_path(output.beside("cwd"))).transpose().map_err(no_file)?;
-        let file = (command.len() > LONGEST_ARGUMENT).then(|| write_script(&output, command)).transpose();
+        let file = (command.len() > LONGEST_ARGUMENT).then(|| write_script(&output, "sh", command)).transpose();
         let file = file.map_err(no_file)?;
+        let names = names.map(|names| write_script(&output, "names", names)).transpose().map_err(no_file)?;
         let script = Script {
             what: file.as_deref().map_or(What::Text(command), What::File),
             cwd_file: cwd_note.as_deref(),
             env_file: shell.env_file.as_deref().filter(|path| path.is_file()),
+            names_file: names.as_deref(),
             prefix: shell.prefix.as_deref(),
         };
         let spec = Spec {
@@ -78,7 +87,7 @@ impl Command {
             }
             None => Child::spawn(spec)?,
         };
-        Ok(Self { child, output, cwd_note, _script: file })
+        Ok(Self { child, output, cwd_note, _scripts: [file, names] })
     }
 
     /// Cancelling leaves the command running; it can be waited for again.
@@ -128,8 +137,8 @@ fn files_of_ours(output: &OutputFile, cwd_note: Option<&Path>) -> io::Result<Vec
     Ok(files)
 }
 
-fn write_script(output: &OutputFile, command: &str) -> io::Result<TempPath> {
-    let path = output.beside("sh");
+fn write_script(output: &OutputFile, ending: &str, command: &str) -> io::Result<TempPath> {
+    let path = output.beside(ending);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
     let path = TempPath::try_from_path(path)?;
     file.write_all(command.as_bytes())?;

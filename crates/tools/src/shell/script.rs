@@ -1,7 +1,7 @@
 //! The text a shell is given: the command, and around it what keeps the working folder between calls.
 //!
-//! Understood by bash, zsh and POSIX sh. No start-up files are read: a command means the same on
-//! every machine.
+//! Understood by bash, zsh and POSIX sh. No start-up files are read; the user's functions and aliases come from a file of
+//! ours, where they may be used at all.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -16,6 +16,8 @@ pub(crate) struct Script<'a> {
     /// Set when the folder the command ends in is to be told.
     pub(crate) cwd_file: Option<&'a Path>,
     pub(crate) env_file: Option<&'a Path>,
+    /// Functions and aliases of the user's.
+    pub(crate) names_file: Option<&'a Path>,
     pub(crate) prefix: Option<&'a str>,
 }
 
@@ -36,7 +38,14 @@ impl Script<'_> {
         if let Some(file) = self.env_file {
             text.extend([b". ", quoted(file.as_os_str()).as_slice(), b"; "].concat());
         }
+        if let Some(file) = self.names_file {
+            text.extend([b". ", quoted(file.as_os_str()).as_slice(), b" 2>/dev/null; "].concat());
+        }
         match self.what {
+            // Aliases are expanded when a line is read, so the command is read after they are known.
+            What::Text(command) if self.names_file.is_some() => {
+                text.extend([b"eval ", quoted(OsStr::new(command)).as_slice()].concat());
+            }
             What::Text(command) => text.extend(command.as_bytes()),
             What::File(file) => text.extend([b". ", quoted(file.as_os_str()).as_slice()].concat()),
         }
@@ -86,12 +95,21 @@ mod tests {
             what: What::Text("a\nb"),
             cwd_file: Some(Path::new("/s/x")),
             env_file: Some(Path::new("/e")),
+            names_file: None,
             prefix: None,
         };
         let expected = r"trap 'command pwd -P >| '\''/s/x'\''' EXIT; . '/e'; a".to_owned() + "\nb";
         assert_eq!(script.text(), OsString::from(expected));
-        let wrapped = Script { what: What::Text("a 'b'"), cwd_file: None, env_file: None, prefix: Some("log --all") };
+        let wrapped = Script {
+            what: What::Text("a 'b'"),
+            cwd_file: None,
+            env_file: None,
+            names_file: None,
+            prefix: Some("log --all"),
+        };
         assert_eq!(wrapped.text(), OsString::from(r"log --all 'a '\''b'\'''"));
+        let named = Script { names_file: Some(Path::new("/n")), prefix: None, ..wrapped };
+        assert_eq!(named.text(), OsString::from(r". '/n' 2>/dev/null; eval 'a '\''b'\'''"));
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl Bench {
 
     async fn call(&self, input: Value) -> ToolOutcome {
         let input = parse::<Input>("Bash", &input).unwrap();
-        run_in(&input, &input.command, "toolu_1", &self.shell, &self.tasks, &self.workspace).await
+        let job = Job { input: &input, text: &input.command, names: Names::default(), tool_use_id: "toolu_1" };
+        run_in(&job, &self.shell, &self.tasks, &self.workspace).await
     }
 
     async fn run(&self, command: &str) -> ToolOutcome {

@@ -13,14 +13,16 @@ use crate::bounded::first_chars;
 use crate::context::ToolContext;
 use crate::schema::parse;
 use crate::shell::Shell;
-use crate::shell::output::Excerpt;
+use crate::shell::output::{Excerpt, FAILURE_CHARS};
 use crate::shell::running::{Command, End};
+use crate::shell::user_shell::NoNames;
 use crate::tasks::{Ending, NewTask, Running, Status, Tasks};
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use crate::workspace::Workspace;
 use policy::names;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 static SPEC: ToolSpec = ToolSpec::alone(
@@ -63,24 +65,51 @@ async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome,
     let outside = context.shell.leaves(call.input).map(|_| context.shell.unconfined());
     let shell = outside.as_ref().unwrap_or(&context.shell);
     let judged = call.run.unwrap_or(&input.command);
-    Ok(run_in(&input, judged, call.tool_use_id, shell, &context.tasks, &context.workspace).await)
+    // What nobody and no rule allowed runs as it was judged: without names that somebody has given a meaning.
+    let is_plain = call.run.is_some_and(policy::runs_plain_programs);
+    let names = match &shell.user {
+        Some(user) if !is_plain => Names::of(user.names(shell).await),
+        _ => Names::default(),
+    };
+    let job = Job { input: &input, text: judged, names, tool_use_id: call.tool_use_id };
+    Ok(run_in(&job, shell, &context.tasks, &context.workspace).await)
 }
 
-/// `text` is what the shell is given; clients and the model are told of the command as it was written.
-async fn run_in(
-    input: &Input,
-    text: &str,
-    tool_use_id: &str,
-    shell: &Shell,
-    tasks: &Tasks,
-    workspace: &Workspace,
-) -> ToolOutcome {
+/// The user's own functions and aliases, or why they are missing.
+#[derive(Default)]
+struct Names {
+    text: Option<Arc<str>>,
+    /// Told once a session.
+    missing: Option<String>,
+}
+
+impl Names {
+    fn of((taken, is_first): (Result<Arc<str>, NoNames>, bool)) -> Self {
+        match taken {
+            Ok(text) => Self { text: Some(text), missing: None },
+            Err(NoNames::Absent) => Self::default(),
+            Err(why) => Self { text: None, missing: is_first.then(|| why.to_string()) },
+        }
+    }
+}
+
+/// One command to run.
+struct Job<'a> {
+    input: &'a Input,
+    /// What the shell is given; clients and the model are told of the command as it was written.
+    text: &'a str,
+    names: Names,
+    tool_use_id: &'a str,
+}
+
+async fn run_in(job: &Job<'_>, shell: &Shell, tasks: &Tasks, workspace: &Workspace) -> ToolOutcome {
+    let Job { input, text, names, tool_use_id } = job;
     let cwd = start_folder(shell, workspace);
     let asked = input.run_in_background && shell.background_allowed;
     if asked && let Err(full) = tasks.room() {
         return ToolOutcome::error(format!("Command was not started: {full}."));
     }
-    let mut command = match Command::start(shell, &cwd, text, !asked) {
+    let mut command = match Command::start(shell, &cwd, text, names.text.as_deref(), !asked) {
         Ok(command) => command,
         Err(error) => return ToolOutcome::error(format!("Command was not started: {error}.")),
     };
@@ -103,7 +132,9 @@ async fn run_in(
     };
     match end {
         End::Exited(exit) => {
-            let notice = carry_cwd_over(&command, &cwd, shell, workspace);
+            let moved = carry_cwd_over(&command, &cwd, shell, workspace);
+            let notice: Vec<&str> = moved.iter().chain(&names.missing).map(String::as_str).collect();
+            let notice = (!notice.is_empty()).then(|| notice.join("\n"));
             report(command, &input.command, exit.shell_code(), notice.as_deref(), shell.max_output)
         }
         End::TimedOut => {
@@ -114,11 +145,11 @@ async fn run_in(
                 }
             }
             let code = command.stop().await.shell_code();
-            let (output, kept_at) = take_output(command, shell.max_output);
+            let (output, kept_at) = take_output(command, shell.max_output, FAILURE_CHARS);
             ended_by_us(code, &result::timed_out(limit), &output, kept_at.as_deref())
         }
         End::Flooded(exit) => {
-            let (output, kept_at) = take_output(command, shell.max_output);
+            let (output, kept_at) = take_output(command, shell.max_output, FAILURE_CHARS);
             ended_by_us(exit.shell_code(), &result::flooded(), &output, kept_at.as_deref())
         }
     }
@@ -163,14 +194,15 @@ fn carry_cwd_over(command: &Command, started_in: &Path, shell: &Shell, workspace
 }
 
 fn report(command: Command, text: &str, code: i32, notice: Option<&str>, max_output: usize) -> ToolOutcome {
-    let (output, kept_at) = take_output(command, max_output);
+    let most = if code == 0 { max_output } else { max_output.min(FAILURE_CHARS) };
+    let (output, kept_at) = take_output(command, max_output, most);
     finished(&Finished { command: text, code, output: &output, kept_at: kept_at.as_deref(), notice })
 }
 
-/// What there is to show, and the file's path if there is more.
-fn take_output(mut command: Command, max_output: usize) -> (Excerpt, Option<PathBuf>) {
+/// What there is to show, and the file's path if there is more than `shown` characters of it will be.
+fn take_output(mut command: Command, max_output: usize, shown: usize) -> (Excerpt, Option<PathBuf>) {
     let output = command.output.read(max_output);
-    if output.whole {
+    if output.whole && output.text.chars().nth(shown).is_none() {
         return (output, None);
     }
     command.output.keep();
