@@ -85,7 +85,6 @@ fn options(folder: &Path, url: String) -> Options {
     let auth = model::Auth::None;
     Options {
         plugin_installs: Vec::new(),
-        git_state: None,
         input: InputFormat::StreamJson,
         output: OutputFormat::StreamJson,
         stdin: StdinKind::Closed,

@@ -121,7 +121,7 @@ fn of_a_session_that_goes_on_only_what_is_new_counts() {
             "modelUsage": usage(total, 1_000_000), "model_usage_since_last_result": usage(0.5, 5)})
         .to_string()
     };
-    let heard = hear(&[&result(10.5), &result(11.0)]).1;
+    let heard = read_line(&[&result(10.5), &result(11.0)]).1;
     assert_eq!((heard.cost_usd, heard.tokens.output, heard.cost_doubtful), (1.0, 10, false));
 }
 

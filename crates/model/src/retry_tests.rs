@@ -129,18 +129,18 @@ proptest! {
 
 #[test]
 fn the_watchdog_waits_out_limits_and_overloads_and_nothing_else() {
-    let limits = Limits { watchdog: true, overload_retries: None, ..LIMITS };
+    let limits = RetryLimits { watchdog: true, overload_retries: None, ..LIMITS };
     let late = |failure: &Failure| {
-        let tally = Tally { failures: 100_000, silences: 0, overloads: 100_000 };
-        after(tally, &limits, failure, 0.0)
+        let tally = FailureCounts { failures: 100_000, silences: 0, overloads: 100_000 };
+        decide_retry(tally, &limits, failure, 0.0)
     };
-    assert_eq!(late(&http(529, None)), Verdict::Retry(Duration::from_secs(32)));
-    assert_eq!(late(&http(429, Some(60))), Verdict::Retry(Duration::from_mins(1)));
-    assert_eq!(late(&http(429, Some(5 * 3600))), Verdict::Retry(WATCHDOG_WAIT), "asked again in time");
-    assert_eq!(late(&http(500, None)), Verdict::GiveUp);
-    assert_eq!(late(&http(400, None)), Verdict::GiveUp);
+    assert_eq!(late(&http(529, None)), RetryDecision::Retry(Duration::from_secs(32)));
+    assert_eq!(late(&http(429, Some(60))), RetryDecision::Retry(Duration::from_mins(1)));
+    assert_eq!(late(&http(429, Some(5 * 3600))), RetryDecision::Retry(WATCHDOG_WAIT), "asked again in time");
+    assert_eq!(late(&http(500, None)), RetryDecision::GiveUp);
+    assert_eq!(late(&http(400, None)), RetryDecision::GiveUp);
     // Where another model stands by, it is used.
-    let limits = Limits { overload_retries: Some(3), ..limits };
-    let tally = Tally { failures: 4, silences: 0, overloads: 4 };
-    assert_eq!(after(tally, &limits, &http(529, None), 0.0), Verdict::GiveUp);
+    let limits = RetryLimits { overload_retries: Some(3), ..limits };
+    let tally = FailureCounts { failures: 4, silences: 0, overloads: 4 };
+    assert_eq!(decide_retry(tally, &limits, &http(529, None), 0.0), RetryDecision::GiveUp);
 }

@@ -156,7 +156,7 @@ fn an_untrusted_folder_grants_nothing_and_says_so_in_one_line() {
             write(&world, place, &serde_json::from_str(settings).unwrap());
             // It came with the repository: rules in a file of the user's own beside it would count.
             let add = world.run(std::path::Path::new("/bin/sh")).args(["-c", "git add -f .claude"]);
-            assert_eq!(super::finish(add).code, Some(0));
+            assert_eq!(finish(add).code, Some(0));
             let seen = stream(&world, &[]);
             assert_eq!(seen.init()["permissionMode"], "default", "{place} {settings}");
             assert_eq!(done(&world), [false, false], "{place} {settings}");
