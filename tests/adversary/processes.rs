@@ -195,6 +195,8 @@ fn a_killed_agent_leaves_nothing_running_and_nothing_standing() {
             .env("HOME", world.home())
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("ANTHROPIC_API_KEY", "sk-ant-test")
+            // Root may skip permissions only where something says that it is boxed in.
+            .env("IS_SANDBOX", "1")
             .env("ANTHROPIC_BASE_URL", world.mock().url())
             .stdin(std::process::Stdio::null())
             .stdout(std::process::Stdio::null())

@@ -52,7 +52,9 @@ fn a_server_that_fails_shows_neither_sequences_nor_credentials() {
     let text = servers.to_string();
     let world = World::new([("mine.json", text.as_str())], script(json!([say("done")]))).unwrap();
     let debug = world.home().join("debug.txt");
-    let run = stream(&world).args(["--mcp-config", "mine.json", "--debug-file", debug.to_str().unwrap()]);
+    // With stream-json the `init` event says that a server failed, and stderr stays empty.
+    let run = world.run(&binary()).args(["-p", "go", "--output-format", "json"]);
+    let run = run.args(["--mcp-config", "mine.json", "--debug-file", debug.to_str().unwrap()]);
     let outcome = finish(run.env("GITHUB_TOKEN", TOKEN).env("PLAIN", "plain-but-secret-0123").close());
     assert_eq!(outcome.result().unwrap()["result"], "done", "{}", outcome.stderr);
     assert!(outcome.stderr.contains("begin") && outcome.stderr.contains("[secret]"), "{}", outcome.stderr);

@@ -19,7 +19,7 @@ const LINES_MAX_OF: [(&str, usize); 1] = [("agent", 6_000)];
 const FILE_MAX: usize = 500;
 
 /// A crate with more lines than the limit, and the most that it may have.
-const LARGE: [(&str, usize); 0] = [];
+const LARGE: [(&str, usize); 1] = [("ralph", 9_000)];
 /// A large crate that has this many lines less than its most gets a new most.
 const LARGE_STEP: usize = 500;
 
@@ -73,7 +73,16 @@ fn no_crate_and_no_file_is_too_long() {
 
 /// Functions whose error is a text (`Result<_, String>`): a crate has an enum of errors instead. Each crate that is not
 /// there yet has its number here, which may only shrink.
-const TEXT_ERRORS: [(&str, usize); 4] = [("agent", 76), ("hooks", 30), ("mcp", 10), ("turn", 5)];
+const TEXT_ERRORS: [(&str, usize); 8] = [
+    ("agent", 52),
+    ("conversation", 8),
+    ("hooks", 30),
+    ("mcp", 10),
+    ("model", 1),
+    ("ralph", 2),
+    ("tools", 3),
+    ("turn", 5),
+];
 /// A crate that has this many less than its number gets a new one.
 const TEXT_ERRORS_STEP: usize = 10;
 

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// The server's patience is 20 s; the rest is for a busy machine.
-const CUT_WITHIN: Duration = Duration::from_secs(60);
+const CUT_WITHIN: Duration = Duration::from_mins(1);
 
 /// More than the kernel keeps for a connection on both sides.
 const MUCH: usize = 32 * 1024 * 1024;

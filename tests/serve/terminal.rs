@@ -46,7 +46,7 @@ impl Socket {
         match u16::try_from(bytes.len()) {
             Ok(short @ 0..=125) => frame.push(0x80 | short.to_le_bytes()[0]),
             Ok(middle) => {
-                frame.push(0x80 | 126);
+                frame.push(0x80 | 0x7e);
                 frame.extend(middle.to_be_bytes());
             }
             Err(_) => {

@@ -45,7 +45,8 @@ impl GitState {
 
 async fn ask(git: Git, folder: PathBuf, deadline: Duration) -> Option<String> {
     // Most repositories name no programs, and their files say so; for the others git itself is asked what there is.
-    let git = if tools::Disk.repository_runs_programs(&folder) { git.without_filters(&folder, deadline).await } else { git };
+    let git =
+        if tools::Disk.repository_runs_programs(&folder) { git.without_filters(&folder, deadline).await } else { git };
     let run = async |words: &[&str]| {
         let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
         git.run(&folder, &words, deadline).await

@@ -47,12 +47,11 @@ impl Mentions {
             Some((std::fs::metadata(&target.real).ok()?, target))
         };
         // A file whose own name ends like that is meant before lines of another one.
-        let (lines, (kind, target)) = match found(path) {
-            Some(file) => (None, file),
-            None => {
-                let (file, lines) = line_range(path)?;
-                (Some(lines), found(file).filter(|(kind, _)| kind.is_file())?)
-            }
+        let (lines, (kind, target)) = if let Some(file) = found(path) {
+            (None, file)
+        } else {
+            let (file, lines) = line_range(path)?;
+            (Some(lines), found(file).filter(|(kind, _)| kind.is_file())?)
         };
         let input = json!({"file_path": target.given});
         let targets = Targets::paths(vec![target]);

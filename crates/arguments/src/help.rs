@@ -36,13 +36,11 @@ pub fn command(command: &Command) -> String {
 /// The help of one command of the agent.
 pub fn agent_command(command: &AgentCommand) -> String {
     let last = "\n'claude --help' lists the options of the agent.\n";
-    match Command::find(command.name).filter(|_| command.summary.is_empty()) {
-        Some(shared) => command_of(shared, "claude") + last,
-        None => {
-            let usage = format!("claude {} {}", command.name, command.arguments);
-            format!("Usage: {}\n\n{}\n{last}", usage.trim_end(), command.summary)
-        }
+    if let Some(shared) = Command::find(command.name).filter(|_| command.summary.is_empty()) {
+        return command_of(shared, "claude") + last;
     }
+    let usage = format!("claude {} {}", command.name, command.arguments);
+    format!("Usage: {}\n\n{}\n{last}", usage.trim_end(), command.summary)
 }
 
 /// Commands that both programs have are described once, by the name of `ralph`.

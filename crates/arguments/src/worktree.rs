@@ -12,7 +12,7 @@ pub fn is_worktree_name(name: &str) -> bool {
         && !name.starts_with(['.', '-'])
         && !name.ends_with('.')
         && !name.contains("..")
-        && !name.ends_with(".lock")
+        && !name.to_ascii_lowercase().ends_with(".lock")
 }
 
 #[cfg(test)]

@@ -50,7 +50,8 @@ struct SkillQuery {
 struct Source {
     #[serde(rename = "type")]
     kind: String,
-    source: String,
+    #[serde(rename = "source")]
+    address: String,
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     reference: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,7 +160,7 @@ pub async fn write(State(app): Shared, uri: Uri, headers: HeaderMap, body: Body)
     for source in &sources {
         match source.kind.as_str() {
             "local" => {
-                let folder = app.folders.place(&place.folder.path().join(&source.source).display().to_string())?;
+                let folder = app.folders.place(&place.folder.path().join(&source.address).display().to_string())?;
                 copies.add_source(source, &folder, None)?;
             }
             "git" | "github" => {
@@ -215,12 +216,12 @@ impl Copies {
         let mut found = skills_in(&folder, alone)?;
         if let Some(wanted) = &source.skills {
             if let Some(missing) = wanted.iter().find(|name| found.iter().all(|(known, _)| known != *name)) {
-                return Err(Problem::invalid(format!("there is no skill '{missing}' in {}", source.source)));
+                return Err(Problem::invalid(format!("there is no skill '{missing}' in {}", source.address)));
             }
             found.retain(|(name, _)| wanted.contains(name));
         }
         if found.is_empty() {
-            return Err(Problem::invalid(format!("there is no {SKILL} in {}", source.source)));
+            return Err(Problem::invalid(format!("there is no {SKILL} in {}", source.address)));
         }
         for (name, folder) in found {
             if self.names.contains(&name) {
@@ -313,7 +314,7 @@ impl Fetched {
             &["-C", &name, "checkout", "--quiet", "FETCH_HEAD"],
         ] {
             let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-            let failed = |why| Problem::invalid(format!("{} cannot be fetched: {why}", source.source));
+            let failed = |why| Problem::invalid(format!("{} cannot be fetched: {why}", source.address));
             git.run(&cwd, &words, FETCH_TIME).await.map_err(failed)?;
         }
         Ok(fetched)
@@ -322,7 +323,7 @@ impl Fetched {
 
 /// Where git fetches from. Addresses that name a program or a flag are none.
 fn address(source: &Source) -> Result<String, Problem> {
-    let given = source.source.as_str();
+    let given = source.address.as_str();
     let is_word = |part: &str| {
         !part.is_empty()
             && part.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.'))
@@ -359,7 +360,7 @@ mod tests {
             ("git", "/etc", None),
         ] {
             let source =
-                Source { kind: kind.into(), source: source.into(), reference: None, subpath: None, skills: None };
+                Source { kind: kind.into(), address: source.into(), reference: None, subpath: None, skills: None };
             assert_eq!(address(&source).ok().as_deref(), expected, "{source:?}");
         }
     }

@@ -49,9 +49,12 @@ fn whatever_others_could_have_written_is_not() {
     }
 }
 
+/// A name, and what is done to the files.
+type Change = (&'static str, fn(&Bed));
+
 #[test]
 fn links_and_other_kinds_of_files_are_not_read() {
-    let links: [(&str, fn(&Bed)); 6] = [
+    let links: [Change; 6] = [
         ("the file is a link", |bed| {
             std::fs::rename(bed.path("work/.claude/f.json"), bed.path("work/real")).unwrap();
             bed.link(&bed.path("work/real"), "work/.claude/f.json");

@@ -3,8 +3,8 @@ use crate::Secret;
 use crate::surfaces::is_plugin_only;
 use serde_json::json;
 
-fn refused(managed: Value, flags: &[&str], credential: Option<&Found>) -> Option<String> {
-    refusal(&managed, &Start { version: "2.1.325", sideloading: flags, credential, is_first_party: true })
+fn refused(managed: &Value, flags: &[&str], credential: Option<&Found>) -> Option<String> {
+    refusal(managed, &Start { version: "2.1.325", sideloading: flags, credential, is_first_party: true })
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn policies_that_stop_a_start() {
         (json!({"strictPluginOnlyCustomization": ["skills", "looks"]}), none, &key, Some("\"looks\"")),
         (json!({"strictPluginOnlyCustomization": ["skills"]}), none, &key, None),
     ] {
-        let line = refused(managed.clone(), flags, Some(credential));
+        let line = refused(&managed, flags, Some(credential));
         match expected {
             None => assert_eq!(line, None, "{managed}"),
             Some(part) => assert!(line.as_deref().is_some_and(|line| line.contains(part)), "{managed}: {line:?}"),

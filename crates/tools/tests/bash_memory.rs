@@ -30,7 +30,10 @@ fn ctx(folder: &Path) -> ToolContext {
         denied: Arc::new(|_| false),
         shell: Shell::new(find_shell(None, path.as_ref()), env, folder.join("spill"), folder.to_path_buf()),
         tasks: Tasks::default(),
-        web: Web::new(Arc::new(|| Err(ralph_tools::WebError(String::new()))), Arc::new(|_| Box::pin(async { Err(ralph_tools::WebError(String::new())) }))),
+        web: Web::new(
+            Arc::new(|| Err(ralph_tools::WebError(String::new()))),
+            Arc::new(|_| Box::pin(async { Err(ralph_tools::WebError(String::new())) })),
+        ),
     }
 }
 

@@ -47,7 +47,7 @@ impl Turn {
         if let Some(reason) = &answer.blocked {
             return match compaction.resume {
                 Resume::Command => {
-                    self.command_done(Ok(format!("A hook kept the conversation as it is: {reason}")), cx)
+                    self.command_done(Ok(format!("A hook kept the conversation as it is: {reason}")), cx);
                 }
                 Resume::Answer | Resume::Question => self.compaction_done(&compaction, cx),
             };

@@ -111,9 +111,7 @@ fn rewind_files_restores_and_asks_nobody() {
         .close();
     let outcome = finish(edit);
     assert_eq!(results(&outcome).len(), 1);
-    if world.read("a.txt").as_deref() != Some("new") {
-        panic!("the edit did not happen: {:?}", outcome.lines);
-    }
+    assert_eq!(world.read("a.txt").as_deref(), Some("new"), "the edit did not happen: {:?}", outcome.lines);
     let prompt = outcome.events().into_iter().find(|event| event["isReplay"] == true).expect("the echo");
     let uuid = prompt["uuid"].as_str().expect("a uuid").to_owned();
     let asked = world.mock().requests().len();

@@ -85,10 +85,13 @@ fn the_projects_own_settings_still_need_trust() {
     assert!(!is_allowed(&world));
 }
 
+/// A name, and what is done to a world.
+type Attack = (&'static str, fn(&World));
+
 /// Each of these is a way to bring the file along with a repository, or to plant it.
 #[test]
 fn attacks() {
-    let attacks: [(&str, fn(&World)); 11] = [
+    let attacks: [Attack; 11] = [
         ("tracked", |world| {
             here(world, FILE, RULES);
             git(world.wd(), &["add", "-f", FILE]);

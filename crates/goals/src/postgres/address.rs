@@ -25,7 +25,7 @@ impl Address {
                 // As for other programs: the machine's own.
                 Some(("sslrootcert", "system")) => {}
                 Some(("sslrootcert", file)) => {
-                    root_file = Some(PathBuf::from(percent_decode_str(file).decode_utf8_lossy().into_owned()))
+                    root_file = Some(PathBuf::from(percent_decode_str(file).decode_utf8_lossy().into_owned()));
                 }
                 Some(("sslmode", "verify-ca" | "verify-full")) => kept.push("sslmode=require"),
                 _ => kept.push(pair),

@@ -18,12 +18,8 @@ pub fn run(words: &[String], environment: &Environment) -> Ended {
     let link = folder.join("claude");
     match std::fs::read_link(&link) {
         Ok(target) if target == environment.exe => {
-            return done(
-                &format!("{} is already a link to this binary.\n", link.display()),
-                environment,
-                &folder,
-                &link,
-            );
+            let what = format!("{} is already a link to this binary.\n", link.display());
+            return Ok(done(&what, environment, &folder, &link));
         }
         _ if link.symlink_metadata().is_ok() => {
             return fail(&format!(
@@ -38,15 +34,15 @@ pub fn run(words: &[String], environment: &Environment) -> Ended {
     {
         return fail(&format!("{} cannot be made: {error}", link.display()));
     }
-    done(&format!("{} -> {}\n", link.display(), environment.exe.display()), environment, &folder, &link)
+    Ok(done(&format!("{} -> {}\n", link.display(), environment.exe.display()), environment, &folder, &link))
 }
 
-fn done(what: &str, environment: &Environment, folder: &Path, link: &Path) -> Ended {
+fn done(what: &str, environment: &Environment, folder: &Path, link: &Path) -> ExitCode {
     say::out(what);
     if let Some(hint) = hint(environment, folder, link) {
         say::out(&hint);
     }
-    Ok(ExitCode::Success)
+    ExitCode::Success
 }
 
 fn fail(why: &str) -> Ended {

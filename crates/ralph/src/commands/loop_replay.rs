@@ -27,10 +27,10 @@ pub fn run(recording: &Recording, show: Show, environment: &Environment) -> Ende
     };
     let here = &environment.cwd;
     if show == Show::Screen {
-        on_screen(&file, here)?
+        on_screen(&file, here)?;
     } else {
-        as_lines(&file, here, show)?
-    };
+        as_lines(&file, here, show)?;
+    }
     Ok(ExitCode::Success)
 }
 

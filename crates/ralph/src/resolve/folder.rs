@@ -36,7 +36,11 @@ pub fn read(
         .map_err(|error| Refusal::new(format!("Error: {error}")))?;
     let roots: &[PathBuf] = if of_plugins(Surface::Skills) { &[] } else { roots };
     let mut skills = project::skills(places, shelves(Surface::Skills), roots);
-    let declared = if minimal { Default::default() } else { declared_plugins::install(places, settings, environment) };
+    let declared = if minimal {
+        declared_plugins::Installed::default()
+    } else {
+        declared_plugins::install(places, settings, environment)
+    };
     let (mut installed, mut problems) =
         if minimal { Default::default() } else { project::enabled_plugins(places, settings) };
     // One reason is enough: why it could not be installed, or nothing where it lies ready.

@@ -1,7 +1,7 @@
 use super::*;
-use crate::{Content, WebError};
 use crate::web::get::{Guard, client};
 use crate::web::pages::{AskSmall, MOST_CACHED, MakeClient};
+use crate::{Content, WebError};
 use reqwest::Client;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
@@ -171,8 +171,13 @@ async fn a_model_that_fails_is_an_error() {
     let site = serve(|_| HashMap::from([("/a", answer("200 OK\r\nContent-Type: text/plain", b"x"))]));
     let _ = rustls::crypto::ring::default_provider().install_default();
     let make_client: MakeClient = Arc::new(|| Ok(Client::builder().no_proxy().tls_certs_only([])));
-    let web =
-        Web::with(make_client, Arc::new(|_| Box::pin(async { Err(WebError("overloaded".into())) })), Web::CACHE_FOR, None, true);
+    let web = Web::with(
+        make_client,
+        Arc::new(|_| Box::pin(async { Err(WebError("overloaded".into())) })),
+        Web::CACHE_FOR,
+        None,
+        true,
+    );
     let why = ask(&web, format!("http://{}/a", site.address)).await.unwrap_err();
     assert!(why.contains("overloaded"), "{why}");
 }

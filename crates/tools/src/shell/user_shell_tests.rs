@@ -23,7 +23,8 @@ fn names_that_are_judged_are_never_defined() {
     ]))
     .unwrap();
     assert!(text.contains("myf ()") && text.contains("alias ll='ls -l'"), "{text}");
-    for judged in ["ls ()", "git ()", "command ()", "cd ()", "my_builtin", "alias ls=", "alias grep=", "alias timeout="] {
+    for judged in ["ls ()", "git ()", "command ()", "cd ()", "my_builtin", "alias ls=", "alias grep=", "alias timeout="]
+    {
         assert!(!text.contains(judged), "{judged}: {text}");
     }
     let order = |word: &str| text.find(word).unwrap();

@@ -89,7 +89,7 @@ impl Session {
                 }
             }
             ClientQuestion::Questions(input) => {
-                self.tell_answer(asked.request, &questions::answered(result, &input), context)
+                self.tell_answer(asked.request, &questions::answered(result, &input), context);
             }
             ClientQuestion::Elicitation => self.tell_answer(asked.request, &questions::server_answer(result), context),
         }
