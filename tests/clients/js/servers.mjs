@@ -80,7 +80,8 @@ export async function requests() {
   assert.ok(agents.length && plugins.length === 0 && error_count === 0)
   assert.ok((await query.reloadOutputStyles()).available_output_styles.includes('default'))
   assert.equal(await query.backgroundTasks('nothing-like-it'), false)
-  await assert.rejects(query.stopTask('nothing-like-it'), /nothing-like-it/)
+  // A task that is not there is stopped already.
+  await query.stopTask('nothing-like-it')
   input.push('still there?')
   assert.equal((await until(query, (message) => message.type === 'result')).at(-1).result, 'two')
   input.end()
