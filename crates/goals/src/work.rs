@@ -42,7 +42,7 @@ const TROUBLE_PAUSE_MS: i64 = 30_000;
 pub type RulesFor = Box<dyn Fn(&Path) -> Result<Option<Rules>, GoalError>>;
 /// Lets agents work in a clone (second) on their own, as they may in the repository that it was made of.
 pub type TrustClone = Box<dyn Fn(&str, &Path) -> Result<(), GoalError>>;
-/// Takes that permission back for a folder of clones that was removed.
+/// Takes that permission back for clones in this folder that were removed.
 pub type ForgetClone = Box<dyn Fn(&Path)>;
 /// How a reviewer is started in a folder.
 pub type ReviewerFor = Box<dyn Fn(&Reviewer, &Path) -> Result<ReviewCommand, GoalError>>;

@@ -185,17 +185,14 @@ pub fn inherit_trust(source: &Places, made: &Path) -> Result<bool, SettingsError
     Ok(true)
 }
 
-/// Removes the records of a folder that is gone, and of everything that was in it. A folder that still exists keeps its
-/// record: trust that a person gave is never taken away here.
-pub fn forget_trust(places: &Places, gone: &Path) -> Result<(), SettingsError> {
-    if gone.exists() {
-        return Ok(());
-    }
-    let (file, folder) = (places.global_file(), key(gone));
-    let inside = format!("{folder}/");
+/// Removes the records of folders at this path or below it that are gone. A folder that still exists keeps its record: trust
+/// that a person gave is never taken away here.
+pub fn forget_trust(places: &Places, top: &Path) -> Result<(), SettingsError> {
+    let (file, top) = (places.global_file(), key(top));
+    let inside = format!("{top}/");
     let is_gone = |path: &str| {
-        let path = key(Path::new(path));
-        path == folder || path.starts_with(&inside)
+        let known = key(Path::new(path));
+        (known == top || known.starts_with(&inside)) && Path::new(path).symlink_metadata().is_err()
     };
     let _lock = FileLock::acquire(&file, LOCK_PATIENCE)?;
     let mut state = files::read_object(&file)?;

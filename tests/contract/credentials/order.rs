@@ -231,7 +231,7 @@ fn without_any_the_run_ends_at_once_and_says_what_to_do() {
     let expected = "No credentials found. Set ANTHROPIC_API_KEY, or configure apiKeyHelper in your user settings; \
                     `ralph auth status` shows what was looked at. · Please run /login";
     assert_eq!(text.lines, [expected]);
-    assert_eq!(text.stderr, expected);
+    assert_eq!(text.stderr, "");
     let events = super::finish(streamed(&world));
     let result = events.result().unwrap();
     assert_eq!((events.code, &result["is_error"], &result["result"]), (Some(1), &json!(true), &json!(expected)));

@@ -123,7 +123,11 @@ fn a_server_that_the_user_adds_is_there_in_later_runs() {
         );
         assert_eq!(mcp(&["list"]).lines, [format!("desk: sh servers/desk.sh ({scope})")]);
         let outcome = finish(streaming(&world, "hi"));
-        assert_eq!(init(&outcome)["mcp_servers"], json!([{"name": "desk", "status": "connected"}]), "{scope}");
+        assert_eq!(
+            init(&outcome)["mcp_servers"],
+            json!([{"name": "desk", "status": "connected", "source": scope}]),
+            "{scope}"
+        );
         assert!(mcp(&["get", "desk"]).lines.concat().contains("servers/desk.sh"));
         assert_eq!(mcp(&["remove", "desk"]).lines, [format!("Removed MCP server desk ({scope} scope)")]);
     }

@@ -155,7 +155,9 @@ fn every_line_is_one_write() {
     // No command runs, so that every write to stdout is the agent's: short lines and long ones.
     let world = world(json!([say(&"long answer ".repeat(5_000))]));
     let line = "claude -p go --verbose --output-format stream-json --dangerously-skip-permissions";
-    let outcome = finish(shell(&world, &format!("strace -f -qq -s 0 -e trace=write -o trace {line}")).close());
+    // Git, which says how the repository stands, has a stdout of its own and would be in the trace.
+    let strace = "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS=1 strace";
+    let outcome = finish(shell(&world, &format!("{strace} -f -qq -s 0 -e trace=write -o trace {line}")).close());
     let trace = world.read("trace").unwrap_or_default();
     let writes: Vec<&str> = trace.lines().filter(|line| line.contains("write(1, ")).collect();
     if outcome.code != Some(0) || writes.is_empty() {

@@ -27,6 +27,12 @@ impl Worker {
     /// Removes them. What cannot be found out now is left for the next time.
     pub async fn sweep(&self) {
         let Ok(repos) = self.clones().read_dir() else { return };
+        self.sweep_clones(repos).await;
+        // A worker may die between removing a clone and taking its trust back.
+        (self.options.forget_clone)(&self.clones());
+    }
+
+    async fn sweep_clones(&self, repos: std::fs::ReadDir) {
         for repo in repos.flatten() {
             let Ok(entries) = repo.path().read_dir() else { continue };
             for entry in entries.flatten() {
