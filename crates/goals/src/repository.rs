@@ -169,6 +169,26 @@ impl Repository {
         loose_ref(&git_folder, name)
     }
 
+    /// Removes refs of ours that stand in files of their own. Git would lock all packed refs of the repository meanwhile, and
+    /// a git that is killed leaves its lock behind. False where git has to do it: packed refs, or another kind of store.
+    fn remove_loose_refs(&self, prefix: &str) -> bool {
+        let folder = Path::new(&self.source);
+        let inside = folder.join(".git");
+        let git_folder = if inside.exists() { inside } else { folder.to_owned() };
+        if !git_folder.join("HEAD").is_file() || git_folder.join("reftable").exists() {
+            return false;
+        }
+        match std::fs::read(git_folder.join("packed-refs")) {
+            Ok(packed) if String::from_utf8_lossy(&packed).contains(prefix) => return false,
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return false,
+            _ => {}
+        }
+        match std::fs::remove_dir_all(git_folder.join(prefix)) {
+            Ok(()) => true,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }
+    }
+
     async fn lock_mirror(&self) -> Result<File, GoalError> {
         let path = self.mirror.with_extension("lock");
         let fail = |source| GoalError::File { path: path.clone(), verb: "locked", source };
@@ -309,6 +329,9 @@ impl Repository {
         let folder = self.mirror.join(&prefix);
         let _ = std::fs::remove_dir_all(folder);
         if self.is_local() {
+            if self.remove_loose_refs(&prefix) {
+                return;
+            }
             let listed = self.at_source(words!["for-each-ref", "--format=%(refname)", &prefix], "for-each-ref").await;
             let listed = listed.unwrap_or_default();
             let deletions: String = listed.lines().map(|name| format!("delete {name}\n")).collect();
