@@ -142,7 +142,8 @@ impl Child {
     }
 }
 
-async fn notice(notices: &mut Option<Signals>) {
+/// A child of ours has ended, perhaps.
+pub(crate) async fn notice(notices: &mut Option<Signals>) {
     match notices {
         Some(signals) => {
             let _ = timeout(LOOK_ANYWAY, signals.recv()).await;

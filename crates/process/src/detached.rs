@@ -1,13 +1,18 @@
-//! The one way to start a process that outlives us: a run that somebody wants to go on when this process has ended.
+//! The one way to start a process that outlives us: a run that somebody wants to go on when this process has ended, or a
+//! command that must not be cut off in the middle.
 //!
 //! Such a process has a session of its own, so that no terminal ends it; neither the watcher nor [`crate::end_all`] ends it or what it
 //! starts. If we were started by a run ourselves, its mark is in the environment that we pass on: that run still ends all of us.
 
+use crate::child::notice;
 use crate::launch::launch_detached;
 use crate::spec::{Exit, SpawnError, Spec};
 use crate::tree;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Child;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
 
 /// A process that goes on when this value is dropped.
 #[derive(Debug)]
@@ -42,6 +47,26 @@ impl Detached {
             Ok(status) => status.map(|status| Exit { code: status.code(), signal: status.signal() }),
             Err(_) => Some(Exit { code: None, signal: None }),
         }
+    }
+}
+
+impl Detached {
+    /// Waits for its end, but not for ever. It goes on when nobody waits any more.
+    pub async fn wait(&mut self, deadline: Duration) -> Option<Exit> {
+        // Listening starts before the look: an end in between is not missed.
+        let mut notices = signal(SignalKind::child()).ok();
+        let end = Instant::now() + deadline;
+        loop {
+            if let Some(exit) = self.exit() {
+                return Some(exit);
+            }
+            tokio::time::timeout_at(end, notice(&mut notices)).await.ok()?;
+        }
+    }
+
+    pub fn kill(&mut self) {
+        // One that has ended meanwhile is what we want.
+        let _ = self.child.kill();
     }
 }
 

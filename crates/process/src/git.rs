@@ -6,8 +6,11 @@
 
 use crate::capture::{CaptureLimits, capture, capture_inside};
 use crate::confine::Confine;
+use crate::detached::start_detached;
 use crate::spec::{Env, Output, SpawnError, Spec, Stdin};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -182,16 +185,7 @@ impl Git {
         stdin: Stdin,
         deadline: Duration,
     ) -> Result<String, GitError> {
-        let words = [OsStr::new("--no-optional-locks"), OsStr::new("--no-pager")];
-        let spec = Spec {
-            program: self.program.clone().into_os_string(),
-            args: words.iter().chain(args).map(|word| (*word).to_owned()).collect(),
-            cwd: folder.to_owned(),
-            env: self.pinned(),
-            stdin,
-            output: Output::Pipes,
-            arg0: None,
-        };
+        let spec = self.spec(folder, args, stdin, Output::Pipes);
         let limits = CaptureLimits { deadline, max_output: OUTPUT_MAX, grace: GRACE };
         let done = match &self.sandbox {
             Some(sandbox) => capture_inside(spec, limits, sandbox.as_ref()).await,
@@ -202,13 +196,43 @@ impl Git {
             return Err(GitError::Late(deadline.as_secs()));
         }
         if !done.exit.success() {
-            let said = String::from_utf8_lossy(&done.stderr);
-            let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("git gave no reason");
-            return Err(GitError::Refused(
-                last.trim().chars().filter(|c| !c.is_control()).take(COMPLAINT_MAX).collect(),
-            ));
+            return Err(GitError::Refused(complaint(&done.stderr)));
         }
         Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    }
+
+    /// A command that changes somebody's repository and says nothing: it comes to its end even if we are killed meanwhile.
+    /// A git that is killed leaves its lock behind, and after that nobody can change that branch or that tree any more.
+    /// Not in a sandbox, which ends with us.
+    pub async fn run_to_its_end(&self, folder: &Path, args: &[&OsStr], deadline: Duration) -> Result<(), GitError> {
+        let unopened = |cause| SpawnError::new(self.program.clone().into_os_string(), folder.to_owned(), cause);
+        // A file: on a pipe that nobody reads any more, a complaint would end it.
+        let mut said = complaint_file().map_err(unopened)?;
+        let output = Output::Merged(said.try_clone().map_err(unopened)?);
+        let mut running = start_detached(self.spec(folder, args, Stdin::Null, output))?;
+        let Some(exit) = running.wait(deadline).await else {
+            running.kill();
+            return Err(GitError::Late(deadline.as_secs()));
+        };
+        if exit.success() {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        let _ = said.rewind().and_then(|()| said.take(OUTPUT_MAX as u64).read_to_end(&mut text));
+        Err(GitError::Refused(complaint(&text)))
+    }
+
+    fn spec(&self, folder: &Path, args: &[&OsStr], stdin: Stdin, output: Output) -> Spec {
+        let words = [OsStr::new("--no-optional-locks"), OsStr::new("--no-pager")];
+        Spec {
+            program: self.program.clone().into_os_string(),
+            args: words.iter().chain(args).map(|word| (*word).to_owned()).collect(),
+            cwd: folder.to_owned(),
+            env: self.pinned(),
+            stdin,
+            output,
+            arg0: None,
+        }
     }
 
     fn pinned(&self) -> Env {
@@ -221,5 +245,46 @@ impl Git {
             env.push((OsString::from(format!("GIT_CONFIG_VALUE_{at}")), value.into()));
         }
         env
+    }
+}
+
+/// The line that says why: git's advice, where it gives some, comes after it.
+fn complaint(stderr: &[u8]) -> String {
+    let said = String::from_utf8_lossy(stderr);
+    let lines = || said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let why =
+        lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: ")).or_else(|| lines().next());
+    why.unwrap_or("git gave no reason").chars().filter(|c| !c.is_control()).take(COMPLAINT_MAX).collect()
+}
+
+#[cfg(target_os = "linux")]
+fn complaint_file() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    Ok(File::from(memfd_create("complaint", MemfdFlags::CLOEXEC)?))
+}
+
+/// Where files cannot be had in memory, its reason stays unknown.
+#[cfg(not(target_os = "linux"))]
+fn complaint_file() -> io::Result<File> {
+    File::options().read(true).write(true).open("/dev/null")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complaint;
+
+    #[test]
+    fn advice_after_a_reason_is_not_the_reason() {
+        let lock =
+            "fatal: cannot lock ref 'refs/heads/main': Unable to create '/r/.git/refs/heads/main.lock': File exists.";
+        let advice = "\n\nAnother git process seems to be running.\nremove the file manually to continue.\n";
+        for (said, why) in [
+            (format!("{lock}{advice}"), lock),
+            ("warning: a\n  ! [rejected] x\n".to_owned(), "! [rejected] x"),
+            ("error: one\nerror: two\n".to_owned(), "error: two"),
+            (String::new(), "git gave no reason"),
+        ] {
+            assert_eq!(complaint(said.as_bytes()), why);
+        }
     }
 }
