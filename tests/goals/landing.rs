@@ -50,6 +50,24 @@ fn a_worker_that_dies_after_its_loop_is_finished_by_the_next() {
     }
 }
 
+/// Left by a git that somebody killed. Only a person knows that it is not in use.
+#[test]
+fn a_lock_in_the_repository_is_named_and_the_goal_lands_when_it_is_gone() {
+    let goals = Goals::new();
+    let id = goals.add("write f1.txt", &["--land", "push"]);
+    let lock = goals.repo().join(".git/refs/heads/main.lock");
+    std::fs::write(&lock, "").unwrap();
+    let worker = RefCell::new(goals.worker(&["--lease", "1s"]));
+    goals.wait_for("the reason", || goals.show(id)["error"].as_str().is_some_and(|why| why.contains("main.lock")));
+    let goal = goals.show(id);
+    assert!(!goal["error"].as_str().unwrap().contains("moved"), "{goal:#}");
+    std::fs::remove_file(&lock).unwrap();
+    goals.wait_for("the landing", || goals.state_of(id) == "done" || worker.borrow_mut().ended());
+    assert_eq!(goals.state_of(id), "done", "{:#}", goals.show(id));
+    assert_eq!(goals.landed_commits("main", id), 1);
+    worker.borrow_mut().kill();
+}
+
 #[test]
 fn the_second_of_two_that_conflict_sees_why_and_lands_or_fails_with_the_reason() {
     let script = r#"

@@ -29,13 +29,23 @@ impl Checkout {
     }
 
     async fn tell(&self, args: &[&OsStr], stdin: Stdin, what: &'static str) -> Result<String, GoalError> {
-        let (git_dir, tree) = (self.folder.join(".git"), self.folder.as_os_str());
-        let place = words!["--git-dir", &git_dir, "--work-tree", tree];
-        let all: Vec<&OsStr> = place.iter().chain(args).copied().collect();
+        let git_dir = self.folder.join(".git");
         self.git
-            .run_with(&self.folder, &all, stdin, LOCAL)
+            .run_with(&self.folder, &self.placed(&git_dir, args), stdin, LOCAL)
             .await
             .map_err(|error| GoalError::Git { what, why: error.to_string() })
+    }
+
+    /// For what changes another repository of this machine, see [`crate::repository::Repository::change_source`].
+    pub(crate) async fn to_its_end(&self, args: &[&OsStr], what: &'static str) -> Result<(), GoalError> {
+        let git_dir = self.folder.join(".git");
+        let done = self.git.run_to_its_end(&self.folder, &self.placed(&git_dir, args), LOCAL).await;
+        done.map_err(|error| GoalError::Git { what, why: error.to_string() })
+    }
+
+    fn placed<'a>(&'a self, git_dir: &'a Path, args: &[&'a OsStr]) -> Vec<&'a OsStr> {
+        let place = [OsStr::new("--git-dir"), git_dir.as_os_str(), OsStr::new("--work-tree"), self.folder.as_os_str()];
+        place.iter().chain(args).copied().collect()
     }
 
     /// The names of objects, `None` for each that does not exist. One process for all of them.

@@ -168,9 +168,14 @@ pub async fn move_target(
 async fn push(repo: &Repository, ready: &Ready, name: &str, old: Option<&str>) -> Result<MoveOutcome, GoalError> {
     let lease = format!("--force-with-lease={name}:{}", old.unwrap_or_default());
     let refspec = format!("{}:{name}", ready.commit);
-    let pushed = ready.checkout.git(words!["push", "--quiet", &lease, "--", &repo.source, &refspec], "push").await;
+    let words = words!["push", "--quiet", &lease, "--", &repo.source, &refspec];
+    let pushed = if repo.is_local() {
+        ready.checkout.to_its_end(words, "push").await
+    } else {
+        ready.checkout.git(words, "push").await.map(drop)
+    };
     match pushed {
-        Ok(_) => Ok(MoveOutcome::Yes),
+        Ok(()) => Ok(MoveOutcome::Yes),
         Err(error) => {
             let now = target_value(repo, name).await?;
             match now.as_deref() {
@@ -221,8 +226,10 @@ async fn fast_forward(
         &refspec
     ];
     repo.at_source(fetch, "fetch").await?;
-    if repo.at_source(words!["update-ref", name, &ready.commit, old], "update-ref").await.is_err() {
-        return Ok(MoveOutcome::Raced);
+    if let Err(error) = repo.change_source(words!["update-ref", name, &ready.commit, old], "update-ref").await {
+        let now = target_value(repo, name).await?;
+        // Where nobody moved it, something is in the way: the person who has to remove it reads what.
+        return if now.as_deref() == Some(old) { Err(error) } else { Ok(MoveOutcome::Raced) };
     }
     step("branch-moved");
     update_tree(repo, tree, old, &ready.commit).await?;
@@ -231,7 +238,8 @@ async fn fast_forward(
 
 /// Brings a checked-out tree from one commit to the next; changes that a person has made since stay, and are an error.
 async fn update_tree(repo: &Repository, tree: &str, old: &str, new: &str) -> Result<(), GoalError> {
-    in_tree(repo, tree, words!["read-tree", "-m", "-u", old, new], "read-tree").await.map(drop)
+    let repo = Repository { source: tree.to_owned(), ..repo.clone() };
+    repo.change_source(words!["read-tree", "-m", "-u", old, new], "read-tree").await
 }
 
 /// After a lander died between the branch and the tree that has it checked out: the tree follows.

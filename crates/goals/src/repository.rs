@@ -74,20 +74,31 @@ impl Repository {
         self.tell_source(args, String::new(), what).await
     }
 
-    /// The same, with lines on stdin.
+    /// Changes the source itself: a killed worker does not cut it off, because a git that is killed leaves a lock in the
+    /// person's repository, and nothing could land there until the person removes it.
+    pub(crate) async fn change_source(&self, args: &[&OsStr], what: &'static str) -> Result<(), GoalError> {
+        let (folder, git_dir) = (Path::new(&self.source), self.source_git_folder());
+        let all = at_folder(folder, &git_dir, args);
+        let done = self.git.run_to_its_end(folder, &all, LOCAL).await;
+        done.map_err(|error| GoalError::Git { what, why: error.to_string() })
+    }
+
+    /// The same as [`Self::at_source`], with lines on stdin.
     async fn tell_source(&self, args: &[&OsStr], lines: String, what: &'static str) -> Result<String, GoalError> {
-        let folder = Path::new(&self.source);
-        let git_dir = if folder.join(".git").exists() { folder.join(".git") } else { folder.to_owned() };
-        let mut all = vec![OsStr::new("--git-dir"), git_dir.as_os_str()];
-        if folder.join(".git").exists() {
-            all.extend([OsStr::new("--work-tree"), folder.as_os_str()]);
-        }
-        all.extend(args);
+        let (folder, git_dir) = (Path::new(&self.source), self.source_git_folder());
+        let all = at_folder(folder, &git_dir, args);
         let stdin = if lines.is_empty() { Stdin::Null } else { Stdin::Bytes(lines.into_bytes()) };
         self.git
             .run_with(folder, &all, stdin, LOCAL)
             .await
             .map_err(|error| GoalError::Git { what, why: error.to_string() })
+    }
+
+    /// Of a source on this machine.
+    fn source_git_folder(&self) -> PathBuf {
+        let folder = Path::new(&self.source);
+        let inside = folder.join(".git");
+        if inside.exists() { inside } else { folder.to_owned() }
     }
 
     pub(crate) async fn at_mirror(&self, args: &[&OsStr], what: &'static str) -> Result<String, GoalError> {
@@ -160,21 +171,16 @@ impl Repository {
 
     /// Where a ref of a local source is, if that can be seen without git.
     pub(crate) fn loose_at_source(&self, name: &str) -> Option<String> {
-        let folder = Path::new(&self.source);
-        let inside = folder.join(".git");
-        let git_folder = if inside.exists() { inside } else { folder.to_owned() };
         if !is_branch_name(name.strip_prefix("refs/heads/")?) {
             return None;
         }
-        loose_ref(&git_folder, name)
+        loose_ref(&self.source_git_folder(), name)
     }
 
     /// Removes refs of ours that stand in files of their own. Git would lock all packed refs of the repository meanwhile, and
     /// a git that is killed leaves its lock behind. False where git has to do it: packed refs, or another kind of store.
     fn remove_loose_refs(&self, prefix: &str) -> bool {
-        let folder = Path::new(&self.source);
-        let inside = folder.join(".git");
-        let git_folder = if inside.exists() { inside } else { folder.to_owned() };
+        let git_folder = self.source_git_folder();
         if !git_folder.join("HEAD").is_file() || git_folder.join("reftable").exists() {
             return false;
         }
@@ -346,6 +352,16 @@ impl Repository {
             }
         }
     }
+}
+
+/// The words that send git to a repository, before the others.
+fn at_folder<'a>(folder: &'a Path, git_dir: &'a Path, args: &[&'a OsStr]) -> Vec<&'a OsStr> {
+    let mut all = vec![OsStr::new("--git-dir"), git_dir.as_os_str()];
+    if git_dir != folder {
+        all.extend([OsStr::new("--work-tree"), folder.as_os_str()]);
+    }
+    all.extend(args);
+    all
 }
 
 fn is_missing(fetched: &Result<String, GoalError>) -> bool {

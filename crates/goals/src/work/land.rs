@@ -28,13 +28,13 @@ impl Job {
     pub async fn land(&self) -> Result<Goal, GoalError> {
         let repo = self.worker.repository(&self.goal.repo);
         self.die_at("claimed");
-        let intents = self.worker.store.intents(self.goal.id).await?;
-        if let Some(intent) = landing::find_landed(&repo, &self.goal, &intents).await? {
-            // Earlier we died after the commit point.
-            let _ = landing::finish_tree(&repo, &self.goal, &intent).await;
-            return self.landed(&repo, intent).await;
-        }
         for _ in 0..RACES_MAX {
+            let intents = self.worker.store.intents(self.goal.id).await?;
+            // A lander has died after the commit point; or its git has come there since we looked last.
+            if let Some(intent) = landing::find_landed(&repo, &self.goal, &intents).await? {
+                let _ = landing::finish_tree(&repo, &self.goal, &intent).await;
+                return self.landed(&repo, intent).await;
+            }
             if *self.lease.borrow() == Lease::Cancel || self.goal.cancel {
                 return self.insist(|| self.worker.store.cancelled(self.goal.id, self.goal.fence)).await;
             }
