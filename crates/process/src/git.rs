@@ -11,6 +11,7 @@ use crate::spec::{Env, Output, SpawnError, Spec, Stdin};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,6 +109,9 @@ impl Git {
     /// are the repository's to choose, so each is emptied by name. To be done anew after anyone has worked there.
     pub async fn without_filters(mut self, folder: &Path, deadline: Duration) -> Self {
         self.pins.clear();
+        if has_plain_config(folder) {
+            return self;
+        }
         let listing = ["config", "--includes", "--name-only", "-z", "--get-regexp", r"^(filter|diff|merge|hook)\."];
         let listed = self.run(folder, &listing.map(OsStr::new), deadline).await.unwrap_or_default();
         for name in listed.split('\0').filter(|name| !name.is_empty()) {
@@ -147,19 +151,30 @@ impl Git {
         self
     }
 
+    /// The same, with its objects in another repository's folder of objects: what it writes is there.
+    #[must_use]
+    pub fn with_objects(mut self, objects: &Path) -> Self {
+        self.env.push(("GIT_OBJECT_DIRECTORY".into(), objects.into()));
+        self
+    }
+
     /// The same, with the name and address that the person or the repository has set for commits. Where none are set
     /// the name given by [`Self::signing_as`] stays. Reading two settings starts nothing.
     pub async fn with_identity(mut self, folder: &Path, deadline: Duration) -> Self {
         let hidden = ["GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL"];
         let env = self.env.iter().filter(|(name, _)| hidden.iter().all(|other| name != other)).cloned().collect();
         let open = Self { env, ..self.clone() };
+        let keys = r"^user\.(name|email)$";
+        let listing = ["config", "--includes", "-z", "--get-regexp", keys];
+        let listed = open.run(folder, &listing.map(OsStr::new), deadline).await.unwrap_or_default();
         let mut set = Vec::new();
         for (key, variables) in [
             ("user.name", ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"]),
             ("user.email", ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]),
         ] {
-            let value = open.run(folder, &["config", "--get", key].map(OsStr::new), deadline).await.unwrap_or_default();
-            let value = value.trim();
+            // The last one counts.
+            let entries = listed.split('\0').filter_map(|entry| entry.split_once('\n'));
+            let value = entries.filter(|(name, _)| *name == key).last().map_or("", |(_, value)| value.trim());
             if value.is_empty() {
                 return self;
             }
@@ -248,6 +263,44 @@ impl Git {
     }
 }
 
+/// Sections that could name a program, or another file that does. Letters of any case, never escaped.
+const RUNNING_SECTIONS: [&str; 5] = ["filter", "diff", "merge", "hook", "include"];
+/// Larger configurations are left to git.
+const CONFIG_MAX: u64 = 64 * 1024;
+
+/// Whether a repository's own configuration cannot name a filter: none of the words is anywhere in it. Seen without starting
+/// git, which most repositories that nobody configured are spared so. Whatever looks unusual is git's to read.
+fn has_plain_config(folder: &Path) -> bool {
+    let git_folder = folder.join(".git");
+    // What git takes for no repository is passed over, and the folders above count.
+    let head = read_plain(&git_folder.join("HEAD")).is_ok_and(|text| text.starts_with("ref: refs/heads/"));
+    let is_folder = |path: &Path| {
+        path.symlink_metadata().is_ok_and(|data| data.is_dir())
+            && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+    };
+    let is_whole = head && ["", "objects", "refs"].iter().all(|name| is_folder(&git_folder.join(name)));
+    let is_shared = git_folder.join("commondir").symlink_metadata().is_ok();
+    is_whole
+        && !is_shared
+        && ["config", "config.worktree"].iter().all(|name| match read_plain(&git_folder.join(name)) {
+            Ok(text) => RUNNING_SECTIONS.iter().all(|word| !text.contains(word)),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        })
+}
+
+/// A file's text in small letters. An agent may have put a link or a pipe there.
+fn read_plain(path: &Path) -> io::Result<String> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let data = file.metadata()?;
+    if !data.is_file() || data.len() > CONFIG_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(CONFIG_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).to_ascii_lowercase())
+}
+
 /// The line that says why: git's advice, where it gives some, comes after it.
 fn complaint(stderr: &[u8]) -> String {
     let said = String::from_utf8_lossy(stderr);
@@ -271,7 +324,48 @@ fn complaint_file() -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::complaint;
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+    use super::{complaint, has_plain_config};
+    use std::path::Path;
+
+    type Change = fn(&Path);
+
+    #[test]
+    fn only_a_whole_repository_without_a_word_of_programs_is_plain() {
+        let write = |path: &Path, text: &str| std::fs::write(path, text).unwrap();
+        let changes: [(&str, bool, Change); 9] = [
+            ("as it is", true, |_| {}),
+            ("a filter", false, |at| std::fs::write(at.join("config"), "[FILTER \"x\"]\n\tclean = rm\n").unwrap()),
+            ("another file", false, |at| std::fs::write(at.join("config"), "[include]\n\tpath = x\n").unwrap()),
+            ("of a worktree", false, |at| std::fs::write(at.join("config.worktree"), "[filter \"x\"]\n").unwrap()),
+            ("shared", false, |at| std::fs::write(at.join("commondir"), "..").unwrap()),
+            ("no objects", false, |at| std::fs::remove_dir(at.join("objects")).unwrap()),
+            ("no head", false, |at| std::fs::write(at.join("HEAD"), "?").unwrap()),
+            ("a link", false, |at| {
+                std::fs::rename(at.join("config"), at.join("other")).unwrap();
+                std::os::unix::fs::symlink("other", at.join("config")).unwrap();
+            }),
+            ("a pipe", false, |at| {
+                std::fs::remove_file(at.join("config")).unwrap();
+                let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+                rustix::fs::mknodat(rustix::fs::CWD, at.join("config"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+            }),
+        ];
+        for (what, is_plain, change) in changes {
+            let folder = tempfile::tempdir().unwrap();
+            let at = folder.path().join(".git");
+            for name in ["objects", "refs"] {
+                std::fs::create_dir_all(at.join(name)).unwrap();
+            }
+            write(&at.join("HEAD"), "ref: refs/heads/main\n");
+            write(&at.join("config"), "[core]\n\tbare = false\n");
+            change(&at);
+            assert_eq!(has_plain_config(folder.path()), is_plain, "{what}");
+        }
+        let nothing = tempfile::tempdir().unwrap();
+        assert!(!has_plain_config(nothing.path()), "the folders above count");
+    }
 
     #[test]
     fn advice_after_a_reason_is_not_the_reason() {

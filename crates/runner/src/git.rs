@@ -47,8 +47,11 @@ impl Git {
         // It works on files only.
         let rules = rules.map(|rules| Rules { network: Network::Off, unix_sockets: false, ..rules.clone() });
         let mut git = Self { calls: git, folder: folder.to_owned(), prefix: String::new(), rules };
-        git.run(&["rev-parse", "--is-inside-work-tree"]).await.filter(|answer| answer.trim() == "true")?;
-        let prefix = git.run(&["rev-parse", "--show-prefix"]).await?;
+        let answers = git.run(&["rev-parse", "--is-inside-work-tree", "--show-prefix"]).await?;
+        let (is_inside, prefix) = answers.split_once('\n')?;
+        if is_inside != "true" {
+            return None;
+        }
         prefix.trim_end_matches('\n').clone_into(&mut git.prefix);
         Some(git)
     }
