@@ -68,6 +68,21 @@ fn a_lock_in_the_repository_is_named_and_the_goal_lands_when_it_is_gone() {
     worker.borrow_mut().kill();
 }
 
+/// Mirrors are ours alone: what a killed git leaves there is ours to remove.
+#[test]
+fn a_lock_in_a_mirror_is_removed() {
+    let goals = Goals::new();
+    goals.add("write f1.txt", &["--land", "push"]);
+    goals.drain(&[]);
+    let mirrors: Vec<_> =
+        std::fs::read_dir(goals.state().join("mirrors")).unwrap().map(|at| at.unwrap().path()).collect();
+    let mirror = mirrors.iter().find(|at| at.extension().is_some_and(|ending| ending == "git")).unwrap();
+    std::fs::write(mirror.join("refs/heads/main.lock"), "").unwrap();
+    let id = goals.add("write f2.txt", &["--land", "push"]);
+    goals.drain(&[]);
+    assert_eq!(goals.state_of(id), "done", "{:#}", goals.show(id));
+}
+
 #[test]
 fn the_second_of_two_that_conflict_sees_why_and_lands_or_fails_with_the_reason() {
     let script = r#"

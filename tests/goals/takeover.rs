@@ -55,7 +55,7 @@ fn a_worker_that_stood_still_past_its_lease_stops_when_it_goes_on() {
     goals.add("three steps", &[]);
     let mut zombie = goals.worker(&["--lease", "1s"]);
     second_is_at_work(&goals);
-    zombie.signal(Signal::STOP);
+    zombie.stand_still();
     goals.drain(&["--lease", "1s"]);
     let landed = goals.git(&["rev-parse", "ralph/goal-1"]);
     zombie.signal(Signal::CONT);

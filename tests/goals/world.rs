@@ -212,6 +212,27 @@ impl Worker {
         let _ = rustix::process::kill_process(pid, signal);
     }
 
+    /// Stops it between two writes to the store. In the middle of one it would keep every other worker waiting for as long as it
+    /// stands still, which is right, but not what these tests are about.
+    pub fn stand_still(&self) {
+        let id = self.0.id().to_string();
+        let is_writing = |line: &str| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            fields.get(3) == Some(&"WRITE") && fields.get(4) == Some(&id.as_str())
+        };
+        loop {
+            self.signal(Signal::STOP);
+            while !std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap().contains(") T ") {
+                std::thread::yield_now();
+            }
+            if !std::fs::read_to_string("/proc/locks").unwrap().lines().any(is_writing) {
+                return;
+            }
+            self.signal(Signal::CONT);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     pub fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -28,7 +28,7 @@ impl Checkout {
         self.tell(args, Stdin::Null, what).await
     }
 
-    async fn tell(&self, args: &[&OsStr], stdin: Stdin, what: &'static str) -> Result<String, GoalError> {
+    pub(crate) async fn tell(&self, args: &[&OsStr], stdin: Stdin, what: &'static str) -> Result<String, GoalError> {
         let git_dir = self.folder.join(".git");
         self.git
             .run_with(&self.folder, &self.placed(&git_dir, args), stdin, LOCAL)
@@ -60,6 +60,23 @@ impl Checkout {
             return Err(GoalError::Git { what: "cat-file", why });
         }
         Ok(names)
+    }
+
+    /// Puts its files there.
+    pub(crate) async fn fill(&self) -> Result<(), GoalError> {
+        self.git(words!["reset", "--hard", "--quiet"], "checkout").await?;
+        let fail = |source| GoalError::File { path: self.folder.clone(), verb: "made", source };
+        clear_loop_files(&self.folder).map_err(fail)
+    }
+
+    /// For a clone that nobody has worked in yet.
+    pub(crate) fn set_branch(&self, branch: &str, commit: &str) -> Result<(), GoalError> {
+        let place = self.folder.join(".git/refs/heads").join(branch);
+        let fail = |source| GoalError::File { path: place.clone(), verb: "written", source };
+        if let Some(parent) = place.parent() {
+            std::fs::create_dir_all(parent).map_err(fail)?;
+        }
+        std::fs::write(&place, format!("{commit}\n")).map_err(fail)
     }
 
     /// Our own configuration again, whatever somebody has made of it; and no hooks.

@@ -6,6 +6,7 @@
 use crate::checkout::Checkout;
 use crate::error::GoalError;
 use crate::goal::{Goal, LandingMode};
+use crate::replay::{Replay, replay};
 use crate::repository::{Repository, words};
 use crate::store::Intent;
 use std::ffi::OsStr;
@@ -35,6 +36,10 @@ pub struct Ready {
     pub onto: String,
     /// Whether that branch brings a check of its own.
     pub has_check: bool,
+    /// Whether the clone has its files; only checks need them.
+    has_files: bool,
+    /// Whether the source has the commit already, though no ref of it does.
+    is_in_source: bool,
 }
 
 /// The ref that a landing moves.
@@ -43,9 +48,36 @@ pub fn target(goal: &Goal) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// Rebases the work onto the branch in a clone of its own.
+/// Puts the work onto the branch, in a clone of its own.
 pub async fn prepare(repo: &Repository, goal: &Goal, onto: String, folder: &Path) -> Result<Prepared, GoalError> {
     let Some(head) = &goal.head else { return Ok(Prepared::Nothing) };
+    if !goal.spec.squash {
+        match replay(repo, goal, (head, &onto), folder, CHECK_FILE).await? {
+            Replay::Nothing => return Ok(Prepared::Nothing),
+            Replay::Done { checkout, commit, has_check } => {
+                let is_in_source = repo.lends_itself();
+                return Ok(Prepared::Ready(Ready {
+                    checkout,
+                    commit,
+                    onto,
+                    has_check,
+                    has_files: false,
+                    is_in_source,
+                }));
+            }
+            Replay::Unusual => {}
+        }
+    }
+    rebase(repo, goal, head, onto, folder).await
+}
+
+async fn rebase(
+    repo: &Repository,
+    goal: &Goal,
+    head: &str,
+    onto: String,
+    folder: &Path,
+) -> Result<Prepared, GoalError> {
     let contained = repo.at_mirror(words!["merge-base", "--is-ancestor", head, &onto], "merge-base").await;
     if contained.is_ok() {
         return Ok(Prepared::Nothing);
@@ -72,7 +104,7 @@ pub async fn prepare(repo: &Repository, goal: &Goal, onto: String, folder: &Path
         return Ok(Prepared::Nothing);
     }
     let has_check = names[2].is_some();
-    Ok(Prepared::Ready(Ready { checkout, commit, onto, has_check }))
+    Ok(Prepared::Ready(Ready { checkout, commit, onto, has_check, has_files: true, is_in_source: false }))
 }
 
 async fn conflict(checkout: &Checkout, base: &str, error: GoalError) -> Result<Prepared, GoalError> {
@@ -89,8 +121,15 @@ async fn conflict(checkout: &Checkout, base: &str, error: GoalError) -> Result<P
     )))
 }
 
-/// The checks of a landing are the branch's, not the work's.
-pub async fn bring_check(ready: &Ready) -> Result<bool, GoalError> {
+/// The checks of a landing are the branch's, not the work's. Where there are none at all (`more` are the goal's own), no files
+/// are needed either.
+pub async fn bring_check(ready: &Ready, more: bool) -> Result<bool, GoalError> {
+    if !ready.has_files && !ready.has_check && !more {
+        return Ok(false);
+    }
+    if !ready.has_files {
+        ready.checkout.fill().await?;
+    }
     let file = ready.checkout.folder.join(CHECK_FILE);
     let _ = std::fs::remove_file(&file);
     if ready.has_check {
@@ -212,7 +251,21 @@ async fn fast_forward(
     if !dirty.trim().is_empty() {
         return Ok(MoveOutcome::Unclean(format!("{tree} has '{}' checked out with uncommitted changes", goal.base)));
     }
-    // The objects first; the ref holds them until the branch does.
+    if !ready.is_in_source {
+        bring_objects(repo, goal, ready).await?;
+    }
+    if let Err(error) = repo.change_source(words!["update-ref", name, &ready.commit, old], "update-ref").await {
+        let now = target_value(repo, name).await?;
+        // Where nobody moved it, something is in the way: the person who has to remove it reads what.
+        return if now.as_deref() == Some(old) { Err(error) } else { Ok(MoveOutcome::Raced) };
+    }
+    step("branch-moved");
+    update_tree(repo, tree, old, &ready.commit).await?;
+    Ok(MoveOutcome::Yes)
+}
+
+/// A ref holds them until the branch does.
+async fn bring_objects(repo: &Repository, goal: &Goal, ready: &Ready) -> Result<(), GoalError> {
     let holder = repo.landing_ref(goal.id, goal.fence);
     let (from, refspec) = (ready.checkout.folder.join(".git"), format!("+{}:{holder}", ready.commit));
     let fetch = words![
@@ -225,15 +278,7 @@ async fn fast_forward(
         &from,
         &refspec
     ];
-    repo.at_source(fetch, "fetch").await?;
-    if let Err(error) = repo.change_source(words!["update-ref", name, &ready.commit, old], "update-ref").await {
-        let now = target_value(repo, name).await?;
-        // Where nobody moved it, something is in the way: the person who has to remove it reads what.
-        return if now.as_deref() == Some(old) { Err(error) } else { Ok(MoveOutcome::Raced) };
-    }
-    step("branch-moved");
-    update_tree(repo, tree, old, &ready.commit).await?;
-    Ok(MoveOutcome::Yes)
+    repo.at_source(fetch, "fetch").await.map(drop)
 }
 
 /// Brings a checked-out tree from one commit to the next; changes that a person has made since stay, and are an error.

@@ -18,6 +18,7 @@ mod postgres;
 mod schema;
 mod sqlite;
 mod store;
+mod replay;
 mod landing;
 pub mod make;
 pub mod told;

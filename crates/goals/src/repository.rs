@@ -3,7 +3,7 @@
 //! A clone's git folder is written by hand: it has no remote, no hooks, and a configuration that nobody but us wrote.
 //! All git goes through `process::Git`. Deliberately absent: landing (`landing`), and who may use which clone.
 
-use crate::checkout::{Checkout, clear_loop_files, loose_ref};
+use crate::checkout::{Checkout, loose_ref};
 use crate::error::GoalError;
 use crate::goal::{Fence, GoalId};
 use process::Stdin;
@@ -126,7 +126,7 @@ impl Repository {
             words!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--"].to_vec();
         args.push(OsStr::new(&self.source));
         args.extend(refs.iter().map(OsStr::new));
-        if let Err(GoalError::Git { why, .. }) = self.at_mirror(&args, "fetch").await {
+        if let Err(GoalError::Git { why, .. }) = self.fetch_locked(&args).await {
             let missing = why.contains("couldn't find remote ref") && why.contains(&branch);
             return Err(if missing { gone() } else { GoalError::Repository { repo: self.source.clone(), why } });
         }
@@ -212,6 +212,18 @@ impl Repository {
         Ok(file)
     }
 
+    /// Fetches into the mirror, which must be locked by us: git's own locks in it can only be those of a git that was killed.
+    async fn fetch_locked(&self, args: &[&OsStr]) -> Result<String, GoalError> {
+        match self.at_mirror(args, "fetch").await {
+            Err(GoalError::Git { why, .. }) if why.contains(".lock': ") => {
+                remove_locks(&self.mirror.join("refs"));
+                let _ = std::fs::remove_file(self.mirror.join("packed-refs.lock"));
+                self.at_mirror(args, "fetch").await
+            }
+            done => done,
+        }
+    }
+
     async fn make_mirror(&self, tip: &str) -> Result<(), GoalError> {
         if self.mirror.join("HEAD").is_file() {
             return Ok(());
@@ -231,19 +243,30 @@ impl Repository {
 
     /// A working copy at this commit, on a branch of its own. Costs as much as its files.
     pub async fn check_out(&self, folder: &Path, commit: &str, branch: &str) -> Result<Checkout, GoalError> {
+        let checkout = self.empty_checkout(folder, commit, branch)?;
+        checkout.fill().await?;
+        Ok(checkout)
+    }
+
+    /// The same without its files.
+    pub(crate) fn empty_checkout(&self, folder: &Path, commit: &str, branch: &str) -> Result<Checkout, GoalError> {
         let fail = |source| GoalError::File { path: folder.to_owned(), verb: "made", source };
         let _ = std::fs::remove_dir_all(folder);
         let git_folder = folder.join(".git");
         write_git_folder(&git_folder, &config(false, commit.len()), Some((&self.mirror, branch))).map_err(fail)?;
-        let place = git_folder.join("refs/heads").join(branch);
-        if let Some(parent) = place.parent() {
-            std::fs::create_dir_all(parent).map_err(fail)?;
-        }
-        std::fs::write(place, format!("{commit}\n")).map_err(fail)?;
         let checkout = Checkout { git: self.git.clone(), folder: folder.to_owned(), mirror: self.mirror.clone() };
-        checkout.git(words!["reset", "--hard", "--quiet"], "checkout").await?;
-        clear_loop_files(folder).map_err(fail)?;
+        checkout.set_branch(branch, commit)?;
         Ok(checkout)
+    }
+
+    /// Whose name is on commits that we make, as git writes it.
+    pub(crate) fn committer(&self) -> String {
+        format!("{AUTHOR} <{AUTHOR}@localhost>")
+    }
+
+    /// Whether clones borrow from the source itself, see [`Self::lending_itself`].
+    pub(crate) fn lends_itself(&self) -> bool {
+        self.is_local() && self.mirror == self.source_git_folder()
     }
 
     /// Keeps the commits of a clone, up to `head`, where the next worker finds them. Returns a bundle for the store where
@@ -266,7 +289,7 @@ impl Repository {
         }
         {
             let _lock = self.lock_mirror().await?;
-            self.at_mirror(&args, "fetch").await?;
+            self.fetch_locked(&args).await?;
         }
         let pushed = if self.is_local() {
             Err(())
@@ -320,9 +343,8 @@ impl Repository {
             std::fs::write(&file, bytes).map_err(fail)?;
             let refspec = format!("+{name}:{name}");
             let _lock = self.lock_mirror().await?;
-            let fetched = self
-                .at_mirror(words!["fetch", "--quiet", "--no-write-fetch-head", "--", &file, &refspec], "fetch")
-                .await;
+            let fetched =
+                self.fetch_locked(words!["fetch", "--quiet", "--no-write-fetch-head", "--", &file, &refspec]).await;
             let _ = std::fs::remove_file(&file);
             fetched?;
         }
@@ -350,6 +372,17 @@ impl Repository {
             for name in listed.unwrap_or_default().lines().filter_map(|line| line.split_whitespace().nth(1)) {
                 let _ = self.at_mirror(words!["push", "--quiet", "--delete", "--", &self.source, name], "push").await;
             }
+        }
+    }
+}
+
+fn remove_locks(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_locks(&path);
+        } else if path.extension().is_some_and(|ending| ending == "lock") {
+            let _ = std::fs::remove_file(path);
         }
     }
 }

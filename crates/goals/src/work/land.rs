@@ -71,7 +71,7 @@ impl Job {
             Prepared::Ready(ready) => ready,
         };
         self.die_at("rebased");
-        let has_own = landing::bring_check(&ready).await?;
+        let has_own = landing::bring_check(&ready, !goal.spec.checks.is_empty()).await?;
         match self.run_checks(&ready.checkout.folder, has_own).await? {
             CheckOutcome::Passed => {}
             CheckOutcome::Failed(why) => {
