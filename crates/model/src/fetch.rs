@@ -1,7 +1,7 @@
 //! A file from the web that a session needs before it starts: a plugin that was named by its address.
 
 use crate::config::ClientConfig;
-use crate::http::plain_client;
+use crate::http::{HttpError, plain_client, root};
 use reqwest::Url;
 use reqwest::redirect::Policy;
 use std::time::Duration;
@@ -18,7 +18,23 @@ pub enum FetchError {
     #[error("{0} is not an https address")]
     NotHttps(String),
     #[error("{address} cannot be fetched: {why}")]
-    Failed { address: String, why: String },
+    Failed { address: String, why: DownloadError },
+}
+
+/// Why an address gave no file.
+#[derive(Debug, thiserror::Error)]
+pub enum DownloadError {
+    #[error("nothing whole came within {} s", PATIENCE.as_secs())]
+    Slow,
+    #[error(transparent)]
+    Setup(#[from] HttpError),
+    /// The last cause says most.
+    #[error("{}", root(.0))]
+    Web(#[from] reqwest::Error),
+    #[error("the server answered {0}")]
+    Status(reqwest::StatusCode),
+    #[error("it is larger than {} MiB", .0 / 1024 / 1024)]
+    TooLarge(u64),
 }
 
 /// What is at an address. Only what nobody on the way can change is taken: https, or this machine.
@@ -30,34 +46,23 @@ pub async fn fetch(address: &str, config: &ClientConfig, most: u64) -> Result<Ve
         return Err(FetchError::NotHttps(address.to_owned()));
     }
     let got = tokio::time::timeout(PATIENCE, get(url, is_here, config, most)).await;
-    got.unwrap_or_else(|_| Err(format!("nothing whole came within {} s", PATIENCE.as_secs())))
-        .map_err(|why| FetchError::Failed { address: address.to_owned(), why })
+    got.unwrap_or(Err(DownloadError::Slow)).map_err(|why| FetchError::Failed { address: address.to_owned(), why })
 }
 
-async fn get(url: Url, is_here: bool, config: &ClientConfig, most: u64) -> Result<Vec<u8>, String> {
+async fn get(url: Url, is_here: bool, config: &ClientConfig, most: u64) -> Result<Vec<u8>, DownloadError> {
     let policy = if is_here { Policy::none() } else { Policy::limited(REDIRECTS) };
-    let client = plain_client(config).map_err(|error| error.to_string())?;
-    let client = client.redirect(policy).https_only(!is_here).build().map_err(root)?;
-    let mut response = client.get(url).send().await.map_err(root)?;
+    let client = plain_client(config)?;
+    let client = client.redirect(policy).https_only(!is_here).build()?;
+    let mut response = client.get(url).send().await?;
     if !response.status().is_success() {
-        return Err(format!("the server answered {}", response.status()));
+        return Err(DownloadError::Status(response.status()));
     }
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(root)? {
+    while let Some(chunk) = response.chunk().await? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() as u64 > most {
-            return Err(format!("it is larger than {} MiB", most / 1024 / 1024));
+            return Err(DownloadError::TooLarge(most));
         }
     }
     Ok(bytes)
-}
-
-/// The last cause says most.
-#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
-fn root(error: reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }

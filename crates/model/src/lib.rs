@@ -48,7 +48,7 @@ pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyE
 pub use credential::{CloudCredentials, CredentialSettings};
 pub use encrypted_key::KeyError;
 pub use failure::{Failure, FailureKind};
-pub use fetch::{FetchError, fetch};
+pub use fetch::{DownloadError, FetchError, fetch};
 pub use http::{HttpError, SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
 pub use ledger::Ledger;
 pub use login::{LoginError, Tokens, refresh_login};
