@@ -5,6 +5,7 @@
 
 use crate::conversation::message;
 use crate::effect::{Effect, Entry, Gather};
+use crate::error::InnerCallError;
 use crate::fault::Fault;
 use crate::hook::{Hook, HookAnswer};
 use crate::input::{CallResult, Ticket};
@@ -289,7 +290,7 @@ impl Turn {
         cx: &mut Cx,
     ) {
         if self.interrupt.is_some() || !self.is_owner(owner) {
-            return cx.push(Effect::AnswerInner { inner, result: Err(words::INTERRUPTED_CALL.into()) });
+            return cx.push(Effect::AnswerInner { inner, result: Err(InnerCallError::Interrupted) });
         }
         let made = ToolUse { id: tool_use_id, name, input, bad_input: None, entry: String::new() };
         let call = self.new_call(Owner::Inner { inner, owner }, made);
@@ -321,7 +322,8 @@ impl Turn {
         }
         let result = call.result.unwrap_or_else(|| CallResult::error(words::INTERRUPTED_CALL));
         let has_run = call.end == Some(CallEnd::Done);
-        cx.push(Effect::AnswerInner { inner, result: if has_run { Ok(result) } else { Err(result.words()) } });
+        let result = if has_run { Ok(result) } else { Err(InnerCallError::Refused(result.words())) };
+        cx.push(Effect::AnswerInner { inner, result });
     }
 
     /// Calls whose owner is over are over too.

@@ -1,5 +1,6 @@
 //! What goes out: work for the runtime, events for clients, entries for the transcript.
 
+use crate::error::InnerCallError;
 use crate::hook::Hook;
 use crate::input::{CallResult, Ticket};
 use policy::Decision;
@@ -142,7 +143,7 @@ pub enum Effect {
     /// The answer to an [`crate::Input::InnerCall`]. An error says why the call did not run.
     AnswerInner {
         inner: u64,
-        result: Result<CallResult, String>,
+        result: Result<CallResult, InnerCallError>,
     },
     /// The answer to [`crate::Input::Recall`].
     Recalled {

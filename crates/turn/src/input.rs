@@ -1,6 +1,7 @@
 //! What comes in: prompts, changes, interrupts, and the answers to effects.
 
 use crate::effect::Report;
+use crate::error::CommandFailure;
 use crate::hook::HookAnswer;
 use crate::model_answer::{ModelAnswer, ModelFailure};
 use crate::settings::Change;
@@ -67,12 +68,12 @@ pub enum Input {
     },
     CommandExpanded {
         ticket: Ticket,
-        blocks: Result<Vec<Value>, String>,
+        blocks: Result<Vec<Value>, CommandFailure>,
     },
     /// What a command of ours came to: the text of the result, or why it failed.
     CommandDone {
         ticket: Ticket,
-        answer: Result<String, String>,
+        answer: Result<String, CommandFailure>,
     },
     ConversationReset {
         ticket: Ticket,

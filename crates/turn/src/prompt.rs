@@ -2,6 +2,7 @@
 
 use crate::conversation::{is_unusable, last_text, message, text_of, usable, without_last_text};
 use crate::effect::{Effect, Entry, Gather};
+use crate::error::CommandFailure;
 use crate::hook::{Hook, HookAnswer};
 use crate::input::{Attachment, Command, Gathered};
 use crate::result::End;
@@ -97,7 +98,7 @@ impl Turn {
     pub(crate) fn command_expanded(
         &mut self,
         mut coming: ComingPrompt,
-        blocks: Result<Vec<Value>, String>,
+        blocks: Result<Vec<Value>, CommandFailure>,
         cx: &mut Cx,
     ) {
         self.drop_inner_calls(cx);
@@ -110,12 +111,12 @@ impl Turn {
                 coming.command = Some(blocks);
                 self.submit_prompt(coming, cx);
             }
-            Err(problem) => self.finish(End::BadCommand(problem), cx),
+            Err(failure) => self.finish(End::BadCommand(failure.0), cx),
         }
     }
 
     /// A command of ours: no model call, its answer is the result.
-    pub(crate) fn command_done(&mut self, answer: Result<String, String>, cx: &mut Cx) {
+    pub(crate) fn command_done(&mut self, answer: Result<String, CommandFailure>, cx: &mut Cx) {
         match answer {
             Ok(text) => {
                 if !text.is_empty() {
@@ -124,7 +125,7 @@ impl Turn {
                 self.books.last_text = text;
                 self.finish(End::Done, cx);
             }
-            Err(problem) => self.finish(End::BadCommand(problem), cx),
+            Err(failure) => self.finish(End::BadCommand(failure.0), cx),
         }
     }
 

@@ -4,8 +4,8 @@ use crate::world::World;
 use policy::{Decision, Verdict};
 use serde_json::{Value, json};
 use turn::{
-    Attachment, CallContent, CallResult, Command, Effect, Gather, Gathered, Hook, HookAnswer, HookDecision, Input,
-    PermissionAnswer, Prepared, STRUCTURED_OUTPUT, ToolFinish,
+    Attachment, CallContent, CallResult, Command, CommandFailure, Effect, Gather, Gathered, Hook, HookAnswer,
+    HookDecision, Input, PermissionAnswer, Prepared, STRUCTURED_OUTPUT, ToolFinish,
 };
 
 /// Stands for a credential in what tools and hooks say.
@@ -24,12 +24,12 @@ impl World {
                 let blocks = match self.pick(4) {
                     0 | 1 => Ok(vec![json!({"type": "text", "text": format!("expanded {}", self.number())})]),
                     2 => Ok(Vec::new()),
-                    _ => Err("the command failed".into()),
+                    _ => Err(CommandFailure("the command failed".into())),
                 };
                 Input::CommandExpanded { ticket, blocks }
             }
             Effect::RunCommand { ticket, .. } => {
-                let answer = if self.happens(20) { Err("no".into()) } else { Ok("done".into()) };
+                let answer = if self.happens(20) { Err(CommandFailure("no".into())) } else { Ok("done".into()) };
                 Input::CommandDone { ticket, answer }
             }
             Effect::ResetConversation { ticket } => Input::ConversationReset { ticket, preamble: self.preamble() },
