@@ -4,7 +4,8 @@
 //! them lie beside the transcripts, so that a resumed session can rewind too.
 
 use crate::stamp::Stamp;
-use crate::workspace::{Target, Workspace};
+use crate::workspace::{PathError, Target, Workspace};
+use sandbox::{PathRefusal, Rules};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -99,6 +100,39 @@ fn copy(path: &Path, folder: &Path) -> std::io::Result<String> {
     Ok(name)
 }
 
+/// Why files are not as they were when a prompt came.
+#[derive(Debug, thiserror::Error)]
+pub enum RewindError {
+    #[error("File rewinding is not enabled.")]
+    Off,
+    #[error("rewind_files needs \"user_message_id\", a string")]
+    NoMessage,
+    #[error("No file checkpoint found for this message.")]
+    NoCheckpoint,
+    #[error("{} cannot be restored: {why}. No file was changed.", .path.display())]
+    Unusable { path: PathBuf, why: RestoreError },
+    /// In the middle: files before this one are restored.
+    #[error("{} cannot be restored: {why}", .path.display())]
+    Unwritable { path: PathBuf, why: std::io::Error },
+}
+
+/// Why one file cannot be restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    #[error(transparent)]
+    Fence(#[from] PathRefusal),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("a symbolic link is in its place")]
+    Link,
+    #[error("it is outside of the folders of this session")]
+    Outside,
+    #[error("its copy is unreadable ({0})")]
+    Copy(std::io::Error),
+    #[error(transparent)]
+    Read(#[from] std::io::Error),
+}
+
 /// One file of a rewind: what is there now, and what was there before.
 struct Restored {
     target: Target,
@@ -112,17 +146,18 @@ struct Restored {
 pub fn rewind(
     checkpoints: &Checkpoints,
     workspace: &Workspace,
-    may_write: &dyn Fn(&Path) -> Result<(), String>,
+    fence: Option<&Rules>,
     request: &Value,
-) -> Result<Value, String> {
-    let folder = checkpoints.folder.as_ref().ok_or("File rewinding is not enabled.")?;
-    let message = request["user_message_id"].as_str().ok_or("rewind_files needs \"user_message_id\", a string")?;
-    let files = checkpoints.since(message).ok_or("No file checkpoint found for this message.")?;
+) -> Result<Value, RewindError> {
+    let folder = checkpoints.folder.as_ref().ok_or(RewindError::Off)?;
+    let message = request["user_message_id"].as_str().ok_or(RewindError::NoMessage)?;
+    let files = checkpoints.since(message).ok_or(RewindError::NoCheckpoint)?;
     let mut changes = Vec::new();
     for (path, backup) in files {
-        let change = may_write(&path)
+        let permitted = fence.map_or(Ok(()), |fence| fence.may_write(&path)).map_err(RestoreError::from);
+        let change = permitted
             .and_then(|()| restored(workspace, folder, &path, backup.as_deref()))
-            .map_err(|why| format!("{} cannot be restored: {why}. No file was changed.", path.display()))?;
+            .map_err(|why| RewindError::Unusable { path, why })?;
         if change.now != change.before {
             changes.push(change);
         }
@@ -136,7 +171,7 @@ pub fn rewind(
     if request["dry_run"] != true {
         for change in &changes {
             restore(workspace, change)
-                .map_err(|error| format!("{} cannot be restored: {error}", change.target.real.display()))?;
+                .map_err(|why| RewindError::Unwritable { path: change.target.real.clone(), why })?;
         }
     }
     let changed: Vec<&PathBuf> = changes.iter().map(|change| &change.target.real).collect();
@@ -145,31 +180,27 @@ pub fn rewind(
 
 /// A path that is kept was written by a tool of ours, so it led where it says. If it now leads elsewhere, somebody has put a
 /// link in its place; if it lies outside of the session's folders, it is not ours to write.
-fn restored(workspace: &Workspace, folder: &Path, path: &Path, backup: Option<&str>) -> Result<Restored, String> {
-    let target = workspace.resolve(&path.to_string_lossy()).map_err(|error| error.to_string())?.for_writing();
+fn restored(workspace: &Workspace, folder: &Path, path: &Path, backup: Option<&str>) -> Result<Restored, RestoreError> {
+    let target = workspace.resolve(&path.to_string_lossy())?.for_writing();
     if target.real != path || std::fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink()) {
-        return Err("a symbolic link is in its place".into());
+        return Err(RestoreError::Link);
     }
     if !workspace.contains(&target.real) {
-        return Err("it is outside of the folders of this session".into());
+        return Err(RestoreError::Outside);
     }
     let before = match backup {
-        Some(name) => {
-            let bytes =
-                std::fs::read(folder.join(name)).map_err(|error| format!("its copy is unreadable ({error})"))?;
-            Some(bytes)
-        }
+        Some(name) => Some(std::fs::read(folder.join(name)).map_err(RestoreError::Copy)?),
         None => None,
     };
     let (now, stamp) = match workspace.open_read(&target) {
         Ok(mut file) => {
             let mut bytes = Vec::new();
-            let about = file.metadata().map_err(|error| error.to_string())?;
-            file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+            let about = file.metadata()?;
+            file.read_to_end(&mut bytes)?;
             (Some(bytes), Some(Stamp::of(&about)))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => (None, None),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(error.into()),
     };
     Ok(Restored { target, now, stamp, before })
 }

@@ -26,9 +26,9 @@ impl Project {
         fs::canonicalize(self.folder.path()).unwrap().join(name)
     }
 
-    fn rewind(&self) -> Result<Value, String> {
+    fn rewind(&self) -> Result<Value, RewindError> {
         let workspace = Workspace::new(self.path("wd"), Vec::new(), None);
-        rewind(&self.checkpoints, &workspace, &|_| Ok(()), &json!({"user_message_id": "prompt"}))
+        rewind(&self.checkpoints, &workspace, None, &json!({"user_message_id": "prompt"}))
     }
 
     fn read(&self, name: &str) -> String {
@@ -52,7 +52,7 @@ fn a_copy_that_cannot_be_read_is_an_error_and_nothing_changes() {
             fs::remove_file(entry.path()).unwrap();
         }
     }
-    let error = project.rewind().unwrap_err();
+    let error = project.rewind().unwrap_err().to_string();
     assert!(error.contains("a.txt") && error.contains("No file was changed"), "{error}");
     assert_eq!((project.read("wd/a.txt"), project.read("wd/new.txt")), ("after".into(), "new".into()));
 }

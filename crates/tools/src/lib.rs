@@ -43,7 +43,7 @@ mod builtin;
 mod testing;
 
 pub use builtin::{builtin, find, run};
-pub use checkpoints::{Checkpoints, rewind};
+pub use checkpoints::{Checkpoints, RestoreError, RewindError, rewind};
 pub use context::{Denied, ToolContext, ToolLimits};
 pub use disk::Disk;
 pub use outcome::{Content, ErrorFlag, ToolOutcome, TurnEffects};
