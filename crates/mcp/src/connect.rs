@@ -4,7 +4,7 @@ use crate::ask::{AskError, Listed, Patience, list};
 use crate::config::{Inherits, ServerConfig, Transport};
 use crate::deps::Deps;
 use crate::elicit;
-use crate::error::ConnectError;
+use crate::error::{ConnectError, SetupError};
 use crate::handler::Handler;
 use crate::helper;
 use crate::notes::Notes;
@@ -97,7 +97,7 @@ impl Attempt<'_> {
         }
         let mut process = stdio::start(command, args, env, &common, &self.deps.cwd)?;
         let notes = Notes::default();
-        let pipes = process.take_pipes().ok_or_else(|| ConnectError::Setup("it has no pipes".into()))?;
+        let pipes = process.take_pipes().ok_or(SetupError::NoPipes)?;
         match self.handshake(stdio::Lines::new(pipes, notes.clone()), notes.clone()).await {
             Ok(connected) => Ok(Connected { process: Some(process), ..connected }),
             Err(cause) => {
@@ -114,7 +114,7 @@ impl Attempt<'_> {
 
     async fn sdk(&self) -> Result<Connected, ConnectError> {
         let Some(link) = self.deps.sdk.clone() else {
-            return Err(ConnectError::Setup("it lives in the client, and this client offers no way to it".into()));
+            return Err(SetupError::NoClient.into());
         };
         let (transport, incoming, serving) = sdk::link(&self.config.name, link);
         let beside = Beside(tokio::task::spawn_local(serving));
@@ -139,14 +139,13 @@ impl Attempt<'_> {
 
     async fn remote_once(&self) -> Result<Connected, ConnectError> {
         let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &self.config.transport else {
-            return Err(ConnectError::Setup("it is no remote server".into()));
+            return Err(SetupError::NotRemote.into());
         };
-        let address =
-            Url::parse(url).map_err(|error| ConnectError::Setup(format!("{url:?} is no address: {error}")))?;
-        let builder = (self.deps.http)(&address).map_err(ConnectError::Setup)?;
-        let client = web::client(builder).map_err(ConnectError::Setup)?;
-        let headers = helper::headers(self.config, self.deps).await.map_err(ConnectError::Setup)?;
-        let headers = web::headers(&headers).map_err(ConnectError::Setup)?;
+        let address = Url::parse(url).map_err(|why| SetupError::Address { url: url.clone(), why })?;
+        let builder = (self.deps.http)(&address).map_err(SetupError::Host)?;
+        let client = web::client(builder).map_err(SetupError::Client)?;
+        let headers = helper::headers(self.config, self.deps).await.map_err(SetupError::from)?;
+        let headers = web::headers(&headers).map_err(SetupError::from)?;
         // A server that was given more time for its calls may use it before it answers.
         let patience = FIRST_BYTE.max(self.config.timeout.unwrap_or_default());
         let notes = Notes::default();

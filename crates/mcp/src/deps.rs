@@ -1,7 +1,7 @@
 //! What a manager of servers is given: everything it must not find out by itself.
 
 use crate::elicit::Elicit;
-use crate::sdk::SdkLink;
+use crate::sdk::{HostError, SdkLink};
 use process::Env;
 use reqwest::ClientBuilder;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use url::Url;
 
 /// Makes the beginning of an HTTP client for an address: the caller knows proxies and certificates.
-pub type HttpSetup = Rc<dyn Fn(&Url) -> Result<ClientBuilder, String>>;
+pub type HttpSetup = Rc<dyn Fn(&Url) -> Result<ClientBuilder, HostError>>;
 
 #[derive(Clone)]
 pub struct Deps {

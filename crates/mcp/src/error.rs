@@ -1,6 +1,9 @@
 //! What can go wrong with a server: while it is connected, and when it is asked for something.
 
-use crate::web::WebError;
+use crate::helper::HelperError;
+use crate::prompt::MissingArguments;
+use crate::sdk::HostError;
+use crate::web::{self, BadHeader, WebError};
 use process::{Exit, SpawnError};
 use serde_json::Value;
 use std::time::Duration;
@@ -25,20 +28,13 @@ pub enum ServerError {
     Refused(String),
     #[error("a tool's arguments are an object, not {0}")]
     Arguments(Value),
-    #[error("{0}")]
-    PromptArguments(String),
+    #[error(transparent)]
+    PromptArguments(#[from] MissingArguments),
 }
 
 impl ServerError {
     pub(crate) fn failed(server: &str, reason: impl Into<String>) -> Self {
         Self::Failed { server: server.to_owned(), reason: reason.into() }
-    }
-}
-
-/// For callers that pass the words on.
-impl From<ServerError> for String {
-    fn from(error: ServerError) -> Self {
-        error.to_string()
     }
 }
 
@@ -55,9 +51,30 @@ pub(crate) enum ConnectError {
     #[error("it answered wrongly: {0}")]
     Answered(String),
     #[error("it cannot be set up: {0}")]
-    Setup(String),
+    Setup(#[from] SetupError),
     #[error("{cause}{}{}", .exit.map(ended).unwrap_or_default(), said(.words))]
     Process { cause: Box<ConnectError>, exit: Option<Exit>, words: String },
+}
+
+/// Why a connection was not even tried.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SetupError {
+    #[error("it has no pipes")]
+    NoPipes,
+    #[error("it lives in the client, and this client offers no way to it")]
+    NoClient,
+    #[error("it is no remote server")]
+    NotRemote,
+    #[error("{url:?} is no address: {why}")]
+    Address { url: String, why: url::ParseError },
+    #[error(transparent)]
+    Host(HostError),
+    #[error("the HTTP client cannot be set up: {}", web::root(.0))]
+    Client(reqwest::Error),
+    #[error("its headersHelper {0}")]
+    Helper(#[from] HelperError),
+    #[error(transparent)]
+    Header(#[from] BadHeader),
 }
 
 impl ConnectError {

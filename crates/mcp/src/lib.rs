@@ -33,10 +33,10 @@ mod sdk;
 mod web;
 
 mod deps;
+mod helper;
 mod error;
 mod handler;
 
-mod helper;
 mod http;
 mod sse;
 mod stdio;
@@ -62,7 +62,7 @@ pub use elicit::Elicit;
 pub use error::ServerError;
 pub use prompt::Prompt;
 pub use resources::{LIST_RESOURCES, ListResources, READ_RESOURCE, ReadResource};
-pub use sdk::SdkLink;
+pub use sdk::{HostError, SdkLink};
 pub use server_tool::{ServerTool, outcome};
 pub use servers::{DYNAMIC, Servers, SetResult};
 pub use session_servers::{

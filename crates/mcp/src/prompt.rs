@@ -23,6 +23,14 @@ pub struct Argument {
     pub required: bool,
 }
 
+/// A prompt was called without all the words that it needs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("/{prompt} needs {hint}")]
+pub struct MissingArguments {
+    pub prompt: String,
+    pub hint: String,
+}
+
 impl Prompt {
     /// `None` for one without a name.
     pub(crate) fn read(server: &str, given: &Value) -> Option<Self> {
@@ -52,7 +60,7 @@ impl Prompt {
     }
 
     /// The words after the command, in the order of the arguments; the last takes what is left.
-    pub(crate) fn filled(&self, words: &[String]) -> Result<Map<String, Value>, String> {
+    pub(crate) fn filled(&self, words: &[String]) -> Result<Map<String, Value>, MissingArguments> {
         let mut filled = Map::new();
         for (at, argument) in self.arguments.iter().enumerate() {
             let is_last = at + 1 == self.arguments.len();
@@ -64,7 +72,7 @@ impl Prompt {
             if !value.is_empty() {
                 filled.insert(argument.name.clone(), json!(value));
             } else if argument.required {
-                return Err(format!("/{} needs {}", self.full_name, self.hint()));
+                return Err(MissingArguments { prompt: self.full_name.clone(), hint: self.hint() });
             }
         }
         Ok(filled)
@@ -105,7 +113,8 @@ mod tests {
             ("a.rs with great care", Ok(json!({"file": "a.rs", "words": "with great care"}))),
             ("", Err("/mcp__s__review needs <file> [words]".to_owned())),
         ] {
-            assert_eq!(prompt().filled(&words(given)).map(Value::Object), expected, "{given}");
+            let filled = prompt().filled(&words(given)).map(Value::Object).map_err(|error| error.to_string());
+            assert_eq!(filled, expected, "{given}");
         }
         let bare = Prompt::read("s", &json!({"name": "p"})).unwrap();
         assert_eq!((bare.hint().as_str(), bare.filled(&words("too many")).unwrap().len()), ("", 0));

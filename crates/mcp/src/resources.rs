@@ -33,7 +33,7 @@ impl Tool for ListResources {
             match self.0.resources(call.input["server"].as_str()).await {
                 Ok(list) if list.is_empty() => ToolOutcome::text("There are no resources.", json!([])),
                 Ok(list) => ToolOutcome::text(Value::Array(list.clone()).to_string(), Value::Array(list)),
-                Err(error) => ToolOutcome::error(error),
+                Err(error) => ToolOutcome::error(error.to_string()),
             }
         })
     }
@@ -51,7 +51,7 @@ impl Tool for ReadResource {
                 Ok(contents) => {
                     ToolOutcome::text(Value::Array(contents.clone()).to_string(), json!({"contents": contents}))
                 }
-                Err(error) => ToolOutcome::error(error),
+                Err(error) => ToolOutcome::error(error.to_string()),
             }
         })
     }

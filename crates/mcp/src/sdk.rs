@@ -19,11 +19,14 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 /// Messages on their way; a sender of more waits.
 const CHANNEL: usize = 64;
 
+/// An error of whoever lends its connections to servers. This crate only passes its words on.
+pub type HostError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The way to the servers in the client's process.
 pub trait SdkLink {
     /// Carries one JSON-RPC message; resolves to the client's answer, which for a notification is an
     /// acknowledgement that nobody looks at. Dropping the future means that nobody waits any more.
-    fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, String>>;
+    fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, HostError>>;
 }
 
 pub(crate) struct Link {
@@ -112,10 +115,10 @@ fn cancelled(message: &Value) -> Option<RequestId> {
 }
 
 /// The answer came back on the question's own way, so it belongs to it whatever number it carries.
-fn answered(id: RequestId, answer: Result<Value, String>) -> ServerJsonRpcMessage {
+fn answered(id: RequestId, answer: Result<Value, HostError>) -> ServerJsonRpcMessage {
     let mut answer = match answer {
         Ok(answer) => answer,
-        Err(reason) => return message::failure(id, reason),
+        Err(reason) => return message::failure(id, reason.to_string()),
     };
     if let (Some(fields), Ok(number)) = (answer.as_object_mut(), serde_json::to_value(&id)) {
         fields.insert("id".into(), number);

@@ -45,7 +45,7 @@ impl Tool for ServerTool {
         Box::pin(async move {
             let outcome = match self.servers.call(&self.spec.name, call.input.clone()).await {
                 Ok(called) => outcome(called),
-                Err(error) => ToolOutcome::error(error),
+                Err(error) => ToolOutcome::error(error.to_string()),
             };
             if self.ends_turn && !outcome.is_error() {
                 return outcome.with(TurnEffects { ends_turn: true, ..TurnEffects::default() });

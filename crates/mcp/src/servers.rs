@@ -124,8 +124,7 @@ impl Servers {
 
     /// The text of a prompt, with the words after its name, as blocks for a message.
     pub async fn prompt(&self, prompt: &Prompt, words: &[String]) -> Result<Vec<Value>, ServerError> {
-        let params = GetPromptRequestParams::new(prompt.name.clone())
-            .with_arguments(prompt.filled(words).map_err(ServerError::PromptArguments)?);
+        let params = GetPromptRequestParams::new(prompt.name.clone()).with_arguments(prompt.filled(words)?);
         let connection = self.connection(&prompt.server).await?;
         let result = ask(&connection.peer, GetPromptRequest::new(params).into(), self.brief(&prompt.server)).await;
         let result = self.with_reason(&prompt.server, &connection, result).await?;

@@ -14,6 +14,15 @@ const TRIES: usize = 10_000;
 /// Of a file's name, so that no file system refuses it.
 const STEM_MAX: usize = 80;
 
+/// Why what a server sent is in no file.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SpillError {
+    #[error("its base64 is broken: {0}")]
+    Base64(#[from] base64::DecodeError),
+    #[error("it could not be saved: {0}")]
+    Save(#[from] io::Error),
+}
+
 #[derive(Debug)]
 pub(crate) struct Spill {
     folder: PathBuf,
@@ -33,9 +42,9 @@ impl Spill {
     }
 
     /// The same for base64 of some media type.
-    pub(crate) fn save_base64(&self, words: &[&str], media: &str, data: &str) -> Result<PathBuf, String> {
-        let bytes = STANDARD.decode(data).map_err(|error| format!("its base64 is broken: {error}"))?;
-        self.save(words, extension(media), &bytes).map_err(|error| format!("it could not be saved: {error}"))
+    pub(crate) fn save_base64(&self, words: &[&str], media: &str, data: &str) -> Result<PathBuf, SpillError> {
+        let bytes = STANDARD.decode(data)?;
+        Ok(self.save(words, extension(media), &bytes)?)
     }
 
     fn fresh(&self, words: &[&str], extension: &str) -> io::Result<(File, PathBuf)> {
@@ -97,7 +106,7 @@ mod tests {
     #[test]
     fn what_cannot_be_saved_says_why() {
         let spill = Spill::new("/proc/no/such".into());
-        assert!(spill.save_base64(&["s"], "image/png", "AAAA").unwrap_err().contains("saved"));
-        assert!(spill.save_base64(&["s"], "image/png", "*").unwrap_err().contains("base64"));
+        let why = |data: &str| spill.save_base64(&["s"], "image/png", data).unwrap_err().to_string();
+        assert!(why("AAAA").contains("saved") && why("*").contains("base64"));
     }
 }

@@ -50,10 +50,14 @@ impl WebError {
     }
 }
 
+/// A header that no request can carry. Not its value: it is likely a credential.
+#[derive(Debug, thiserror::Error)]
+#[error("the header {0:?} is not valid")]
+pub(crate) struct BadHeader(String);
+
 /// Finishes the caller's builder (proxy, certificates) for a server that may hold credentials of ours.
-pub(crate) fn client(builder: ClientBuilder) -> Result<reqwest::Client, String> {
-    let client = builder.connect_timeout(CONNECT).redirect(Policy::custom(same_origin)).build();
-    client.map_err(|error| format!("the HTTP client cannot be set up: {}", root(&error)))
+pub(crate) fn client(builder: ClientBuilder) -> reqwest::Result<reqwest::Client> {
+    builder.connect_timeout(CONNECT).redirect(Policy::custom(same_origin)).build()
 }
 
 /// Another host must not get the headers that were meant for this one.
@@ -63,12 +67,11 @@ fn same_origin(attempt: Attempt) -> reqwest::redirect::Action {
     if stays && attempt.previous().len() <= REDIRECTS { attempt.follow() } else { attempt.stop() }
 }
 
-pub(crate) fn headers(given: &[(String, String)]) -> Result<HeaderMap, String> {
+pub(crate) fn headers(given: &[(String, String)]) -> Result<HeaderMap, BadHeader> {
     let mut headers = HeaderMap::new();
     for (name, value) in given {
         let parsed = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
-        // Not the value: it is likely a credential.
-        let (name, mut value) = parsed.ok_or_else(|| format!("the header {name:?} is not valid"))?;
+        let (name, mut value) = parsed.ok_or_else(|| BadHeader(name.clone()))?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }
@@ -126,7 +129,7 @@ mod tests {
         let given = |name: &str, value: &str| headers(&[(name.to_owned(), value.to_owned())]);
         assert_eq!(given("Authorization", "Bearer x").unwrap()["authorization"], "Bearer x");
         for (name, value) in [("a b", "secret"), ("x", "sec\nret"), ("", "secret")] {
-            let error = given(name, value).unwrap_err();
+            let error = given(name, value).unwrap_err().to_string();
             assert!(error.contains("header") && !error.contains("secret"), "{error}");
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::kit::{deps, eventually, run, started, status, text};
 use crate::web::Web;
-use ralph_mcp::{Deps, Servers};
+use ralph_mcp::{Deps, ServerError, Servers};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ fn remote(kind: &str, url: &str) -> Value {
     json!({"s": {"type": kind, "url": url, "headers": {"Authorization": "Bearer k"}}})
 }
 
-async fn echo(servers: &Servers, say: &str) -> Result<String, String> {
+async fn echo(servers: &Servers, say: &str) -> Result<String, ServerError> {
     let called = servers.call("mcp__s__echo", json!({"say": say})).await?;
     Ok(text(&called).to_owned())
 }

@@ -3,7 +3,7 @@
 use crate::kit::{call, configs, deps, eventually, run, status, text, with_link};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
-use ralph_mcp::{SdkLink, ServerConfig, Servers};
+use ralph_mcp::{HostError, SdkLink, ServerConfig, Servers};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,7 +34,7 @@ impl Client {
 }
 
 impl SdkLink for Client {
-    fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, String>> {
+    fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, HostError>> {
         self.heard.borrow_mut().push((server.to_owned(), message.clone()));
         let dropped = self.dropped.clone();
         let name = message["params"]["name"].clone();
@@ -48,7 +48,7 @@ impl SdkLink for Client {
                 {"name": "hang"}, {"name": "broken"}]})
             }
             ("tools/call", "greet") => json!({"content": [{"type": "text", "text": format!("hello from {server}")}]}),
-            ("tools/call", "broken") => return async { Err("the client threw".to_owned()) }.boxed_local(),
+            ("tools/call", "broken") => return async { Err("the client threw".into()) }.boxed_local(),
             ("tools/call", _) => {
                 return async move {
                     let _pending = Pending(dropped);
