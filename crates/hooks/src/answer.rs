@@ -1,5 +1,6 @@
 //! From the way a handler ended to what it means. Pure: the table of exit codes, status codes and failures.
 
+use crate::error::{AnswerError, AskError};
 use crate::event::HookEvent;
 use crate::handler::OnFailure;
 use crate::hook_answer::HookAnswer;
@@ -14,7 +15,7 @@ use std::time::Duration;
 const LONGEST_ERROR: usize = 1_000;
 
 /// How a handler ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum Raw {
     Exit {
         code: i32,
@@ -32,7 +33,7 @@ pub(crate) enum Raw {
     /// The time that it had, and how its process ended, where there was one.
     TimedOut(Duration, Option<i32>),
     /// It could not be asked at all, or refused to answer.
-    Failed(String),
+    Failed(AskError),
 }
 
 #[derive(Debug, PartialEq)]
@@ -52,7 +53,7 @@ pub(crate) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
         verdict
     };
     let always = on_failure == OnFailure::Block;
-    let heard = |said: Result<HookAnswer, String>| match said {
+    let heard = |said: Result<HookAnswer, AnswerError>| match said {
         Ok(verdict) => Answer { verdict, outcome: Outcome::Success },
         Err(why) => {
             Answer { verdict: failed(&format!("gave an invalid answer: {why}"), always), outcome: Outcome::Error }
@@ -72,7 +73,7 @@ pub(crate) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
         }
         Raw::Http { status: 200..=299, body } if body.trim().is_empty() => heard(Ok(HookAnswer::default())),
         Raw::Http { status: 200..=299, body } => {
-            let said = json(event, body).unwrap_or_else(|| Err("the body is not a JSON object".into()));
+            let said = json(event, body).unwrap_or_else(|| Err(AnswerError::Body));
             heard(said.map(|speech| speech.verdict))
         }
         Raw::Http { status, .. } => {
@@ -93,7 +94,7 @@ pub(crate) fn read(event: HookEvent, label: &str, on_failure: OnFailure, raw: &R
 }
 
 /// stdout of a command that went well: JSON, or plain text that some events take as context.
-fn spoken(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
+fn spoken(event: HookEvent, stdout: &str) -> Result<HookAnswer, AnswerError> {
     if let Some(said) = json(event, stdout) {
         return said.map(|speech| speech.verdict);
     }
@@ -116,10 +117,10 @@ fn forbidden(event: HookEvent, stdout: &str, stderr: &str) -> HookAnswer {
 }
 
 /// `None`: not meant as JSON.
-fn json(event: HookEvent, text: &str) -> Option<Result<Speech, String>> {
+fn json(event: HookEvent, text: &str) -> Option<Result<Speech, AnswerError>> {
     let text = text.trim();
     text.starts_with('{').then(|| {
-        let value = serde_json::from_str(text).map_err(|error| format!("not valid JSON, {error}"))?;
+        let value = serde_json::from_str(text).map_err(AnswerError::Json)?;
         hear(event, &value)
     })
 }

@@ -63,7 +63,7 @@ pub(crate) async fn run(spec: Spec, limit: Duration) -> Raw {
             stdout: String::from_utf8_lossy(&ended.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&ended.stderr).into_owned(),
         },
-        Err(error) => Raw::Failed(error.to_string()),
+        Err(error) => Raw::Failed(error.into()),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::answer::{self, Raw};
 use crate::background::{Finished, Open, Streams};
 use crate::condition;
+use crate::error::AskError;
 use crate::event::{HookEvent, HookPayload};
 use crate::handler::OnFailure;
 use crate::handler::{Action, Handler, Judge, Mode, Program};
@@ -113,7 +114,7 @@ impl Fired<'_> {
     async fn ask(&self, handler: &Handler, limit: Duration) -> Raw {
         match &handler.action {
             Action::Tool { .. } | Action::Opinion { who: Judge::Agent, .. } if !handler.is_trusted => {
-                Raw::Failed("it does not run before the folder is trusted ('ralph trust')".into())
+                Raw::Failed(AskError::Untrusted)
             }
             Action::Command { program, .. } => {
                 let spec = command::prepare(program, handler, self.event, self.bytes(), self.context, self.host);
@@ -126,7 +127,7 @@ impl Fired<'_> {
             Action::Tool { server, tool, input } => self.use_tool(server, tool, input, limit).await,
             Action::Opinion { words, model, who } => {
                 let question = opinion::question(words, &self.input, model.clone(), *who);
-                let Some(helpers) = self.host.helpers else { return Raw::Failed("no model can be asked here".into()) };
+                let Some(helpers) = self.host.helpers else { return Raw::Failed(AskError::NoModel) };
                 match timeout(limit, helpers.judge(question)).await {
                     Ok(Ok(text)) => Raw::Opinion(text),
                     Ok(Err(why)) => Raw::Failed(why),
@@ -139,7 +140,7 @@ impl Fired<'_> {
 
     /// What a tool says is read as what a command prints.
     async fn use_tool(&self, server: &str, tool: &str, input: &Value, limit: Duration) -> Raw {
-        let Some(helpers) = self.host.helpers else { return Raw::Failed("no server can be asked here".into()) };
+        let Some(helpers) = self.host.helpers else { return Raw::Failed(AskError::NoServer) };
         let input = opinion::filled(input, &self.input);
         match timeout(limit, helpers.call_tool(server, tool, input)).await {
             Ok(Ok(stdout)) => Raw::Exit { code: 0, stdout, stderr: String::new() },
@@ -150,7 +151,7 @@ impl Fired<'_> {
 
     /// The client keeps time too, so its own "too late" is silence like ours.
     async fn call(&self, id: &str, limit: Duration) -> Raw {
-        let Some(callbacks) = self.host.callbacks else { return Raw::Failed("no client is connected".into()) };
+        let Some(callbacks) = self.host.callbacks else { return Raw::Failed(AskError::NoClient) };
         let started = Instant::now();
         let answer = timeout(limit, callbacks.call(id, self.input.clone(), self.tool_use_id, limit)).await;
         match answer {
@@ -211,7 +212,7 @@ fn streams(raw: &Raw) -> Streams {
         Raw::Said(Value::Null) => Streams::default(),
         Raw::Said(said) => Streams { stdout: said.to_string(), ..Streams::default() },
         Raw::Opinion(text) => Streams { stdout: text.clone(), ..Streams::default() },
-        Raw::Failed(why) => Streams { stderr: why.clone(), ..Streams::default() },
+        Raw::Failed(why) => Streams { stderr: why.to_string(), ..Streams::default() },
     }
 }
 

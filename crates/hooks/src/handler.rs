@@ -1,5 +1,6 @@
 //! One handler as configured: what runs, for which subjects, for how long.
 
+use crate::error::ConfigError;
 use crate::event::HookEvent;
 use crate::matcher::Matcher;
 use policy::{Rule, Source, parse_rule};
@@ -141,21 +142,21 @@ impl Handler {
         value: &Value,
         source: &str,
         warnings: &mut Vec<String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ConfigError> {
         let action = match text(value, "type")? {
             Some("command") => command(value)?,
-            Some("http") if !event.takes_http() => return Err("http hooks do not run at this event".into()),
+            Some("http") if !event.takes_http() => return Err(ConfigError::NoHttp),
             Some("http") => http(value)?,
             Some("mcp_tool") => tool(value)?,
             Some(kind @ ("prompt" | "agent")) if !event.takes_opinion() => {
-                return Err(format!("hooks of type {kind} do not run at this event, where nothing is decided"));
+                return Err(ConfigError::NoOpinion(kind.to_owned()));
             }
             Some("prompt") => opinion(value, Judge::Model)?,
             Some("agent") => opinion(value, Judge::Agent)?,
-            Some(kind) => return Err(format!("the type {kind:?} is unknown")),
-            None => return Err("it has no type; write \"type\": \"command\"".into()),
+            Some(kind) => return Err(ConfigError::UnknownType(kind.to_owned())),
+            None => return Err(ConfigError::NoType),
         };
-        let mut lenient = |read: Result<_, String>| read.map_err(|why| warnings.push(why)).ok();
+        let mut lenient = |read: Result<_, ConfigError>| read.map_err(|why| warnings.push(why.to_string())).ok();
         let timeout = lenient(seconds(value)).flatten();
         let condition = match text(value, "if")? {
             None => Condition::Always,
@@ -210,9 +211,9 @@ impl Handler {
     }
 }
 
-fn command(value: &Value) -> Result<Action, String> {
+fn command(value: &Value) -> Result<Action, ConfigError> {
     let text_of = text(value, "command")?.filter(|text| !text.trim().is_empty());
-    let text_of = text_of.ok_or("its command is missing or empty")?.to_owned();
+    let text_of = text_of.ok_or(ConfigError::Empty("command"))?.to_owned();
     let program = if let Some(args) = strings(value, "args")? {
         Program::Exec { program: text_of, args }
     } else {
@@ -220,7 +221,7 @@ fn command(value: &Value) -> Result<Action, String> {
             None => Shell::Sh,
             Some("bash") => Shell::Bash,
             Some("powershell") => Shell::Pwsh,
-            Some(other) => return Err(format!("the shell {other:?} is unknown; write bash or powershell")),
+            Some(other) => return Err(ConfigError::Shell(other.to_owned())),
         };
         Program::Shell { shell, text: text_of }
     };
@@ -232,10 +233,10 @@ fn command(value: &Value) -> Result<Action, String> {
     Ok(Action::Command { program, mode })
 }
 
-fn http(value: &Value) -> Result<Action, String> {
+fn http(value: &Value) -> Result<Action, ConfigError> {
     let url = text(value, "url")?.unwrap_or_default();
     if !url.starts_with("http://") && !url.starts_with("https://") {
-        return Err(format!("its url {url:?} is not an http address"));
+        return Err(ConfigError::Address(url.to_owned()));
     }
     let headers = match value.get("headers").filter(|headers| !headers.is_null()) {
         None => Vec::new(),
@@ -243,62 +244,62 @@ fn http(value: &Value) -> Result<Action, String> {
             .iter()
             .map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
             .collect::<Option<_>>()
-            .ok_or("a value of its headers is not a string")?,
-        Some(_) => return Err("its headers are not an object".into()),
+            .ok_or(ConfigError::HeaderValue)?,
+        Some(_) => return Err(ConfigError::Headers),
     };
     let env = strings(value, "allowedEnvVars")?.unwrap_or_default();
     Ok(Action::Http { url: url.to_owned(), headers, env })
 }
 
-fn tool(value: &Value) -> Result<Action, String> {
-    let named = |key: &str| {
+fn tool(value: &Value) -> Result<Action, ConfigError> {
+    let named = |key: &'static str| {
         let name = text(value, key)?.filter(|name| !name.is_empty());
-        name.map(str::to_owned).ok_or_else(|| format!("its {key} is missing"))
+        name.map(str::to_owned).ok_or(ConfigError::Missing(key))
     };
     let input = match value.get("input") {
         None | Some(Value::Null) => Value::Object(serde_json::Map::new()),
         Some(input @ Value::Object(_)) => input.clone(),
-        Some(_) => return Err("its input is not an object".into()),
+        Some(_) => return Err(ConfigError::Type { key: "input", kind: "an object" }),
     };
     Ok(Action::Tool { server: named("server")?, tool: named("tool")?, input })
 }
 
-fn opinion(value: &Value, who: Judge) -> Result<Action, String> {
+fn opinion(value: &Value, who: Judge) -> Result<Action, ConfigError> {
     let words = text(value, "prompt")?.filter(|words| !words.trim().is_empty());
-    let words = words.ok_or("its prompt is missing or empty")?.to_owned();
+    let words = words.ok_or(ConfigError::Empty("prompt"))?.to_owned();
     let model = text(value, "model")?.filter(|model| !model.is_empty()).map(str::to_owned);
     Ok(Action::Opinion { words, model, who })
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> Result<Option<&'a str>, String> {
+fn text<'a>(value: &'a Value, key: &'static str) -> Result<Option<&'a str>, ConfigError> {
     match value.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("its {key} is not a string")),
+        Some(_) => Err(ConfigError::Type { key, kind: "a string" }),
     }
 }
 
-fn flag(value: &Value, key: &str) -> Result<bool, String> {
+fn flag(value: &Value, key: &'static str) -> Result<bool, ConfigError> {
     match value.get(key) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
-        Some(_) => Err(format!("its {key} is not true or false")),
+        Some(_) => Err(ConfigError::Type { key, kind: "true or false" }),
     }
 }
 
-fn strings(value: &Value, key: &str) -> Result<Option<Vec<String>>, String> {
+fn strings(value: &Value, key: &'static str) -> Result<Option<Vec<String>>, ConfigError> {
     let list = match value.get(key) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(list)) => list.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
         Some(_) => None,
     };
-    list.map(Some).ok_or_else(|| format!("its {key} is not a list of strings"))
+    list.map(Some).ok_or(ConfigError::Type { key, kind: "a list of strings" })
 }
 
 /// The `timeout` field, in seconds.
-pub(crate) fn seconds(value: &Value) -> Result<Option<Duration>, String> {
+pub(crate) fn seconds(value: &Value) -> Result<Option<Duration>, ConfigError> {
     let Some(given) = value.get("timeout").filter(|timeout| !timeout.is_null()) else { return Ok(None) };
     let wanted = given.as_f64().filter(|wanted| *wanted > 0.0);
-    let wanted = wanted.ok_or(format!("the timeout {given} is not a number of seconds; the default is used"))?;
+    let wanted = wanted.ok_or_else(|| ConfigError::Timeout(given.clone()))?;
     Ok(Some(Duration::try_from_secs_f64(wanted).unwrap_or(LONGEST_TIMEOUT).min(LONGEST_TIMEOUT)))
 }

@@ -1,5 +1,6 @@
 //! What a hook is told of the conversation, and what it may reach outside this crate.
 
+use crate::error::AskError;
 use crate::event::HookEvent;
 use crate::handler::Judge;
 use futures_util::future::LocalBoxFuture;
@@ -54,7 +55,7 @@ pub trait Callbacks {
         input: Value,
         tool_use_id: Option<&str>,
         timeout: Duration,
-    ) -> LocalBoxFuture<'_, Result<Value, String>>;
+    ) -> LocalBoxFuture<'_, Result<Value, AskError>>;
 }
 
 /// What a model is asked, and how.
@@ -69,7 +70,7 @@ pub struct Question {
 
 /// Help that some handlers need: a model's judgement, a server's tool.
 pub trait Helpers {
-    fn judge(&self, question: Question) -> LocalBoxFuture<'_, Result<String, String>>;
+    fn judge(&self, question: Question) -> LocalBoxFuture<'_, Result<String, AskError>>;
 
     /// Calls a tool of an MCP server; its answer as text.
     fn call_tool<'a>(
@@ -77,7 +78,7 @@ pub trait Helpers {
         server: &'a str,
         tool: &'a str,
         input: Value,
-    ) -> LocalBoxFuture<'a, Result<String, String>>;
+    ) -> LocalBoxFuture<'a, Result<String, AskError>>;
 }
 
 /// Everything outside that hooks may reach.
@@ -92,7 +93,7 @@ pub struct HookHost<'a> {
     /// Where there is none, hooks that ask a model do not run: an agent that answers for a hook asks no other.
     pub helpers: Option<&'a dyn Helpers>,
     /// Must not follow redirects: they would lead headers and answers to another host.
-    pub http: &'a dyn Fn() -> Result<reqwest::Client, String>,
+    pub http: &'a dyn Fn() -> Result<reqwest::Client, AskError>,
     pub observe: &'a dyn Fn(HookRun),
     /// The file system, for `if` rules that name files.
     pub disk: &'a dyn policy::Resolve,

@@ -2,6 +2,7 @@
 
 use crate::answer::Raw;
 use crate::command::LARGEST_ANSWER;
+use crate::error::AskError;
 use crate::host::HookHost;
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use std::time::Duration;
@@ -33,20 +34,19 @@ async fn post(
     value: impl Fn(&str) -> String,
     input: Vec<u8>,
     host: &HookHost<'_>,
-) -> Result<Raw, String> {
+) -> Result<Raw, AskError> {
     let mut request = (host.http)()?.post(url).header(CONTENT_TYPE, "application/json").body(input);
     for (name, text) in headers {
-        // The value may be a secret, so an error names the header only.
-        let unusable = || format!("the header {name:?} cannot be sent");
+        let unusable = || AskError::Header(name.clone());
         let key = HeaderName::try_from(name).map_err(|_| unusable())?;
         request = request.header(key, HeaderValue::try_from(filled(text, &value)).map_err(|_| unusable())?);
     }
-    let mut response = request.send().await.map_err(|error| innermost(&error))?;
+    let mut response = request.send().await?;
     let status = response.status().as_u16();
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| innermost(&error))? {
+    while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > LARGEST_ANSWER {
-            return Err(format!("its answer is longer than {LARGEST_ANSWER} bytes"));
+            return Err(AskError::TooLong(LARGEST_ANSWER));
         }
         body.extend_from_slice(&chunk);
     }
@@ -76,14 +76,6 @@ fn filled(text: &str, value: impl Fn(&str) -> String) -> String {
 fn name_length(text: &str) -> usize {
     let length = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     if text.starts_with(|c: char| c.is_ascii_digit()) { 0 } else { length }
-}
-
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
 }
 
 /// `*` stands for any run of characters.

@@ -9,6 +9,7 @@
 //! Deliberately absent: which settings files count (`config` has settled that), and the conversation itself.
 
 pub mod file_watch;
+mod error;
 mod hook_answer;
 mod matcher;
 mod spill;
@@ -27,13 +28,8 @@ mod list;
 pub mod frontmatter_hooks;
 mod fire_hook;
 
-pub use event::{
-    BackgroundTask, BatchCall, ConfigChange, CwdChanged, DirectoryAdded, Elicitation, ElicitationResult, FileChanged,
-    HookEvent, HookPayload, InstructionsLoaded, ModelSwitch, Notification, PermissionDenied, PermissionRequest,
-    PostCompact, PostModelSwitch, PostToolBatch, PostToolUse, PostToolUseFailure, PreCompact, PreModelSwitch,
-    PreToolUse, SessionEnd, SessionStart, Setup, Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted,
-    TaskCreated, UserPromptExpansion, UserPromptSubmit, WorktreeCreate, WorktreeRemove,
-};
+pub use error::{AskError, HostError};
+pub use event::*;
 pub use fire_hook::fire_hook;
 pub use handler::Judge;
 pub use hook_answer::{Decision, HookAnswer};

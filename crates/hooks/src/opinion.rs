@@ -3,6 +3,7 @@
 //! A model answers `{"ok": …, "reason"?, "impossible"?}`. It can refuse and it can have no objection; it never
 //! allows anything, because what it reads may have been written to persuade it.
 
+use crate::error::AnswerError;
 use crate::event::HookEvent;
 use crate::handler::Judge;
 use crate::hook_answer::HookAnswer;
@@ -26,12 +27,11 @@ pub(crate) fn question(words: &str, input: &Value, model: Option<String>, who: J
 }
 
 /// What an opinion does to the event it was asked about.
-pub(crate) fn read(event: HookEvent, text: &str) -> Result<HookAnswer, String> {
+pub(crate) fn read(event: HookEvent, text: &str) -> Result<HookAnswer, AnswerError> {
     let object = text.find('{').zip(text.rfind('}')).filter(|(start, end)| start < end);
-    let object = object.map(|(start, end)| &text[start..=end]).ok_or("the model did not answer with JSON")?;
-    let said: Value =
-        serde_json::from_str(object).map_err(|error| format!("the model's answer is no JSON, {error}"))?;
-    let ok = said["ok"].as_bool().ok_or("the model's answer has no \"ok\" that is true or false")?;
+    let object = object.map(|(start, end)| &text[start..=end]).ok_or(AnswerError::NoOpinion)?;
+    let said: Value = serde_json::from_str(object).map_err(AnswerError::Opinion)?;
+    let ok = said["ok"].as_bool().ok_or(AnswerError::Undecided)?;
     let reason = said["reason"].as_str().map(str::to_owned);
     // Sending an agent on to do what cannot be done would only use up its turns.
     let is_over = said["impossible"] == true && matches!(event, HookEvent::Stop | HookEvent::SubagentStop);

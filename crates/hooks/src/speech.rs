@@ -3,6 +3,7 @@
 //! Strict where a field decides something: a wrong type or an unknown word makes the whole answer invalid,
 //! so that nothing is allowed by accident. Fields that nobody knows are ignored, `null` means absent.
 
+use crate::error::AnswerError;
 use crate::event::HookEvent;
 use crate::hook_answer::{Decision, HookAnswer};
 use crate::property::Refusal;
@@ -20,8 +21,8 @@ pub(crate) struct Speech {
 }
 
 /// Reads an answer; the error says which part of it is wrong.
-pub(crate) fn hear(event: HookEvent, said: &Value) -> Result<Speech, String> {
-    let Value::Object(said) = said else { return Err("the answer is not a JSON object".into()) };
+pub(crate) fn hear(event: HookEvent, said: &Value) -> Result<Speech, AnswerError> {
+    let Value::Object(said) = said else { return Err(AnswerError::NoObject) };
     let said = Fields { at: "", map: said };
     // Nobody waits for the answer of an async one, and a failed turn has nothing left to decide.
     if event == HookEvent::StopFailure || said.flag("async")? == Some(true) {
@@ -30,7 +31,7 @@ pub(crate) fn hear(event: HookEvent, said: &Value) -> Result<Speech, String> {
     let empty = Map::new();
     let specific = Fields { at: "hookSpecificOutput.", map: said.object("hookSpecificOutput")?.unwrap_or(&empty) };
     if let Some(named) = specific.text("hookEventName")?.filter(|named| *named != event.as_str()) {
-        return Err(format!("hookSpecificOutput is for {named}, but the event is {}", event.as_str()));
+        return Err(AnswerError::OtherEvent { named: named.to_owned(), event: event.as_str() });
     }
     let mut verdict = HookAnswer {
         messages: said.text("systemMessage")?.map(str::to_owned).into_iter().collect(),
@@ -51,17 +52,17 @@ pub(crate) fn hear(event: HookEvent, said: &Value) -> Result<Speech, String> {
 }
 
 /// The general word and the one of PreToolUse; the stricter wins where both are given.
-fn decisions(event: HookEvent, said: &Fields, specific: &Fields) -> Result<Vec<Decision>, String> {
+fn decisions(event: HookEvent, said: &Fields, specific: &Fields) -> Result<Vec<Decision>, AnswerError> {
     let mut decisions = Vec::new();
     match said.text("decision")? {
         None => {}
         Some("approve") => decisions.push(Decision::Allow),
         Some("block") => decisions.push(Decision::Deny),
-        Some(other) => return Err(format!("decision is {other:?}, not approve or block")),
+        Some(other) => return Err(unknown("decision", other, "approve or block")),
     }
     if let Some(word) = specific.text("permissionDecision")?.filter(|_| event.permits()) {
         let decision = Decision::parse(word);
-        decisions.push(decision.ok_or(format!("permissionDecision is {word:?}, not allow, ask, defer or deny"))?);
+        decisions.push(decision.ok_or_else(|| unknown("permissionDecision", word, "allow, ask, defer or deny"))?);
     }
     Ok(decisions)
 }
@@ -89,7 +90,7 @@ pub(crate) fn refused(event: HookEvent, reason: Option<String>) -> HookAnswer {
     }
 }
 
-fn event_fields(event: HookEvent, specific: &Fields, verdict: &mut HookAnswer) -> Result<(), String> {
+fn event_fields(event: HookEvent, specific: &Fields, verdict: &mut HookAnswer) -> Result<(), AnswerError> {
     match event {
         HookEvent::PreToolUse => {
             verdict.updated_input = specific.object("updatedInput")?.cloned().map(Value::Object);
@@ -114,10 +115,10 @@ fn event_fields(event: HookEvent, specific: &Fields, verdict: &mut HookAnswer) -
     Ok(())
 }
 
-fn elicitation(specific: &Fields) -> Result<Option<Value>, String> {
+fn elicitation(specific: &Fields) -> Result<Option<Value>, AnswerError> {
     let Some(action) = specific.text("action")? else { return Ok(None) };
     if !matches!(action, "accept" | "decline" | "cancel") {
-        return Err(format!("hookSpecificOutput.action is {action:?}, not accept, decline or cancel"));
+        return Err(unknown("hookSpecificOutput.action", action, "accept, decline or cancel"));
     }
     let mut answer = json!({"action": action});
     if let Some(content) = specific.object("content")? {
@@ -126,17 +127,21 @@ fn elicitation(specific: &Fields) -> Result<Option<Value>, String> {
     Ok(Some(answer))
 }
 
-fn permission(specific: &Fields) -> Result<Option<Value>, String> {
+fn permission(specific: &Fields) -> Result<Option<Value>, AnswerError> {
     let Some(decision) = specific.object("decision")? else { return Ok(None) };
     let inner = Fields { at: "hookSpecificOutput.decision.", map: decision };
     match inner.text("behavior")? {
         Some("allow" | "deny") => {}
-        other => return Err(format!("decision.behavior is {:?}, not allow or deny", other.unwrap_or_default())),
+        other => return Err(unknown("decision.behavior", other.unwrap_or_default(), "allow or deny")),
     }
     inner.object("updatedInput")?;
     inner.text("message")?;
     inner.flag("interrupt")?;
     Ok(Some(Value::Object(decision.clone())))
+}
+
+fn unknown(field: &'static str, word: &str, known: &'static str) -> AnswerError {
+    AnswerError::Word { field, word: word.to_owned(), known }
 }
 
 /// Typed access to an object; `at` is where it stands, for errors.
@@ -150,31 +155,36 @@ impl<'a> Fields<'a> {
         self.map.get(key).filter(|value| !value.is_null())
     }
 
-    fn typed<T>(&self, key: &str, kind: &str, as_type: impl Fn(&'a Value) -> Option<T>) -> Result<Option<T>, String> {
+    fn typed<T>(
+        &self,
+        key: &'static str,
+        kind: &'static str,
+        as_type: impl Fn(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, AnswerError> {
         let Some(value) = self.value(key) else { return Ok(None) };
-        as_type(value).map(Some).ok_or_else(|| format!("{}{key} is not {kind}", self.at))
+        as_type(value).map(Some).ok_or(AnswerError::Type { at: self.at, key, kind })
     }
 
-    fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
+    fn text(&self, key: &'static str) -> Result<Option<&'a str>, AnswerError> {
         self.typed(key, "a string", Value::as_str)
     }
 
-    fn owned(&self, key: &str) -> Result<Option<String>, String> {
+    fn owned(&self, key: &'static str) -> Result<Option<String>, AnswerError> {
         Ok(self.text(key)?.map(str::to_owned))
     }
 
-    fn texts(&self, key: &str) -> Result<Vec<String>, String> {
+    fn texts(&self, key: &'static str) -> Result<Vec<String>, AnswerError> {
         let list = self.typed(key, "a list of strings", |value| {
             value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
         });
         Ok(list?.unwrap_or_default())
     }
 
-    fn flag(&self, key: &str) -> Result<Option<bool>, String> {
+    fn flag(&self, key: &'static str) -> Result<Option<bool>, AnswerError> {
         self.typed(key, "true or false", Value::as_bool)
     }
 
-    fn object(&self, key: &str) -> Result<Option<&'a Map<String, Value>>, String> {
+    fn object(&self, key: &'static str) -> Result<Option<&'a Map<String, Value>>, AnswerError> {
         self.typed(key, "an object", Value::as_object)
     }
 }

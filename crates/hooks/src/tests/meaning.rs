@@ -4,7 +4,7 @@ use crate::answer::{Raw, read};
 use crate::handler::OnFailure;
 use crate::host::Outcome;
 use crate::speech::hear;
-use crate::{Decision, HookAnswer, HookEvent};
+use crate::{AskError, Decision, HookAnswer, HookEvent};
 use HookEvent::{
     Notification, PermissionDenied, PermissionRequest, PostToolUse, PostToolUseFailure, PreCompact, PreToolUse,
     SessionStart, Stop, StopFailure, SubagentStop, UserPromptSubmit,
@@ -135,7 +135,8 @@ fn answers_in_json() {
         (StopFailure, json!({"decision": "block", "continue": false}), HookAnswer::default()),
     ];
     for (event, said, expected) in rows {
-        assert_eq!(hear(event, &said).map(|speech| speech.verdict), Ok(expected), "{} {said}", event.as_str());
+        let heard = hear(event, &said).map(|speech| speech.verdict).map_err(|error| error.to_string());
+        assert_eq!(heard, Ok(expected), "{} {said}", event.as_str());
     }
 }
 
@@ -165,7 +166,7 @@ fn wrong_answers_decide_nothing() {
 fn failures_block_only_where_that_was_asked_for() {
     use OnFailure::{Block, BlockOnTimeout, Continue};
     let late = || Raw::TimedOut(Duration::from_secs(5), Some(143));
-    let gone = || Raw::Failed("gone".into());
+    let gone = || Raw::Failed(AskError::host("gone"));
     let http = |status, body: &str| Raw::Http { status, body: body.into() };
     for (event, on_failure, raw, blocks, outcome) in [
         (PreToolUse, Continue, late(), false, Outcome::Cancelled),

@@ -5,7 +5,9 @@ mod meaning;
 mod others;
 mod running;
 
-use crate::{Callbacks, HookAnswer, HookContext, HookEvent, HookHost, HookPayload, HookRun, Hooks, fire_hook};
+use crate::{
+    AskError, Callbacks, HookAnswer, HookContext, HookEvent, HookHost, HookPayload, HookRun, Hooks, fire_hook,
+};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -98,8 +100,8 @@ impl Bench {
             helpers: None,
             http: &|| {
                 let access = model::ClientConfig::new("http://127.0.0.1", model::Auth::None);
-                let client = model::plain_client(&access).map_err(|error| error.to_string())?;
-                client.build().map_err(|error| error.to_string())
+                let client = model::plain_client(&access).map_err(AskError::host)?;
+                client.build().map_err(AskError::host)
             },
             observe: &|news| self.news.borrow_mut().push(news),
             disk: &tools::Disk,

@@ -1,7 +1,7 @@
 //! Callbacks, web addresses, conditions, and hooks in the background.
 
 use super::{Bench, PATIENCE, command, hooks};
-use crate::{Callbacks, Decision, HookEvent, HookRun, Hooks};
+use crate::{AskError, Callbacks, Decision, HookEvent, HookRun, Hooks};
 use futures_util::FutureExt as _;
 use futures_util::future::{LocalBoxFuture, pending};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ impl Callbacks for Client {
         input: Value,
         tool_use_id: Option<&str>,
         timeout: Duration,
-    ) -> LocalBoxFuture<'_, Result<Value, String>> {
+    ) -> LocalBoxFuture<'_, Result<Value, AskError>> {
         self.0.borrow_mut().push(json!([callback_id, input["hook_event_name"], tool_use_id]));
         let answer = match callback_id {
             "allow" => {
@@ -33,11 +33,11 @@ impl Callbacks for Client {
             "late" => {
                 return async move {
                     tokio::time::sleep(timeout).await;
-                    Err("too late".to_owned())
+                    Err(AskError::host("too late"))
                 }
                 .boxed_local();
             }
-            _ => Err("stream closed".to_owned()),
+            _ => Err(AskError::host("stream closed")),
         };
         async move { answer }.boxed_local()
     }
