@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
-use turn::{CallResult, Input, Role, Subagent, Ticket, Turn};
+use turn::{CallResult, InnerCallError, Input, Role, Subagent, Ticket, Turn};
 use wire::{PermissionMode, Retry};
 
 /// The name of agents that answer for a hook. Hooks that ask a model are not asked about them: one could ask for ever.
@@ -50,7 +50,7 @@ pub struct Conversation {
 }
 
 /// What came of a call inside a tool.
-pub type Inner = Result<CallResult, String>;
+pub type Inner = Result<CallResult, InnerCallError>;
 
 /// What a conversation begins with.
 pub struct Beginning {
@@ -186,9 +186,9 @@ impl Conversation {
         let (tool_use_id, name) = (tool_use_id.to_owned(), name.to_owned());
         let call = Input::InnerCall { inner, owner: inside.ticket, tool_use_id, name, input };
         if inside.early.send(call).await.is_err() {
-            return Err("the conversation is over".into());
+            return Err(InnerCallError::Over);
         }
-        answered.await.unwrap_or_else(|_| Err("the conversation is over".into()))
+        answered.await.unwrap_or(Err(InnerCallError::Over))
     }
 
     pub fn answer_inner(&self, inner: u64, result: Inner) {

@@ -9,7 +9,8 @@ use crate::values;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use hooks::{
-    Callbacks, Helpers, HookAnswer, HookContext, HookEvent, HookHost, HookPayload, HookRun, Hooks, Judge, Question,
+    AskError, Callbacks, Helpers, HookAnswer, HookContext, HookEvent, HookHost, HookPayload, HookRun, Hooks, Judge,
+    Question,
 };
 use options::{Choices, Options};
 use output::{ClientAsker, Output, Secrets, session_store};
@@ -29,7 +30,7 @@ const SESSION_END: Duration = Duration::from_mins(1);
 
 /// What hooks need of models, agents and servers.
 pub trait Advisers {
-    fn ask_model(&self, question: Question) -> LocalBoxFuture<'_, Result<String, String>>;
+    fn ask_model(&self, question: Question) -> LocalBoxFuture<'_, Result<String, AskError>>;
 
     /// An agent looks around in the conversation's folder before it judges.
     fn ask_agent<'a>(
@@ -37,14 +38,14 @@ pub trait Advisers {
         conversation: &'a Conversation,
         question: Question,
         tool_use_id: Option<&'a str>,
-    ) -> LocalBoxFuture<'a, Result<String, String>>;
+    ) -> LocalBoxFuture<'a, Result<String, AskError>>;
 
     fn call_tool<'a>(
         &'a self,
         server: &'a str,
         tool: &'a str,
         input: Value,
-    ) -> LocalBoxFuture<'a, Result<String, String>>;
+    ) -> LocalBoxFuture<'a, Result<String, AskError>>;
 }
 
 pub struct HookRunner {
@@ -246,9 +247,9 @@ impl HookRunner {
         let access = options.access.client.clone();
         // A redirect would carry a hook's headers to another host.
         let http = move || {
-            let client = model::plain_client(&access).map_err(|error| error.to_string())?;
+            let client = model::plain_client(&access).map_err(AskError::host)?;
             let client = client.redirect(reqwest::redirect::Policy::none());
-            client.build().map_err(|error| error.to_string())
+            client.build().map_err(AskError::host)
         };
         let ids = || self.output.ids().next();
         let env_file = options.tools.shell.env_file.as_deref();
@@ -406,13 +407,13 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    fn advisers(&self) -> Result<Rc<dyn Advisers>, String> {
-        self.runner.advisers.get().and_then(Weak::upgrade).ok_or_else(|| "the session is over".into())
+    fn advisers(&self) -> Result<Rc<dyn Advisers>, AskError> {
+        self.runner.advisers.get().and_then(Weak::upgrade).ok_or(AskError::SessionOver)
     }
 }
 
 impl Helpers for Reach<'_> {
-    fn judge(&self, question: Question) -> LocalBoxFuture<'_, Result<String, String>> {
+    fn judge(&self, question: Question) -> LocalBoxFuture<'_, Result<String, AskError>> {
         async move {
             let advisers = self.advisers()?;
             match (question.who, self.conversation) {
@@ -420,7 +421,7 @@ impl Helpers for Reach<'_> {
                 (Judge::Agent, Some(conversation)) => {
                     advisers.ask_agent(conversation, question, self.tool_use_id).await
                 }
-                (Judge::Agent, None) => Err("there is no conversation for an agent to look at".into()),
+                (Judge::Agent, None) => Err(AskError::NoConversation),
             }
         }
         .boxed_local()
@@ -431,7 +432,7 @@ impl Helpers for Reach<'_> {
         server: &'a str,
         tool: &'a str,
         input: Value,
-    ) -> LocalBoxFuture<'a, Result<String, String>> {
+    ) -> LocalBoxFuture<'a, Result<String, AskError>> {
         async move { self.advisers()?.call_tool(server, tool, input).await }.boxed_local()
     }
 }
@@ -443,7 +444,7 @@ impl Callbacks for Reach<'_> {
         input: Value,
         tool_use_id: Option<&str>,
         timeout: Duration,
-    ) -> LocalBoxFuture<'_, Result<Value, String>> {
+    ) -> LocalBoxFuture<'_, Result<Value, AskError>> {
         let request = AgentRequest::HookCallback(HookCallback {
             callback_id: callback_id.to_owned(),
             input,
@@ -452,8 +453,8 @@ impl Callbacks for Reach<'_> {
         });
         async move {
             match tokio::time::timeout(timeout, self.runner.client.ask(request)).await {
-                Ok(answer) => answer.map_err(|error| error.to_string()),
-                Err(_) => Err(format!("the client's hook did not answer within {} s", timeout.as_secs())),
+                Ok(answer) => answer.map_err(AskError::host),
+                Err(_) => Err(AskError::ClientSilent(timeout)),
             }
         }
         .boxed_local()
