@@ -114,6 +114,17 @@ fn wait_as_long(client: &mut ClientConfig, environment: &Environment) {
     }
 }
 
+/// Why a provider cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    #[error(transparent)]
+    Profile(#[from] Refusal),
+    #[error(transparent)]
+    CredentialFile(#[from] ::cloud::CredentialError),
+    #[error(transparent)]
+    Setup(#[from] model::SetupError),
+}
+
 /// The cloud that a switch chooses; `None` for the first-party API and gateways in front of it.
 fn cloud(
     settings: &Settings,
@@ -128,7 +139,7 @@ fn cloud(
     for ignored in choice.ignored_switches() {
         warnings.push(format!("warning: {ignored} is ignored, because {switch} is set as well; unset one of them"));
     }
-    let refusal = |problem: String| Refusal::new(format!("Error: {switch} is set, but {problem}."));
+    let refusal = |problem: EndpointError| Refusal::new(format!("Error: {switch} is set, but {problem}."));
     endpoint(choice, settings, environment, client).map(Some).map_err(refusal)
 }
 
@@ -138,10 +149,10 @@ pub fn elsewhere(
     settings: &Settings,
     environment: &Environment,
     client: &ClientConfig,
-) -> Result<ClientConfig, String> {
+) -> Result<ClientConfig, EndpointError> {
     let mut other = ClientConfig { custom_headers: Vec::new(), cloud: None, ..client.clone() };
     if choice.is_first_party() {
-        other.profile = profile(settings, environment, false).map_err(|refusal| refusal.text)?;
+        other.profile = profile(settings, environment, false)?;
     } else {
         other.cloud = Some(endpoint(choice, settings, environment, client)?);
         other.profile = Profile::default();
@@ -155,16 +166,16 @@ fn endpoint(
     settings: &Settings,
     environment: &Environment,
     client: &ClientConfig,
-) -> Result<CloudEndpoint, String> {
+) -> Result<CloudEndpoint, EndpointError> {
     let lookup = |name: &str| environment.get(name).map(str::to_owned);
     let mut variables = Variables::new(&lookup);
     let machine = Machine::new(environment, client);
     variables.profile_region = ::cloud::aws::active_region(&machine);
     if choice.name() == "vertex" && lookup("ANTHROPIC_VERTEX_PROJECT_ID").is_none() {
-        let file = ::cloud::google::credential_file(&machine).map_err(|error| error.to_string())?;
+        let file = ::cloud::google::credential_file(&machine)?;
         variables.file_project = file.and_then(|file| file.project());
     }
-    let endpoint = choice.endpoint(&variables).map_err(|error| error.to_string())?;
+    let endpoint = choice.endpoint(&variables)?;
     let text = |key: &str| settings.text(key).map(str::to_owned);
     let commands = CredentialSettings {
         aws: ::cloud::aws::AwsSettings { export: text("awsCredentialExport"), refresh: text("awsAuthRefresh") },

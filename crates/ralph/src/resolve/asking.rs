@@ -191,11 +191,11 @@ fn elsewhere(
     model: &str,
     (settings, environment, access, env): (&Settings, &Environment, &Access, &ModelEnv),
 ) -> Result<Elsewhere, Refusal> {
-    let refused = |why: String| Refusal::new(format!("Error: --fallback-model {name}: {why}."));
+    let refused = |why: &dyn std::fmt::Display| Refusal::new(format!("Error: --fallback-model {name}: {why}."));
     if model.is_empty() {
-        return Err(refused("there is no model behind the colon".to_owned()));
+        return Err(refused(&"there is no model behind the colon"));
     }
-    let client = access::elsewhere(choice, settings, environment, &access.client).map_err(refused)?;
+    let client = access::elsewhere(choice, settings, environment, &access.client).map_err(|why| refused(&why))?;
     let endpoint = client.cloud.as_ref().map(|cloud| Arc::new(cloud.endpoint.clone()) as Arc<dyn ModelNames>);
     let model = model::resolve(model, &ModelEnv { endpoint, ..env.clone() });
     Ok(Elsewhere { name: format!("{}:{model}", choice.name()), model, client })
