@@ -18,6 +18,20 @@ const NO_KEY: &str = "No credentials found. Set ANTHROPIC_API_KEY, or configure 
                       `ralph auth status` shows what was looked at. · Please run /login";
 const EXPIRED: &str = "Login expired · Please run /login, or set ANTHROPIC_API_KEY";
 
+/// What went wrong with `apiKeyHelper`. What it printed may hold secrets, so only its exit is told.
+#[derive(Debug, thiserror::Error)]
+enum KeyHelperError {
+    #[error(transparent)]
+    Start(#[from] process::SpawnError),
+    #[error("apiKeyHelper did not answer within {} s. Please run /login or mend it.", HELPER_DEADLINE.as_secs())]
+    Slow,
+    #[error(
+        "apiKeyHelper failed ({}). Mend the command in your settings. · Please run /login",
+        .0.map_or("killed".into(), |code| format!("exit {code}"))
+    )]
+    Exit(Option<i32>),
+}
+
 /// The credential and the client of one session.
 pub struct Access {
     options: Rc<Options>,
@@ -89,7 +103,7 @@ impl Access {
             Found::ApiKey(key) | Found::ApiKeyFile(key) => Auth::ApiKey(Secret::new(key.expose())),
             Found::OAuthToken(token) => Auth::OAuth(Secret::new(token.expose())),
             Found::Helper { command } => {
-                let key = self.helped(command).await.map_err(|problem| local(&problem, "authentication_failed"))?;
+                let key = self.helped(command).await.map_err(|why| local(&why.to_string(), "authentication_failed"))?;
                 self.secrets.learn([key.as_str()]);
                 self.helped_at.set(Some(Instant::now()));
                 Auth::Both(Secret::new(&key))
@@ -98,7 +112,7 @@ impl Access {
         })
     }
 
-    async fn helped(&self, command: &str) -> Result<String, String> {
+    async fn helped(&self, command: &str) -> Result<String, KeyHelperError> {
         let spec = process::Spec {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), command.into()],
@@ -110,19 +124,12 @@ impl Access {
         };
         let limits =
             process::CaptureLimits { deadline: HELPER_DEADLINE, max_output: HELPER_OUTPUT_MAX, grace: HELPER_GRACE };
-        let done = process::capture(spec, limits).await.map_err(|error| error.to_string())?;
+        let done = process::capture(spec, limits).await?;
         let key = String::from_utf8_lossy(&done.stdout).trim().to_owned();
         match done.exit.code {
             Some(0) if !key.is_empty() => Ok(key),
-            _ if done.timed_out => Err(format!(
-                "apiKeyHelper did not answer within {} s. Please run /login or mend it.",
-                HELPER_DEADLINE.as_secs()
-            )),
-            // What it printed may hold secrets, so only its exit is told.
-            code => Err(format!(
-                "apiKeyHelper failed ({}). Mend the command in your settings. · Please run /login",
-                code.map_or("killed".into(), |code| format!("exit {code}"))
-            )),
+            _ if done.timed_out => Err(KeyHelperError::Slow),
+            code => Err(KeyHelperError::Exit(code)),
         }
     }
 

@@ -1,14 +1,14 @@
 //! The effects of commands: prompts that begin with a slash, by name.
 
 use crate::builtin_commands::{self, resolve_alias};
-use crate::flag_settings::{CHANGEABLE, FlagSettings};
+use crate::flag_settings::{CHANGEABLE, FlagSettings, FlagSettingsError};
 use crate::mentions::Mentions;
-use crate::model_switcher::ModelSwitcher;
-use crate::skills::{Loaded, Skills};
+use crate::model_switcher::{ModelSwitcher, SwitchError};
+use crate::skills::{Loaded, SkillError, Skills};
 use crate::{Options, Setup};
 use context::texts;
 use conversation::{Conversation, Inside, MainMachine};
-use mcp::SessionServers;
+use mcp::{ServerError, SessionServers};
 use model::Ledger;
 use options::Choices;
 use output::{Output, Secrets, Transcripts, clock};
@@ -21,6 +21,29 @@ const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 /// Names listed in an error.
 const NAMES_MAX: usize = 20;
+
+/// Why a command is not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    #[error("Unknown command: /{name}. Known: /{}", .known.join(", /"))]
+    Unknown { name: String, known: Vec<String> },
+    #[error(transparent)]
+    Prompt(#[from] ServerError),
+    #[error(transparent)]
+    Skill(#[from] SkillError),
+    #[error("/rename needs a title.")]
+    NoTitle,
+    #[error("/config needs key=value, such as /config effortLevel=high")]
+    NoPair,
+    #[error("{0} cannot be changed while a session runs. These can: {known}", known = CHANGEABLE.join(", "))]
+    NotChangeable(String),
+    #[error(transparent)]
+    Settings(#[from] FlagSettingsError),
+    #[error(transparent)]
+    Model(#[from] SwitchError),
+    #[error("There is no effort \"{0}\". Known: {known}, auto", known = EFFORTS.join(", "))]
+    Effort(String),
+}
 
 pub struct Commands {
     pub options: Rc<Options>,
@@ -60,7 +83,9 @@ impl Commands {
             None if self.servers.prompts().iter().any(|prompt| prompt.full_name == name) => {
                 expands("mcp_prompt", name, "mcp")
             }
-            None => Command::Failed(builtin_commands::elsewhere(name).unwrap_or_else(|| unknown(&setup, name))),
+            None => {
+                Command::Failed(builtin_commands::elsewhere(name).unwrap_or_else(|| unknown(&setup, name).to_string()))
+            }
         }
     }
 
@@ -71,11 +96,11 @@ impl Commands {
         name: &str,
         args: &str,
         inside: Inside<'_>,
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<Vec<Value>, CommandError> {
         let setup = self.choices.setup();
         let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) else {
             return match self.servers.prompt(name, &project::split_arguments(args)).await {
-                Some(called) => called.map_err(String::from),
+                Some(called) => Ok(called?),
                 None => Err(unknown(&setup, name)),
             };
         };
@@ -100,7 +125,7 @@ impl Commands {
     }
 
     /// Runs a command of ours; its answer is the turn's result.
-    pub async fn run(&self, name: &str, args: &str) -> Result<String, String> {
+    pub async fn run(&self, name: &str, args: &str) -> Result<String, CommandError> {
         match name {
             "config" => self.config(args).await,
             "context" => Ok(self.context()),
@@ -109,7 +134,7 @@ impl Commands {
             "mcp" => Ok(self.servers.in_words()),
             "model" => self.model(args).await,
             "rename" => {
-                let title = self.transcripts.name_session(args).ok_or("/rename needs a title.")?;
+                let title = self.transcripts.name_session(args).ok_or(CommandError::NoTitle)?;
                 Ok(format!("The session is now called {title}."))
             }
             _ => Ok(help(&self.choices.setup())),
@@ -117,20 +142,18 @@ impl Commands {
     }
 
     /// `key=value` pairs: those that a client may apply to a running session.
-    async fn config(&self, args: &str) -> Result<String, String> {
+    async fn config(&self, args: &str) -> Result<String, CommandError> {
         let mut settings = serde_json::Map::new();
         for pair in args.split_whitespace() {
-            let (key, value) =
-                pair.split_once('=').ok_or("/config needs key=value, such as /config effortLevel=high")?;
+            let (key, value) = pair.split_once('=').ok_or(CommandError::NoPair)?;
             if !CHANGEABLE.contains(&key) {
-                let known = CHANGEABLE.join(", ");
-                return Err(format!("{key} cannot be changed while a session runs. These can: {known}"));
+                return Err(CommandError::NotChangeable(key.to_owned()));
             }
             let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
             settings.insert(key.to_owned(), value);
         }
         if settings.is_empty() {
-            return Err("/config needs key=value, such as /config effortLevel=high".into());
+            return Err(CommandError::NoPair);
         }
         self.flags.apply(&settings.into()).await?;
         Ok(format!("Changed for this session: {args}"))
@@ -152,7 +175,7 @@ impl Commands {
         text.trim_end().to_owned()
     }
 
-    async fn model(&self, args: &str) -> Result<String, String> {
+    async fn model(&self, args: &str) -> Result<String, CommandError> {
         if args.is_empty() {
             return Ok(format!("The model is {}.", self.choices.model()));
         }
@@ -160,12 +183,12 @@ impl Commands {
         Ok(format!("The model is now {id}."))
     }
 
-    fn effort(&self, args: &str) -> Result<String, String> {
+    fn effort(&self, args: &str) -> Result<String, CommandError> {
         let chosen = match args {
             "" => self.choices.effort(),
             "auto" => self.options.asking.effort.clone(),
             name if EFFORTS.contains(&name) => Some(name.to_owned()),
-            other => return Err(format!("There is no effort \"{other}\". Known: {}, auto", EFFORTS.join(", "))),
+            other => return Err(CommandError::Effort(other.to_owned())),
         };
         self.choices.set_effort(chosen.clone());
         Ok(format!("The effort is {}.", chosen.as_deref().unwrap_or("the model's own")))
@@ -188,11 +211,11 @@ fn split(text: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, args.trim()))
 }
 
-fn unknown(setup: &Setup, name: &str) -> String {
+fn unknown(setup: &Setup, name: &str) -> CommandError {
     let skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.as_str());
     let own = builtin_commands::COMMANDS.iter().map(|(name, _)| *name);
-    let names: Vec<&str> = skills.chain(own).take(NAMES_MAX).collect();
-    format!("Unknown command: /{name}. Known: /{}", names.join(", /"))
+    let known = skills.chain(own).take(NAMES_MAX).map(str::to_owned).collect();
+    CommandError::Unknown { name: name.to_owned(), known }
 }
 
 #[cfg(test)]

@@ -64,6 +64,9 @@ pub struct Driver<E> {
     ready: VecDeque<Input>,
 }
 
+/// The machine or an effect panicked, with these words.
+struct Panicked(String);
+
 impl<E: Execute> Driver<E> {
     pub fn new(turn: Rc<RefCell<Turn>>, executor: E) -> Self {
         let (early, arrived) = channel(EARLY_MAX);
@@ -106,20 +109,20 @@ impl<E: Execute> Driver<E> {
         for _ in 0..BREAKS_MAX {
             match self.step(input).await {
                 Ok(()) => return,
-                Err(message) => input = Input::Broken { message },
+                Err(Panicked(message)) => input = Input::Broken { message },
             }
         }
     }
 
     /// What panics is remembered until everything else of the step is done.
-    async fn step(&mut self, input: Input) -> Result<(), String> {
+    async fn step(&mut self, input: Input) -> Result<(), Panicked> {
         let now = self.executor.now();
         let stepped = catch_unwind(AssertUnwindSafe(|| step(&mut self.turn.borrow_mut(), input, now)));
-        let effects = stepped.map_err(|panic| panic_words(&*panic))?;
+        let effects = stepped.map_err(|panic| Panicked(panic_words(&*panic)))?;
         let mut broken = Ok(());
         for effect in effects {
             if let Err(panic) = AssertUnwindSafe(self.execute(effect)).catch_unwind().await {
-                broken = Err(panic_words(&*panic));
+                broken = Err(Panicked(panic_words(&*panic)));
             }
         }
         broken

@@ -29,8 +29,8 @@ use std::time::Instant;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tools::Checkpoints;
 use turn::{
-    CallResult, Effect, Entry, Gather, Hook, Input, InterruptCause, ModelQuestion, Now, PermissionQuestion, Report,
-    SubagentResult, SubagentStatus, SubagentTask, Ticket, ToolFinish,
+    CallResult, CommandFailure, Effect, Entry, Gather, Hook, Input, InterruptCause, ModelQuestion, Now,
+    PermissionQuestion, Report, SubagentResult, SubagentStatus, SubagentTask, Ticket, ToolFinish,
 };
 use wire::{ConversationReset, Event, Outcome, System};
 
@@ -187,11 +187,12 @@ impl Inner {
     async fn expand(self: Rc<Self>, ticket: Ticket, name: String, args: String, early: Sender<Input>) -> Input {
         let inside = Inside { ticket, early: &early };
         let blocks = self.parts.commands.expand(&self.conversation, &name, &args, inside).await;
-        Input::CommandExpanded { ticket, blocks }
+        Input::CommandExpanded { ticket, blocks: blocks.map_err(|error| CommandFailure(error.to_string())) }
     }
 
     async fn run_command(self: Rc<Self>, ticket: Ticket, name: &'static str, args: String) -> Input {
-        Input::CommandDone { ticket, answer: self.parts.commands.run(name, &args).await }
+        let answer = self.parts.commands.run(name, &args).await;
+        Input::CommandDone { ticket, answer: answer.map_err(|error| CommandFailure(error.to_string())) }
     }
 
     async fn fire(self: Rc<Self>, ticket: Ticket, hook: Box<Hook>) -> Input {
@@ -310,12 +311,12 @@ impl Inner {
         if is_background && subagents.may_launch(conversation) {
             subagents.stats.leave_in_background();
             let launched = subagents.launch(conversation, &assignment, counted, inside).await;
-            return (launched.unwrap_or_else(CallResult::error), false);
+            return (launched.unwrap_or_else(|error| CallResult::error(error.to_string())), false);
         }
         let work = Box::pin(subagents.in_foreground(conversation, &assignment, counted, inside, inbox));
         match with_heartbeat(&parts.output, call, conversation.parent_tool_use_id(), work).await {
             Ok(finished) => (finished.result, finished.status == SubagentStatus::Stopped),
-            Err(problem) => (CallResult::error(problem), false),
+            Err(error) => (CallResult::error(error.to_string()), false),
         }
     }
 

@@ -4,11 +4,11 @@
 //! Naming it is no error, and changes nothing.
 
 use crate::Options;
-use crate::model_switcher::ModelSwitcher;
+use crate::model_switcher::{ModelSwitcher, SwitchError};
 use conversation::Updates;
 use conversation::rules::Rules;
 use options::Choices;
-use policy::{Rule, Source};
+use policy::{Rule, RuleError, Source};
 use serde_json::{Value, json};
 use std::rc::Rc;
 use wire::PermissionMode;
@@ -19,6 +19,27 @@ const SOURCE: &str = "applied settings";
 /// What can be changed by a single value.
 pub const CHANGEABLE: [&str; 4] = ["model", "effortLevel", "alwaysThinkingEnabled", "outputStyle"];
 
+/// Why settings are not applied.
+#[derive(Debug, thiserror::Error)]
+pub enum FlagSettingsError {
+    #[error("apply_flag_settings needs \"settings\", an object")]
+    NoSettings,
+    #[error("the administrator alone sets permission rules here")]
+    ManagedOnly,
+    #[error("permissions.{0} must be a list")]
+    NoList(&'static str),
+    #[error("permissions.{0} must be a list of rules")]
+    NoRules(&'static str),
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    #[error("unknown permission mode {0}")]
+    UnknownMode(Value),
+    #[error("{} was not made possible at the start", .0.as_str())]
+    Mode(PermissionMode),
+    #[error(transparent)]
+    Model(#[from] SwitchError),
+}
+
 pub struct FlagSettings {
     pub options: Rc<Options>,
     pub choices: Rc<Choices>,
@@ -28,8 +49,8 @@ pub struct FlagSettings {
 }
 
 impl FlagSettings {
-    pub async fn apply(&self, settings: &Value) -> Result<Value, String> {
-        let map = settings.as_object().ok_or("apply_flag_settings needs \"settings\", an object")?;
+    pub async fn apply(&self, settings: &Value) -> Result<Value, FlagSettingsError> {
+        let map = settings.as_object().ok_or(FlagSettingsError::NoSettings)?;
         if let Some(permissions) = map.get("permissions") {
             self.permit(permissions).await?;
         }
@@ -52,9 +73,9 @@ impl FlagSettings {
     }
 
     /// All of it or nothing: a list with a mistake in it is no list.
-    async fn permit(&self, permissions: &Value) -> Result<(), String> {
+    async fn permit(&self, permissions: &Value) -> Result<(), FlagSettingsError> {
         if self.options.settings.managed["allowManagedPermissionRulesOnly"] == true {
-            return Err("the administrator alone sets permission rules here".into());
+            return Err(FlagSettingsError::ManagedOnly);
         }
         let [allow, ask, deny] = ["allow", "ask", "deny"].map(|kind| self.listed(permissions, kind));
         let (allow, ask, deny) = (allow?, ask?, deny?);
@@ -75,23 +96,22 @@ impl FlagSettings {
         Ok(())
     }
 
-    fn listed(&self, permissions: &Value, kind: &str) -> Result<Vec<Rule>, String> {
+    fn listed(&self, permissions: &Value, kind: &'static str) -> Result<Vec<Rule>, FlagSettingsError> {
         let listed = match &permissions[kind] {
             Value::Null => return Ok(Vec::new()),
-            listed => listed.as_array().ok_or_else(|| format!("permissions.{kind} must be a list"))?,
+            listed => listed.as_array().ok_or(FlagSettingsError::NoList(kind))?,
         };
         let source = Source { name: SOURCE.into(), anchor: self.options.cwd.clone() };
         let one = |rule: &Value| {
-            let text = rule.as_str().ok_or_else(|| format!("permissions.{kind} must be a list of rules"))?;
-            policy::parse_rule(text, &source).map_err(|error| error.to_string())
+            let text = rule.as_str().ok_or(FlagSettingsError::NoRules(kind))?;
+            Ok(policy::parse_rule(text, &source)?)
         };
         listed.iter().map(one).collect()
     }
 
-    fn mode(&self, name: &Value) -> Result<PermissionMode, String> {
-        let mode =
-            name.as_str().and_then(PermissionMode::parse).ok_or_else(|| format!("unknown permission mode {name}"))?;
-        let may = self.rules.may_enter(mode);
-        may.then_some(mode).ok_or_else(|| format!("{} was not made possible at the start", mode.as_str()))
+    fn mode(&self, name: &Value) -> Result<PermissionMode, FlagSettingsError> {
+        let mode = name.as_str().and_then(PermissionMode::parse);
+        let mode = mode.ok_or_else(|| FlagSettingsError::UnknownMode(name.clone()))?;
+        if self.rules.may_enter(mode) { Ok(mode) } else { Err(FlagSettingsError::Mode(mode)) }
     }
 }

@@ -44,7 +44,7 @@ mod wiring;
 
 pub mod session;
 
-pub use checkouts::{Checkout, Existing, check_out};
+pub use checkouts::{Checkout, CheckoutError, Existing, check_out};
 pub use options::{
     Access, Asking, AutoCompact, BuiltinAgents, Caching, Elsewhere, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Schema, Session, SessionPlan, Setup, StateEvents,

@@ -232,12 +232,12 @@ impl ModelAsker {
     }
 
     /// The small model's answer to a question, as text.
-    pub async fn ask_small(&self, model: Option<&str>, system: &str, words: String) -> Result<String, String> {
+    pub async fn ask_small(&self, model: Option<&str>, system: &str, words: String) -> Result<String, Box<Failure>> {
         let asking = &self.options.asking;
         let named = model.map(|name| model::resolve(name, &asking.model_env));
         let model = named.filter(|id| asking.model_env.allows(id)).unwrap_or_else(|| asking.small_model.clone());
         let messages = vec![json!({"role": "user", "content": words})];
-        let reply = self.ask_aside(&model, system, messages).await.map_err(|failure| failure.message.clone())?;
+        let reply = self.ask_aside(&model, system, messages).await?;
         Ok(text_of(&reply))
     }
 

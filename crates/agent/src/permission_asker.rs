@@ -85,10 +85,13 @@ impl PermissionAsker {
             "input": question.input,
             "tool_use_id": question.tool_use_id,
         });
-        let answer = self.servers.call_for_text(tool, arguments).await.map_err(String::from);
-        let answer =
-            answer.and_then(|text| serde_json::from_str(&text).map_err(|_| format!("{tool} did not answer with JSON")));
-        answer.unwrap_or_else(|problem: String| json!({"behavior": "deny", "message": problem}))
+        let deny = |message: String| json!({"behavior": "deny", "message": message});
+        match self.servers.call_for_text(tool, arguments).await {
+            Ok(text) => {
+                serde_json::from_str(&text).unwrap_or_else(|_| deny(format!("{tool} did not answer with JSON")))
+            }
+            Err(error) => deny(error.to_string()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{Options, OutputFormat};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
-use mcp::{ConfiguredServers, Deps, SdkLink, SessionHandles, SessionServers};
+use mcp::{ConfiguredServers, Deps, HostError, SdkLink, SessionHandles, SessionServers};
 use options::Choices;
 use output::{ClientAsker, warn};
 use serde_json::Value;
@@ -49,7 +49,7 @@ fn deps(options: &Options, client: &Rc<ClientAsker>) -> Deps {
         call_timeout: options.outside.call_timeout,
         lookup_timeout: LOOKUP,
         idle_timeout: options.outside.idle_timeout,
-        http: Rc::new(move |_| model::plain_client(&access).map_err(|error| error.to_string())),
+        http: Rc::new(move |_| model::plain_client(&access).map_err(HostError::from)),
         max_output_tokens: options.outside.max_output_tokens,
         spill_dir: options.tools.shell.spill_dir.clone(),
     }
@@ -59,12 +59,12 @@ fn deps(options: &Options, client: &Rc<ClientAsker>) -> Deps {
 struct Client(Rc<ClientAsker>);
 
 impl SdkLink for Client {
-    fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, String>> {
+    fn send(&self, server: &str, message: Value) -> LocalBoxFuture<'static, Result<Value, HostError>> {
         let client = Rc::clone(&self.0);
         let request =
             AgentRequest::McpMessage(McpMessage { server_name: server.to_owned(), message, ..McpMessage::default() });
         async move {
-            let answer = client.ask(request).await.map_err(|error| error.to_string())?;
+            let answer = client.ask(request).await?;
             Ok(answer.get("mcp_response").cloned().unwrap_or(Value::Null))
         }
         .boxed_local()

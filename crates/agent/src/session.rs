@@ -9,12 +9,12 @@ use crate::elicitation::UserElicit;
 use crate::executor::{AgentDriver, Executor, Parts};
 use crate::model_asker::ModelAsker;
 use crate::small::{self, QUESTIONS_MAX};
-use crate::subagents::{Assignment, Drive, Subagents, any_running};
+use crate::subagents::{Assignment, Drive, SubagentError, Subagents, any_running};
 use crate::wiring::{self, Wired, add_builtin_agents, setup_trigger, start_source, wire};
 use conversation::{Advisers, Conversation, HOOK_AGENT};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
-use hooks::{HookEvent, Hooks, Question};
+use hooks::{AskError, HookEvent, Hooks, Question};
 use mcp::SessionServers;
 use output::{Secrets, Writer, earlier};
 use project::AgentDef;
@@ -317,9 +317,12 @@ struct HookAdvisers {
 }
 
 impl Advisers for HookAdvisers {
-    fn ask_model(&self, question: Question) -> LocalBoxFuture<'_, Result<String, String>> {
-        async move { self.model.ask_small(question.model.as_deref(), question.system, question.words).await }
-            .boxed_local()
+    fn ask_model(&self, question: Question) -> LocalBoxFuture<'_, Result<String, AskError>> {
+        async move {
+            let asked = self.model.ask_small(question.model.as_deref(), question.system, question.words);
+            asked.await.map_err(AskError::host)
+        }
+        .boxed_local()
     }
 
     fn ask_agent<'a>(
@@ -327,11 +330,9 @@ impl Advisers for HookAdvisers {
         conversation: &'a Conversation,
         question: Question,
         tool_use_id: Option<&'a str>,
-    ) -> LocalBoxFuture<'a, Result<String, String>> {
+    ) -> LocalBoxFuture<'a, Result<String, AskError>> {
         async move {
-            if let Some(problem) = self.subagents.refusal(conversation) {
-                return Err(problem);
-            }
+            self.subagents.may_start(conversation).map_err(AskError::host)?;
             let counted = self.subagents.count_one();
             let assignment = Assignment {
                 agent: AgentDef {
@@ -350,11 +351,12 @@ impl Advisers for HookAdvisers {
                 is_isolated: false,
                 hooks: Hooks::default(),
             };
-            let ready = self.subagents.prepare(conversation, &assignment, counted, None).await?;
+            let ready =
+                self.subagents.prepare(conversation, &assignment, counted, None).await.map_err(AskError::host)?;
             let (_nobody, inbox) = channel(1);
             let finished = self.subagents.carry_out(ready, inbox).await;
             let text = finished.result.words();
-            if finished.result.is_error() { Err(text) } else { Ok(text) }
+            if finished.result.is_error() { Err(AskError::host(SubagentError::Failed(text))) } else { Ok(text) }
         }
         .boxed_local()
     }
@@ -364,7 +366,7 @@ impl Advisers for HookAdvisers {
         server: &'a str,
         tool: &'a str,
         input: Value,
-    ) -> LocalBoxFuture<'a, Result<String, String>> {
-        async move { self.servers.call_named(server, tool, input).await.map_err(String::from) }.boxed_local()
+    ) -> LocalBoxFuture<'a, Result<String, AskError>> {
+        async move { self.servers.call_named(server, tool, input).await.map_err(AskError::host) }.boxed_local()
     }
 }

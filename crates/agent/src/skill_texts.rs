@@ -6,10 +6,21 @@ use conversation::{Conversation, Inside};
 use options::Choices;
 use output::Output;
 use policy::{Rule, Source};
-use project::{Segment, Skill};
+use project::{ProjectError, Segment, Skill};
 use serde_json::json;
 use std::rc::Rc;
-use turn::CallContent;
+use turn::{CallContent, InnerCallError};
+
+/// Why a skill has no text.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillTextError {
+    #[error(transparent)]
+    File(#[from] ProjectError),
+    #[error(transparent)]
+    Call(#[from] InnerCallError),
+    #[error("The skill's command `{command}` failed: {words}")]
+    Command { command: String, words: String },
+}
 
 pub struct SkillTexts {
     pub options: Rc<Options>,
@@ -44,11 +55,11 @@ impl SkillTexts {
         args: &str,
         call_id: &str,
         inside: Inside<'_>,
-    ) -> Result<String, String> {
+    ) -> Result<String, SkillTextError> {
         self.grant(skill);
         let mut texts = Vec::new();
         let setup = self.choices.setup();
-        for (one, text) in project::load_skill(skill, &setup.skills).map_err(|error| error.to_string())? {
+        for (one, text) in project::load_skill(skill, &setup.skills)? {
             let expanded = self.expanded(conversation, one, &text, args, call_id, inside).await?;
             texts.push(format!("Files of this skill are in: {}\n\n{expanded}", one.dir.display()));
         }
@@ -74,7 +85,7 @@ impl SkillTexts {
         args: &str,
         call_id: &str,
         inside: Inside<'_>,
-    ) -> Result<String, String> {
+    ) -> Result<String, SkillTextError> {
         let session_id = self.output.session_id();
         let effort = conversation.effort_level(&self.choices).unwrap_or_default();
         let folder = skill.dir.display().to_string();
@@ -114,10 +125,10 @@ async fn run_line(
     command: &str,
     call_id: &str,
     inside: Inside<'_>,
-) -> Result<String, String> {
+) -> Result<String, SkillTextError> {
     let result = conversation.call_inside(&inside, call_id, "Bash", json!({"command": command})).await?;
     if result.is_error() {
-        return Err(format!("The skill's command `{command}` failed: {}", result.words()));
+        return Err(SkillTextError::Command { command: command.to_owned(), words: result.words() });
     }
     Ok(match result.content {
         CallContent::Text(text) => text,

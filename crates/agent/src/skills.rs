@@ -1,9 +1,9 @@
 //! Loading a skill, or having an agent carry it out where it says so.
 
 use crate::Options;
-use crate::skill_texts::SkillTexts;
-use crate::subagents::{Assignment, Finished, Subagents};
-use context::conversation_tools::agent;
+use crate::skill_texts::{SkillTextError, SkillTexts};
+use crate::subagents::{Assignment, Finished, SubagentError, Subagents};
+use context::conversation_tools::{CallError, agent};
 use conversation::{Conversation, HookRunner, Inside, MainMachine, frontmatter_hooks};
 use options::Choices;
 use project::Skill;
@@ -17,6 +17,17 @@ pub enum Loaded {
     Body(String),
     /// What an agent of its own made of it.
     Answer(Box<Finished>),
+}
+
+/// Why a skill is not loaded, or not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillError {
+    #[error(transparent)]
+    Text(#[from] SkillTextError),
+    #[error(transparent)]
+    Agent(#[from] CallError),
+    #[error(transparent)]
+    Subagent(#[from] SubagentError),
 }
 
 pub struct Skills {
@@ -36,7 +47,7 @@ impl Skills {
         args: &str,
         call_id: &str,
         inside: Inside<'_>,
-    ) -> Result<Loaded, String> {
+    ) -> Result<Loaded, SkillError> {
         let task = self.texts.body(conversation, skill, args, call_id, inside).await?;
         if !skill.fork {
             if conversation.role.is_main() {
@@ -45,12 +56,10 @@ impl Skills {
             frontmatter_hooks::by_skill(&self.options, &self.hooks, conversation, skill);
             return Ok(Loaded::Body(task));
         }
-        if let Some(problem) = self.subagents.refusal(conversation) {
-            return Err(problem);
-        }
+        self.subagents.may_start(conversation)?;
         let counted = self.subagents.count_one();
         let setup = self.choices.setup();
-        let agent = agent::named(&setup, skill.agent.as_deref()).map_err(|error| error.to_string())?.clone();
+        let agent = agent::named(&setup, skill.agent.as_deref())?.clone();
         let assignment = Assignment {
             is_isolated: agent.isolation.as_deref() == Some("worktree"),
             agent,

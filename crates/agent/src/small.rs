@@ -6,6 +6,7 @@
 use crate::Options;
 use crate::model_asker::ModelAsker;
 use futures_util::FutureExt as _;
+use model::Failure;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::{Receiver, Sender};
@@ -17,7 +18,7 @@ pub const QUESTIONS_MAX: usize = 64;
 
 pub struct Question {
     words: String,
-    answer: oneshot::Sender<Result<String, String>>,
+    answer: oneshot::Sender<Result<String, Box<Failure>>>,
 }
 
 const SYSTEM: &str =
@@ -33,7 +34,7 @@ pub fn web(options: &Options, questions: Sender<Question>) -> tools::Web {
         async move {
             let over = || WebError("the session is over".to_owned());
             questions.send(Question { words, answer }).await.map_err(|_| over())?;
-            answered.await.unwrap_or_else(|_| Err("the session is over".to_owned())).map_err(WebError)
+            answered.await.map_err(|_| over())?.map_err(|failure| WebError(failure.to_string()))
         }
         .boxed()
     });

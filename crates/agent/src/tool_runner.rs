@@ -173,7 +173,7 @@ impl ToolRunner {
                 }
                 finished.result.into()
             }
-            Err(problem) => CallResult::error(problem).into(),
+            Err(error) => CallResult::error(error.to_string()).into(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! From options to the parts of a session, each with the handles that it needs.
 
+mod requests;
+
 use crate::access::Access;
 use crate::commands::Commands;
 use crate::control::Requests;
@@ -309,7 +311,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
         machine: Rc::clone(&machine),
         model: Rc::clone(&model),
     };
-    let requests = requests(&base, &changers, &machine, &main, &checkpoints, &model);
+    let requests = requests::requests(&base, &changers, &machine, &main, &checkpoints, &model);
     let parts = Parts {
         tools: tool_runner(&base, &changers, &model, &checkpoints, &skills, &task_news),
         permissions: PermissionAsker {
@@ -359,36 +361,6 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
     };
     let (client, states) = (base.client, base.states);
     Wired { parts: Rc::new(parts), main, requests, client, states, task_news, suggester }
-}
-
-fn requests(
-    base: &Base,
-    changers: &Changers,
-    machine: &Rc<MainMachine>,
-    main: &Rc<Conversation>,
-    checkpoints: &Rc<Checkpoints>,
-    model: &Rc<ModelAsker>,
-) -> Rc<Requests> {
-    Rc::new(Requests {
-        options: Rc::clone(&base.options),
-        output: Rc::clone(&base.output),
-        secrets: base.secrets.clone(),
-        ledger: Rc::clone(&base.ledger),
-        choices: Rc::clone(&base.choices),
-        rules: Rc::clone(&base.rules),
-        updates: Rc::clone(&changers.updates),
-        servers: Rc::clone(&base.servers),
-        hooks: Rc::clone(&base.hooks),
-        machine: Rc::clone(machine),
-        main: Rc::clone(main),
-        resources: Rc::clone(&base.resources),
-        memories: Rc::clone(&base.memories),
-        transcripts: Rc::clone(&base.transcripts),
-        checkpoints: Rc::clone(checkpoints),
-        models: Rc::clone(&changers.models),
-        flags: Rc::clone(&changers.flags),
-        model: Rc::clone(model),
-    })
 }
 
 fn tool_runner(

@@ -1,9 +1,16 @@
 //! Questions of a client that are answered beside the conversation, by a model: a title, a question about the session.
 
-use super::Requests;
-use super::error::RequestError;
+use super::error::FieldError;
+use super::group::{Group, Reply};
+use crate::model_asker::ModelAsker;
 use context::texts;
+use conversation::MainMachine;
+use model::Failure;
+use options::Choices;
+use output::Transcripts;
 use serde_json::{Value, json};
+use std::future::Future;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// As much of a description as a title is made from.
@@ -13,32 +20,48 @@ const TITLE_CHARS: usize = 80;
 /// A client waits for the answer; a model that takes longer is not answering.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// Whether a request is one of these. They take as long as a model does.
-pub fn is_aside(subtype: &str) -> bool {
-    matches!(subtype, "generate_session_title" | "side_question")
+pub struct AsideRequests {
+    pub choices: Rc<Choices>,
+    pub machine: Rc<MainMachine>,
+    pub model: Rc<ModelAsker>,
+    pub transcripts: Rc<Transcripts>,
 }
 
-pub async fn answer(requests: &Requests, request: &Value) -> Result<Value, RequestError> {
-    let answered = async {
-        match request["subtype"].as_str().unwrap_or_default() {
-            "generate_session_title" => title(requests, request).await,
-            "side_question" => side_question(requests, request).await,
-            other => Err(RequestError::Unsupported(other.to_owned())),
-        }
-    };
-    let late = || format!("no model answered within {} s; ask again", PATIENCE.as_secs());
-    tokio::time::timeout(PATIENCE, answered).await.unwrap_or_else(|_| Err(late().into()))
+#[derive(Debug, thiserror::Error)]
+enum AsideError {
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    #[error("no model answered within {} s; ask again", PATIENCE.as_secs())]
+    Slow,
+    #[error(transparent)]
+    Model(#[from] Box<Failure>),
+    #[error("the model gave no title; ask again")]
+    NoTitle,
+}
+
+impl Group for AsideRequests {
+    fn answer(self: Rc<Self>, subtype: &str, request: Rc<Value>) -> Option<Reply> {
+        Some(match subtype {
+            "generate_session_title" => Reply::beside(in_time(async move { title(&self, &request).await })),
+            "side_question" => Reply::beside(in_time(async move { side_question(&self, &request).await })),
+            _ => return None,
+        })
+    }
+}
+
+async fn in_time(answer: impl Future<Output = Result<Value, AsideError>>) -> Result<Value, AsideError> {
+    tokio::time::timeout(PATIENCE, answer).await.unwrap_or(Err(AsideError::Slow))
 }
 
 /// A title for what is described; with `persist` the session is called so.
-async fn title(requests: &Requests, request: &Value) -> Result<Value, RequestError> {
+async fn title(requests: &AsideRequests, request: &Value) -> Result<Value, AsideError> {
     let about = text(request, "description")?;
     let about: String = about.chars().take(DESCRIPTION_CHARS).collect();
     let said = requests.model.ask_small(None, texts::TITLE, about).await?;
     let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let title: String = line.trim_matches(['"', '\'', '#', ' ']).chars().take(TITLE_CHARS).collect();
     if title.is_empty() {
-        return Err("the model gave no title; ask again".to_owned().into());
+        return Err(AsideError::NoTitle);
     }
     if request["persist"] == true {
         requests.transcripts.name_session(&title);
@@ -47,20 +70,19 @@ async fn title(requests: &Requests, request: &Value) -> Result<Value, RequestErr
 }
 
 /// A question about the conversation, which does not hear of it.
-async fn side_question(requests: &Requests, request: &Value) -> Result<Value, RequestError> {
+async fn side_question(requests: &AsideRequests, request: &Value) -> Result<Value, AsideError> {
     let question = text(request, "question")?;
     let mut messages = requests.machine.messages().to_vec();
     messages.extend(request["history"].as_array().into_iter().flatten().cloned());
     let messages = turn::asked_aside(&messages, question);
     let model = requests.choices.model();
-    let reply = requests.model.ask_aside(&model, texts::ASIDE, messages).await;
-    let reply = reply.map_err(|failure| failure.message.clone())?;
+    let reply = requests.model.ask_aside(&model, texts::ASIDE, messages).await?;
     let texts: Vec<&str> = reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect();
     Ok(json!({"response": texts.join("\n"), "synthetic": false}))
 }
 
-fn text<'a>(request: &'a Value, key: &str) -> Result<&'a str, String> {
+/// A text of blanks is none.
+fn text<'a>(request: &'a Value, key: &'static str) -> Result<&'a str, FieldError> {
     let given = request[key].as_str().filter(|text| !text.trim().is_empty());
-    let subtype = request["subtype"].as_str().unwrap_or_default();
-    given.ok_or_else(|| format!("{subtype} needs {key:?}, a string"))
+    given.ok_or_else(|| FieldError::no_text(request, key))
 }

@@ -1,43 +1,58 @@
 //! `initialize`: what a client sets up before its first prompt, and what it learns about us.
 
+use super::group::{Group, Reply};
 use crate::builtin_commands;
 use crate::model_switcher::ModelSwitcher;
 use crate::{Options, Schema, SessionPlan, Setup};
 use context::style;
 use conversation::HookRunner;
 use mcp::SessionServers;
-use options::{Choices, session_agent};
+use options::{Choices, SchemaError, session_agent};
 use output::Transcripts;
+use project::ProjectError;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
 /// Between the part of a system prompt that never changes and the part that does; we need no mark.
 const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 
-/// What it may change.
-pub struct Handles<'a> {
-    pub options: &'a Options,
-    pub choices: &'a Choices,
-    pub hooks: &'a HookRunner,
-    pub servers: &'a SessionServers,
-    pub transcripts: &'a Transcripts,
-    pub models: &'a ModelSwitcher,
+pub struct Initialize {
+    pub options: Rc<Options>,
+    pub choices: Rc<Choices>,
+    pub hooks: Rc<HookRunner>,
+    pub servers: Rc<SessionServers>,
+    pub transcripts: Rc<Transcripts>,
+    pub models: Rc<ModelSwitcher>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum InitializeError {
+    #[error("jsonSchema is not a valid JSON Schema: {0}")]
+    Schema(#[from] SchemaError),
+    #[error(transparent)]
+    Agents(#[from] ProjectError),
+}
+
+impl Group for Initialize {
+    fn answer(self: Rc<Self>, subtype: &str, request: Rc<Value>) -> Option<Reply> {
+        Some(match subtype {
+            "initialize" => Reply::now(apply(&self, &request)),
+            _ => return None,
+        })
+    }
 }
 
 /// Applies it. May come again; then everything it names is set anew.
-pub fn apply(handles: &Handles<'_>, request: &Value) -> Result<Value, String> {
+fn apply(handles: &Initialize, request: &Value) -> Result<Value, InitializeError> {
     let schema = match &request["jsonSchema"] {
         Value::Null => None,
-        schema => Some(
-            Schema::parse(&schema.to_string())
-                .map_err(|problem| format!("jsonSchema is not a valid JSON Schema: {problem}"))?,
-        ),
+        schema => Some(Schema::parse(&schema.to_string())?),
     };
     let agents = match &request["agents"] {
         Value::Null => Vec::new(),
-        agents => project::agents_from_json(agents).map_err(|error| error.to_string())?,
+        agents => project::agents_from_json(agents)?,
     };
-    let Handles { options, choices, hooks, servers, .. } = *handles;
+    let Initialize { options, choices, hooks, servers, .. } = handles;
     choices.change_setup(|setup| {
         if let Some(schema) = schema {
             setup.schema = Some(Rc::new(schema));
@@ -80,7 +95,7 @@ pub fn apply(handles: &Handles<'_>, request: &Value) -> Result<Value, String> {
     if let Some(title) = request["title"].as_str().filter(|_| options.session.plan == SessionPlan::New) {
         handles.transcripts.name_session(title);
     }
-    follow_agent(options, choices, handles.models);
+    follow_agent(options, choices, &handles.models);
     let hooks_applied = request["hooks"].is_object();
     if hooks_applied {
         hooks.change(|list| list.set_callbacks(&request["hooks"]));

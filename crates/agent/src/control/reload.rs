@@ -3,6 +3,8 @@
 //! Deliberately absent: settings, which are looked at before every question to the model, and holding a reload back
 //! for the sake of the prompt cache; a client that asks for that is told nothing was held.
 
+use super::error::FieldError;
+use super::group::{Group, Reply};
 use super::{initialize, plugins, servers};
 use crate::{Options, init};
 use context::style;
@@ -13,7 +15,33 @@ use project::{Plugin, PluginDir, Skill};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-pub fn skills(options: &Options, choices: &Choices) -> Value {
+pub struct ReloadRequests {
+    pub options: Rc<Options>,
+    pub choices: Rc<Choices>,
+    pub hooks: Rc<HookRunner>,
+    pub servers: Rc<SessionServers>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum ReloadError {
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    #[error("add_plugins: {0} has no absolute \"path\"")]
+    NoPath(Value),
+}
+
+impl Group for ReloadRequests {
+    fn answer(self: Rc<Self>, subtype: &str, request: Rc<Value>) -> Option<Reply> {
+        Some(match subtype {
+            "reload_skills" => Reply::value(skills(&self.options, &self.choices)),
+            "reload_plugins" => Reply::now(plugins(&self, &request)),
+            "reload_output_styles" => Reply::value(output_styles(&self.options, &self.choices)),
+            _ => return None,
+        })
+    }
+}
+
+fn skills(options: &Options, choices: &Choices) -> Value {
     let plugins = Rc::clone(&choices.setup().plugins);
     read_skills(options, choices, &plugins.loaded, &[]);
     json!({"skills": initialize::skills(&choices.setup())})
@@ -44,19 +72,14 @@ fn read_skills(options: &Options, choices: &Choices, plugins: &[Plugin], gone: &
     });
 }
 
-pub fn output_styles(options: &Options, choices: &Choices) -> Value {
+fn output_styles(options: &Options, choices: &Choices) -> Value {
     choices.mark_stale();
     json!({"available_output_styles": style::names(options, choices)})
 }
 
 /// Reads every plugin again, and those that the client adds.
-pub fn plugins(
-    options: &Options,
-    choices: &Choices,
-    hooks: &HookRunner,
-    servers: &SessionServers,
-    request: &Value,
-) -> Result<Value, String> {
+fn plugins(handles: &ReloadRequests, request: &Value) -> Result<Value, ReloadError> {
+    let ReloadRequests { options, choices, hooks, servers } = handles;
     let added = added(request)?;
     let before = Rc::clone(&choices.setup().plugins);
     let mut dirs: Vec<PluginDir> = before.loaded.iter().map(again).collect();
@@ -102,14 +125,14 @@ fn take_hooks(options: &Options, hooks: &HookRunner, loaded: &[Plugin]) {
     });
 }
 
-fn added(request: &Value) -> Result<Vec<PluginDir>, String> {
+fn added(request: &Value) -> Result<Vec<PluginDir>, ReloadError> {
     let listed = match request.get("add_plugins") {
         None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(listed) => listed.as_array().ok_or("add_plugins must be a list")?,
+        Some(listed) => listed.as_array().ok_or(FieldError::Value { key: "add_plugins", wanted: "a list" })?,
     };
     let one = |plugin: &Value| {
         let dir = plugins::dir(plugin).filter(|dir| dir.path.is_absolute());
-        dir.ok_or_else(|| format!("add_plugins: {plugin} has no absolute \"path\""))
+        dir.ok_or_else(|| ReloadError::NoPath(plugin.clone()))
     };
     listed.iter().map(one).collect()
 }

@@ -1,41 +1,83 @@
 //! The `mcp_…` requests of a client.
 
-use super::error::RequestError;
-use mcp::{DYNAMIC, Servers, SessionServers, Status};
+use super::error::{FieldError, text};
+use super::group::{Group, Reply};
+use futures_util::FutureExt as _;
+use mcp::{DYNAMIC, ServerError, SessionServers, Status};
 use serde_json::{Value, json};
+use std::rc::Rc;
 
-/// Answers one of them. It may wait for servers.
-pub async fn answer(session: &SessionServers, request: &Value) -> Result<Value, RequestError> {
-    let subtype = request["subtype"].as_str().unwrap_or_default();
-    let first =
-        subtype == "mcp_set_servers" && request["servers"].as_object().is_some_and(|servers| !servers.is_empty());
-    let servers = if first { Some(session.all()) } else { session.started() };
-    let Some(servers) = servers else {
-        return answer_without_servers(subtype, request);
-    };
-    let name = || request["serverName"].as_str().ok_or_else(|| format!("{subtype} needs \"serverName\", a string"));
-    let answer = match subtype {
-        "mcp_reconnect" => servers.reconnect(name()?).await.map(|()| json!({})).map_err(RequestError::from),
-        "mcp_toggle" => {
-            servers.toggle(name()?, request["enabled"] != false).map(|()| json!({})).map_err(RequestError::from)
-        }
-        "mcp_set_servers" => Ok(set(session, servers, &request["servers"]).await),
-        "mcp_message" => {
-            servers.deliver(request["server_name"].as_str().unwrap_or_default(), request["message"].clone());
-            Ok(json!({}))
-        }
-        other => Err(RequestError::Unsupported(other.to_owned())),
-    };
-    session.note_change();
-    answer
+pub struct ServerRequests {
+    pub servers: Rc<SessionServers>,
 }
 
-async fn set(session: &SessionServers, servers: &Servers, wanted: &Value) -> Value {
+#[derive(Debug, thiserror::Error)]
+enum ServerRequestError {
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// There are no servers at all.
+    #[error("Server not found: {0}")]
+    NotFound(String),
+}
+
+/// What talks to servers may take long, so all but the status are answered beside the client's next lines.
+impl Group for ServerRequests {
+    fn answer(self: Rc<Self>, subtype: &str, request: Rc<Value>) -> Option<Reply> {
+        Some(match subtype {
+            "mcp_status" => Reply::value(status(&self.servers)),
+            "mcp_reconnect" => Reply::beside(async move { reconnect(&self.servers, &request).await }),
+            "mcp_toggle" => Reply::beside(async move { toggle(&self.servers, &request) }),
+            "mcp_set_servers" => Reply::Beside(async move { Ok(set(&self.servers, &request).await) }.boxed_local()),
+            "mcp_message" => Reply::Beside(async move { Ok(deliver(&self.servers, &request)) }.boxed_local()),
+            _ => return None,
+        })
+    }
+}
+
+async fn reconnect(session: &SessionServers, request: &Value) -> Result<Value, ServerRequestError> {
+    let servers = session.started().ok_or_else(|| not_found(request))?;
+    let reconnected = servers.reconnect(text(request, "serverName")?).await;
+    session.note_change();
+    reconnected?;
+    Ok(json!({}))
+}
+
+fn toggle(session: &SessionServers, request: &Value) -> Result<Value, ServerRequestError> {
+    let servers = session.started().ok_or_else(|| not_found(request))?;
+    let toggled = servers.toggle(text(request, "serverName")?, request["enabled"] != false);
+    session.note_change();
+    toggled?;
+    Ok(json!({}))
+}
+
+fn not_found(request: &Value) -> ServerRequestError {
+    ServerRequestError::NotFound(request["serverName"].as_str().unwrap_or_default().to_owned())
+}
+
+/// A message of a server in the client's process.
+fn deliver(session: &SessionServers, request: &Value) -> Value {
+    if let Some(servers) = session.started() {
+        servers.deliver(request["server_name"].as_str().unwrap_or_default(), request["message"].clone());
+        session.note_change();
+    }
+    json!({})
+}
+
+/// An empty set where there are no servers changes nothing.
+async fn set(session: &SessionServers, request: &Value) -> Value {
+    let wanted = &request["servers"];
+    let is_empty = wanted.as_object().is_none_or(serde_json::Map::is_empty);
+    let Some(servers) = (if is_empty { session.started() } else { Some(session.all()) }) else {
+        return json!({"added": [], "removed": [], "errors": {}});
+    };
     let (configs, problems) = mcp::parse(wanted, DYNAMIC, session.variable());
     let result = servers.set(configs).await;
     let mut errors: serde_json::Map<String, Value> =
         result.errors.into_iter().map(|(name, why)| (name, json!(why))).collect();
     errors.extend(problems.into_iter().map(|problem| (problem.name, json!(problem.message))));
+    session.note_change();
     json!({"added": result.added, "removed": result.removed, "errors": errors})
 }
 
@@ -59,16 +101,4 @@ pub fn status(session: &SessionServers) -> Value {
         value
     };
     json!({"mcpServers": session.statuses().into_iter().map(one).collect::<Vec<_>>()})
-}
-
-/// There are no servers: nothing can be reconnected, and an empty set is what there is.
-fn answer_without_servers(subtype: &str, request: &Value) -> Result<Value, RequestError> {
-    match subtype {
-        "mcp_message" => Ok(json!({})),
-        "mcp_set_servers" => Ok(json!({"added": [], "removed": [], "errors": {}})),
-        "mcp_reconnect" | "mcp_toggle" => {
-            Err(format!("Server not found: {}", request["serverName"].as_str().unwrap_or_default()).into())
-        }
-        other => Err(RequestError::Unsupported(other.to_owned())),
-    }
 }

@@ -1,22 +1,41 @@
-//! `get_context_usage`: how full the window is.
+//! Requests about what was used: the window, tokens, money.
 
+use super::group::{Group, Reply};
 use crate::{AutoCompact, Options};
 use context::{Tool, system_chars, tools_chars};
 use conversation::{Conversation, Memories};
 use mcp::SessionServers;
+use model::Ledger;
 use options::Choices;
 use serde_json::{Value, json};
+use std::rc::Rc;
 
 /// Characters of a token, roughly: for the parts whose size nobody has counted for us.
 const CHARS_PER_TOKEN: usize = 4;
 
-pub fn context(
-    options: &Options,
-    choices: &Choices,
-    servers: &SessionServers,
-    memories: &Memories,
-    main: &Conversation,
-) -> Value {
+pub struct UsageRequests {
+    pub options: Rc<Options>,
+    pub choices: Rc<Choices>,
+    pub servers: Rc<SessionServers>,
+    pub memories: Rc<Memories>,
+    pub main: Rc<Conversation>,
+    pub ledger: Rc<Ledger>,
+}
+
+impl Group for UsageRequests {
+    fn answer(self: Rc<Self>, subtype: &str, _request: Rc<Value>) -> Option<Reply> {
+        Some(match subtype {
+            "get_context_usage" => Reply::value(context(&self)),
+            "get_usage" => Reply::value(self.ledger.shown()),
+            "get_session_cost" => Reply::value(json!({"total_cost_usd": self.ledger.total_usd()})),
+            _ => return None,
+        })
+    }
+}
+
+/// How full the window is.
+fn context(handles: &UsageRequests) -> Value {
+    let UsageRequests { options, choices, servers, memories, main, .. } = handles;
     let model = choices.model();
     let window = model::info(&model).context_window;
     let total = main.machine.borrow().context_tokens();

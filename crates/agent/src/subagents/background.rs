@@ -4,7 +4,7 @@
 //! An interrupt of the conversation does not reach them; being stopped by name, and the end of the
 //! process, do.
 
-use super::{Assignment, Counted, Ready, Subagents, status_word};
+use super::{Assignment, Counted, Ready, SubagentError, Subagents, status_word};
 use crate::InputFormat;
 use conversation::{AGENT_TASK, Conversation, Inside};
 use serde_json::json;
@@ -36,12 +36,12 @@ impl Subagents {
         assignment: &Assignment,
         counted: Counted,
         inside: Inside<'_>,
-    ) -> Result<CallResult, String> {
-        self.resources.tasks.room().map_err(|problem| problem.to_string())?;
+    ) -> Result<CallResult, SubagentError> {
+        self.resources.tasks.room()?;
         let ready = self.prepare(parent, assignment, counted, Some(inside)).await?;
         let agent_id = ready.agent_id.clone();
-        let output_file = open_output(&self.options.tools.shell.spill_dir, &agent_id)
-            .map_err(|error| format!("No file for the agent's answer could be made: {error}"))?;
+        let output_file =
+            open_output(&self.options.tools.shell.spill_dir, &agent_id).map_err(SubagentError::AnswerFile)?;
         let new = NewTask {
             id: agent_id.clone(),
             kind: AGENT_TASK,
@@ -50,7 +50,7 @@ impl Subagents {
             tool_use_id: assignment.tool_use_id.clone(),
             output_file: output_file.clone(),
         };
-        let running = self.resources.tasks.begin(new).map_err(|problem| problem.to_string())?;
+        let running = self.resources.tasks.begin(new)?;
         self.announce(assignment, &agent_id, Some(true)).await;
         let description = assignment.description.clone();
         tokio::task::spawn_local(work(Rc::clone(self), ready, running, output_file.clone(), description));

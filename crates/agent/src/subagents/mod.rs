@@ -3,11 +3,13 @@
 //! Whether it is waited for is the caller's business: [`Subagents::in_foreground`] does, `background` does not.
 
 mod background;
+mod error;
 mod setup;
 mod stats;
 mod worktree;
 
 pub use background::any_running;
+pub use error::SubagentError;
 pub use stats::Stats;
 
 use crate::skill_texts::SkillTexts;
@@ -113,21 +115,16 @@ impl Subagents {
         Counted(Rc::clone(&self.running))
     }
 
-    /// Why no agent can be started now, where no machine has looked.
-    pub fn refusal(&self, parent: &Conversation) -> Option<String> {
+    /// Whether an agent can be started now, where no machine has looked.
+    pub fn may_start(&self, parent: &Conversation) -> Result<(), SubagentError> {
         let limits = &self.options.limits;
         if parent.role.depth() >= limits.agent_depth {
-            return Some(format!(
-                "Agents may nest {} deep and this is the deepest. Do the task yourself.",
-                limits.agent_depth
-            ));
+            return Err(SubagentError::TooDeep(limits.agent_depth));
         }
-        (self.running.get() >= limits.agents_at_once).then(|| {
-            format!(
-                "{} agents are at work already, which is the limit. Wait for them or do the task yourself.",
-                limits.agents_at_once
-            )
-        })
+        if self.running.get() >= limits.agents_at_once {
+            return Err(SubagentError::TooMany(limits.agents_at_once));
+        }
+        Ok(())
     }
 
     /// Starts an agent and waits for it.
@@ -138,7 +135,7 @@ impl Subagents {
         counted: Counted,
         inside: Inside<'_>,
         inbox: Receiver<Input>,
-    ) -> Result<Finished, String> {
+    ) -> Result<Finished, SubagentError> {
         let ready = self.prepare(parent, assignment, counted, Some(inside)).await?;
         self.announce(assignment, &ready.agent_id, None).await;
         let (task_id, output_file) = (ready.agent_id.clone(), ready.transcript_file.clone());
@@ -178,7 +175,7 @@ impl Subagents {
         assignment: &Assignment,
         counted: Counted,
         inside: Option<Inside<'_>>,
-    ) -> Result<Ready, String> {
+    ) -> Result<Ready, SubagentError> {
         let options = &self.options;
         let agent = &assignment.agent;
         let agent_id = self.output.ids().short('a');

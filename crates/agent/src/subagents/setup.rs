@@ -1,7 +1,7 @@
 //! What an agent is given beside its prompt: notes of its own, rules that follow it into its checkout, servers.
 
 use super::worktree::Worktree;
-use super::{Assignment, Subagents};
+use super::{Assignment, SubagentError, Subagents};
 use crate::Options;
 use context::texts;
 use mcp::AgentServers;
@@ -20,7 +20,7 @@ pub struct SubagentSetup {
 }
 
 impl Subagents {
-    pub async fn set_up(&self, assignment: &Assignment, agent_id: &str) -> Result<SubagentSetup, String> {
+    pub async fn set_up(&self, assignment: &Assignment, agent_id: &str) -> Result<SubagentSetup, SubagentError> {
         let options = &self.options;
         let agent = &assignment.agent;
         let worktree =

@@ -3,6 +3,7 @@
 //! It lies under `.claude/worktrees` on a branch of its own. One in which nothing was changed goes again; else it
 //! stays, and whoever sent the agent is told where. Deliberately absent: merging.
 
+use super::SubagentError;
 use crate::Options;
 use crate::checkouts::{Checkout, DEADLINE, Existing, check_out, run};
 use conversation::HookRunner;
@@ -35,21 +36,20 @@ enum Maker {
 }
 
 impl Worktree {
-    pub async fn create(options: &Options, hooks: &Rc<HookRunner>, agent_id: &str) -> Result<Self, String> {
+    pub async fn create(options: &Options, hooks: &Rc<HookRunner>, agent_id: &str) -> Result<Self, SubagentError> {
         let name = format!("agent-{agent_id}");
         match made_by_hook(options, hooks, &name).await {
-            Some(Ok(root)) => {
+            Some(root) => {
+                let root = root?;
                 let maker = Maker::Hook(Rc::downgrade(hooks));
                 Ok(Self { cwd: root.clone(), root, maker, settled: false })
             }
-            Some(Err(why)) => Err(format!("The agent was not started: {why}.")),
             None => Self::by_git(options, &name).await,
         }
     }
 
-    async fn by_git(options: &Options, name: &str) -> Result<Self, String> {
-        let failed = |why: String| format!("The agent was not started: it wants a worktree of its own, but {why}.");
-        let made = check_out(&options.env, &options.places, name, Existing::Refuse).await.map_err(failed)?;
+    async fn by_git(options: &Options, name: &str) -> Result<Self, SubagentError> {
+        let made = check_out(&options.env, &options.places, name, Existing::Refuse).await?;
         let Checkout { git, repository, root, cwd, branch, base } = made;
         let maker = Maker::Git { git, repository, branch, base };
         Ok(Self { root, cwd, maker, settled: false })
@@ -74,17 +74,17 @@ impl Drop for Worktree {
 }
 
 /// Where a hook has made the checkout; nothing where no hook makes any.
-async fn made_by_hook(options: &Options, hooks: &HookRunner, name: &str) -> Option<Result<PathBuf, String>> {
+async fn made_by_hook(options: &Options, hooks: &HookRunner, name: &str) -> Option<Result<PathBuf, SubagentError>> {
     if !hooks.wants(HookEvent::WorktreeCreate) {
         return None;
     }
     let answer = hooks.fire_outside(&WorktreeCreate { name }).await;
     if let Some(reason) = answer.blocked.or(answer.stop) {
-        return Some(Err(format!("the WorktreeCreate hook failed: {reason}")));
+        return Some(Err(SubagentError::WorktreeHook(reason)));
     }
     let path = answer.worktree_path.map(|path| options.cwd.join(path.trim()));
     let made = path.filter(|path| path.is_dir());
-    Some(made.ok_or_else(|| "the WorktreeCreate hook named no folder".into()))
+    Some(made.ok_or(SubagentError::NoWorktree))
 }
 
 async fn clear(maker: &Maker, root: &Path) -> Option<String> {
