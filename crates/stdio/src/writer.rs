@@ -1,12 +1,14 @@
 //! The only writer of the agent's stdout.
 //!
 //! A thread of its own, so that a reader who is slow stops neither control requests nor signals: whole
-//! lines, one write each (small ones that come together share one), in order, never buffered. What waits is bounded in bytes; the
-//! turn waits when the bound is reached.
+//! lines, one write each (small ones that come together share one), in order, never buffered. What waits is bounded in bytes and in
+//! lines; the turn waits when the bound is reached. Lines of a place that cannot wait have a bound of their own, beyond which they
+//! are dropped.
 
 use agent::PIPE_BUF;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use rustix::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -14,6 +16,14 @@ use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 
 /// Bytes that may wait for the reader: eight of the longest lines.
 const QUEUE_BYTES: usize = 8 * wire::LINE_MAX;
+
+/// And of those that come from a place that cannot wait, once that room is taken. They are small: the start and the end of a
+/// hook, a withdrawn question, an entry of a transcript for a client that keeps a copy. Whoever causes one sends in most cases a
+/// line that waits before it causes the next, so only hooks that run beside the turns (a file changes again and again) can get here.
+const URGENT_BYTES: usize = 4 * wire::LINE_MAX;
+
+/// Lines that may wait. More than fit into the bytes: a line of JSON has two ids of 36 characters, and is longer than 128 bytes.
+const QUEUE_LINES: usize = (QUEUE_BYTES + URGENT_BYTES) / 128;
 
 /// Once the run is over, a reader that takes no line for so long is taken for dead. A slow one gets all
 /// its lines, the result above all.
@@ -23,9 +33,14 @@ const DRAIN_PATIENCE: Duration = Duration::from_secs(30);
 const DRAIN_MAX: Duration = Duration::from_mins(10);
 
 enum Job {
-    /// And how much of the room it took.
-    Line(Vec<u8>, usize),
+    Line(Vec<u8>, Taken),
     Flush(oneshot::Sender<()>),
+}
+
+/// How much of which room a line took.
+enum Taken {
+    Room(usize),
+    Urgent(usize),
 }
 
 #[derive(Default)]
@@ -34,16 +49,30 @@ struct Reader {
     left: Notify,
     /// Lines that are queued and not yet written.
     waiting: AtomicUsize,
+    /// Somebody was told that lines are dropped.
+    lost: AtomicBool,
+}
+
+/// Bytes that may still be queued.
+struct Rooms {
+    room: Semaphore,
+    urgent: Semaphore,
+}
+
+impl Rooms {
+    fn give_back(&self, taken: &Taken) {
+        match taken {
+            Taken::Room(bytes) => self.room.add_permits(*bytes),
+            Taken::Urgent(bytes) => self.urgent.add_permits(*bytes),
+        }
+    }
 }
 
 #[derive(Clone)]
 pub struct Writer {
-    /// Has no bound of its own, because it cannot grow: lines of `try_line` and `wait_line` enter only with room in bytes. Lines of
-    /// `line_now` (a transcript entry for a client that keeps a copy, the start and the end of a hook, a withdrawn question) enter
-    /// without, but whoever causes one sends a line that waits before it causes the next: a conversation its events, a request its
-    /// response. With a reader that takes nothing, a few of them stand here for each conversation that runs.
-    jobs: mpsc::UnboundedSender<Job>,
-    room: Arc<Semaphore>,
+    stdout: BorrowedFd<'static>,
+    jobs: mpsc::Sender<Job>,
+    rooms: Arc<Rooms>,
     reader: Arc<Reader>,
     /// stdout is a pipe: short lines need no thread.
     is_pipe: bool,
@@ -52,18 +81,22 @@ pub struct Writer {
 
 impl Writer {
     pub fn start() -> std::io::Result<Self> {
-        let (jobs, queue) = mpsc::unbounded_channel();
-        let room = Arc::new(Semaphore::new(QUEUE_BYTES));
-        let reader = Arc::new(Reader::default());
-        let (thread_room, thread_reader) = (Arc::clone(&room), Arc::clone(&reader));
+        Self::to(rustix::stdio::stdout())
+    }
+
+    fn to(stdout: BorrowedFd<'static>) -> std::io::Result<Self> {
+        let (jobs, queue) = mpsc::channel(QUEUE_LINES);
+        let rooms = Rooms { room: Semaphore::new(QUEUE_BYTES), urgent: Semaphore::new(URGENT_BYTES) };
+        let (rooms, reader) = (Arc::new(rooms), Arc::new(Reader::default()));
+        let (thread_rooms, thread_reader) = (Arc::clone(&rooms), Arc::clone(&reader));
         std::thread::Builder::new()
             .name("stdout".into())
             .stack_size(128 * 1024)
-            .spawn(move || write_all(queue, &thread_room, &thread_reader))?;
-        let stat = rustix::fs::fstat(rustix::stdio::stdout());
+            .spawn(move || write_all(stdout, queue, &thread_rooms, &thread_reader))?;
+        let stat = rustix::fs::fstat(stdout);
         let is_pipe = stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_fifo());
-        let is_terminal = rustix::termios::isatty(rustix::stdio::stdout());
-        Ok(Self { jobs, room, reader, is_pipe, is_terminal })
+        let is_terminal = rustix::termios::isatty(stdout);
+        Ok(Self { stdout, jobs, rooms, reader, is_pipe, is_terminal })
     }
 
     /// A short line for a pipe that has room is written right here: waking the thread costs more than the
@@ -72,18 +105,34 @@ impl Writer {
         if !self.is_pipe || line.len() > PIPE_BUF || self.reader.waiting.load(Ordering::Acquire) > 0 {
             return false;
         }
-        let stdout = rustix::stdio::stdout();
-        let mut wanted = [rustix::event::PollFd::new(&stdout, rustix::event::PollFlags::OUT)];
+        let mut wanted = [rustix::event::PollFd::new(&self.stdout, rustix::event::PollFlags::OUT)];
         let at_once = rustix::event::Timespec::default();
         let ready = rustix::event::poll(&mut wanted, Some(&at_once)).is_ok_and(|ready| ready == 1)
             && wanted[0].revents() == rustix::event::PollFlags::OUT;
         // Anything unusual is the thread's business, which knows how to wait and whom to tell.
-        ready && rustix::io::write(stdout, line) == Ok(line.len())
+        ready && rustix::io::write(self.stdout, line) == Ok(line.len())
     }
 
-    fn queue(&self, line: Vec<u8>, taken: usize) {
+    fn queue(&self, slot: mpsc::Permit<'_, Job>, line: Vec<u8>, taken: Taken) {
         self.reader.waiting.fetch_add(1, Ordering::AcqRel);
-        let _ = self.jobs.send(Job::Line(line, taken));
+        slot.send(Job::Line(line, taken));
+    }
+
+    /// Room for a line that cannot wait.
+    fn take_now(&self, size: u32) -> Option<Taken> {
+        if let Ok(permits) = self.rooms.room.try_acquire_many(size) {
+            permits.forget();
+            return Some(Taken::Room(size as usize));
+        }
+        let permits = self.rooms.urgent.try_acquire_many(size).ok()?;
+        permits.forget();
+        Some(Taken::Urgent(size as usize))
+    }
+
+    fn lose(&self) {
+        if !self.reader.lost.swap(true, Ordering::AcqRel) {
+            agent::warn("warning: nobody reads stdout, so events that cannot wait are left out until somebody does");
+        }
     }
 }
 
@@ -93,24 +142,26 @@ impl agent::Writer for Writer {
             return None;
         }
         let size = size_of(&line);
-        match self.room.try_acquire_many(size) {
-            Ok(permits) => {
+        match (self.jobs.try_reserve(), self.rooms.room.try_acquire_many(size)) {
+            (Ok(slot), Ok(permits)) => {
                 permits.forget();
-                self.queue(line, size as usize);
+                self.queue(slot, line, Taken::Room(size as usize));
                 None
             }
-            Err(_) => Some(line),
+            _ => Some(line),
         }
     }
 
     fn wait_line(&self, line: Vec<u8>) -> LocalBoxFuture<'_, ()> {
         async move {
             let size = size_of(&line);
+            let room =
+                async { Some((self.rooms.room.acquire_many(size).await.ok()?, self.jobs.reserve().await.ok()?)) };
             tokio::select! {
-                permit = self.room.acquire_many(size) => {
-                    if let Ok(permit) = permit {
-                        permit.forget();
-                        self.queue(line, size as usize);
+                room = room => {
+                    if let Some((permits, slot)) = room {
+                        permits.forget();
+                        self.queue(slot, line, Taken::Room(size as usize));
                     }
                 }
                 () = self.reader_left() => {}
@@ -120,12 +171,11 @@ impl agent::Writer for Writer {
     }
 
     fn line_now(&self, line: Vec<u8>) {
-        let size = size_of(&line);
-        let taken = self.room.try_acquire_many(size).map_or(0, |permits| {
-            permits.forget();
-            size as usize
-        });
-        self.queue(line, taken);
+        let Ok(slot) = self.jobs.try_reserve() else { return self.lose() };
+        match self.take_now(size_of(&line)) {
+            Some(taken) => self.queue(slot, line, taken),
+            None => self.lose(),
+        }
     }
 
     fn is_terminal(&self) -> bool {
@@ -145,7 +195,8 @@ impl agent::Writer for Writer {
     fn drain(&self) -> LocalBoxFuture<'_, ()> {
         async move {
             let (done, mut written) = oneshot::channel();
-            if self.jobs.send(Job::Flush(done)).is_err() {
+            let queued = tokio::time::timeout(DRAIN_PATIENCE, self.jobs.send(Job::Flush(done))).await;
+            if !matches!(queued, Ok(Ok(()))) {
                 return;
             }
             let started = Instant::now();
@@ -167,17 +218,15 @@ fn size_of(line: &[u8]) -> u32 {
     u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the agent's one writer of stdout")]
-fn write_all(mut queue: mpsc::UnboundedReceiver<Job>, room: &Semaphore, reader: &Reader) {
-    let stdout = std::io::stdout();
+fn write_all(stdout: BorrowedFd<'_>, mut queue: mpsc::Receiver<Job>, rooms: &Rooms, reader: &Reader) {
     while let Some(job) = queue.blocking_recv() {
         match job {
             Job::Line(line, taken) => {
-                if !reader.gone.load(Ordering::Acquire) && write_line(&stdout, &line).is_err() {
+                if !reader.gone.load(Ordering::Acquire) && write_line(stdout, &line).is_err() {
                     reader.gone.store(true, Ordering::Release);
                     reader.left.notify_waiters();
                 }
-                room.add_permits(taken);
+                rooms.give_back(&taken);
                 reader.waiting.fetch_sub(1, Ordering::AcqRel);
             }
             Job::Flush(done) => {
@@ -187,8 +236,8 @@ fn write_all(mut queue: mpsc::UnboundedReceiver<Job>, room: &Semaphore, reader: 
     }
 }
 
-fn write_line(stdout: &std::io::Stdout, line: &[u8]) -> std::io::Result<()> {
-    // Straight to the descriptor: std's line buffer would cut a long line into several writes.
+/// Straight to the descriptor: std's line buffer would cut a long line into several writes.
+fn write_line(stdout: BorrowedFd<'_>, line: &[u8]) -> std::io::Result<()> {
     let mut rest = line;
     while !rest.is_empty() {
         match rustix::io::write(stdout, rest) {
@@ -202,8 +251,12 @@ fn write_line(stdout: &std::io::Stdout, line: &[u8]) -> std::io::Result<()> {
 }
 
 /// A client may have made the shared descriptor non-blocking; then we wait for it ourselves.
-fn wait_writable(stdout: &std::io::Stdout) -> std::io::Result<()> {
-    let mut wanted = [rustix::event::PollFd::new(stdout, rustix::event::PollFlags::OUT)];
+fn wait_writable(stdout: BorrowedFd<'_>) -> std::io::Result<()> {
+    let mut wanted = [rustix::event::PollFd::new(&stdout, rustix::event::PollFlags::OUT)];
     rustix::event::poll(&mut wanted, None)?;
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;
