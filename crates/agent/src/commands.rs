@@ -1,13 +1,13 @@
 //! The effects of commands: prompts that begin with a slash, by name.
 
 use crate::builtin_commands::{self, resolve_alias};
-use crate::flag_settings::{CHANGEABLE, FlagSettings, FlagSettingsError};
 use crate::mentions::Mentions;
-use crate::model_switcher::{ModelSwitcher, SwitchError};
 use crate::skills::{Loaded, SkillError, Skills};
 use crate::{Options, Setup};
 use context::texts;
-use conversation::{Conversation, Inside, MainMachine};
+use conversation::{
+    CHANGEABLE, Conversation, FlagSettings, FlagSettingsError, Inside, MainMachine, ModelSwitcher, SwitchError,
+};
 use mcp::{ServerError, SessionServers};
 use model::Ledger;
 use options::Choices;

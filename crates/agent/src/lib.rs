@@ -21,13 +21,11 @@ mod gatherer;
 mod init;
 mod mentions;
 mod model_asker;
-mod model_switcher;
 mod permission_asker;
 mod preparer;
 mod skill_texts;
 mod small;
 
-mod flag_settings;
 mod subagents;
 mod suggester;
 

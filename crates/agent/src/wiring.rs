@@ -6,19 +6,17 @@ use crate::access::Access;
 use crate::commands::Commands;
 use crate::control::Requests;
 use crate::executor::Parts;
-use crate::flag_settings::FlagSettings;
 use crate::gatherer::Gatherer;
 use crate::git_state::GitState;
 use crate::mentions::Mentions;
 use crate::model_asker::ModelAsker;
-use crate::model_switcher::ModelSwitcher;
 use crate::permission_asker::PermissionAsker;
 use crate::preparer::Preparer;
 use crate::servers::session_servers;
 use crate::skill_texts::SkillTexts;
 use crate::skills::Skills;
 use crate::small::{self, Question};
-use crate::subagents::{Stats, Subagents};
+use crate::subagents::Subagents;
 use crate::suggester::Suggester;
 use crate::task_news::TaskNews;
 use crate::tool_runner::ToolRunner;
@@ -28,8 +26,8 @@ use context::conversation_tools::task_list::TaskList;
 use context::{ToolResources, Toolset};
 use conversation::rules::{self, Rules};
 use conversation::{
-    Beginning, Conversation, HookParts, HookRunner, MainMachine, Memories, Reader, SettingsFiles, Updates,
-    frontmatter_hooks,
+    Beginning, Conversation, FlagSettings, HookParts, HookRunner, MainMachine, Memories, ModelSwitcher, Reader,
+    SettingsFiles, SubagentStats, Updates, frontmatter_hooks,
 };
 use hooks::Hooks;
 use mcp::SessionServers;
@@ -265,7 +263,7 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
         transcripts: Rc::clone(&base.transcripts),
         skill_texts: Rc::clone(&skill_texts),
         running: Rc::new(Cell::new(0)),
-        stats: Stats::default(),
+        stats: SubagentStats::default(),
         drive: OnceCell::new(),
     });
     (subagents, skill_texts)

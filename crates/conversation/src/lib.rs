@@ -7,6 +7,7 @@
 
 mod conversation;
 mod main_machine;
+mod subagent_stats;
 pub mod values;
 
 mod hook_payload;
@@ -18,12 +19,20 @@ pub mod frontmatter_hooks;
 mod memory;
 mod settings_files;
 
+mod context_usage;
+mod model_switcher;
 mod permission_updates;
 
+mod flag_settings;
+
+pub use context_usage::context_usage;
 pub use conversation::{Beginning, Conversation, HOOK_AGENT, Inner, Inside};
-pub use hook_payload::{AGENT_TASK, Switch, model_switch};
+pub use flag_settings::{CHANGEABLE, FlagSettings, FlagSettingsError};
+pub use hook_payload::AGENT_TASK;
 pub use hook_runner::{Advisers, Between, HookParts, HookRunner};
 pub use main_machine::MainMachine;
 pub use memory::{Memories, Reader};
+pub use model_switcher::{ModelSwitcher, SwitchError};
 pub use permission_updates::Updates;
 pub use settings_files::SettingsFiles;
+pub use subagent_stats::SubagentStats;

@@ -2,10 +2,9 @@
 
 use super::group::{Group, Reply};
 use crate::builtin_commands;
-use crate::model_switcher::ModelSwitcher;
 use crate::{Options, Schema, SessionPlan, Setup};
 use context::style;
-use conversation::HookRunner;
+use conversation::{HookRunner, ModelSwitcher};
 use mcp::SessionServers;
 use options::{Choices, SchemaError, session_agent};
 use output::Transcripts;

@@ -3,8 +3,7 @@
 use super::error::FieldError;
 use super::group::{Group, Reply};
 use crate::Options;
-use crate::flag_settings::FlagSettings;
-use crate::model_switcher::ModelSwitcher;
+use conversation::{FlagSettings, ModelSwitcher};
 use options::Choices;
 use serde_json::{Value, json};
 use std::rc::Rc;

@@ -5,18 +5,18 @@
 mod background;
 mod error;
 mod setup;
-mod stats;
 mod worktree;
 
 pub use background::any_running;
 pub use error::SubagentError;
-pub use stats::Stats;
 
 use crate::skill_texts::SkillTexts;
 use crate::{Options, Prompter};
 use context::{Tool, ToolResources, prompt};
 use conversation::rules::{self, Rules};
-use conversation::{Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, Memories, Reader, frontmatter_hooks};
+use conversation::{
+    Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, Memories, Reader, SubagentStats, frontmatter_hooks,
+};
 use futures_util::future::LocalBoxFuture;
 use hooks::Hooks;
 use mcp::{AgentServers, SessionServers};
@@ -96,7 +96,7 @@ pub struct Subagents {
     pub skill_texts: Rc<SkillTexts>,
     /// Sub-agents at work now, against the limit.
     pub running: Rc<Cell<usize>>,
-    pub stats: Stats,
+    pub stats: SubagentStats,
     pub drive: OnceCell<Weak<dyn Drive>>,
 }
 

@@ -1,9 +1,10 @@
 //! Another model for the session, asked for by the client or typed as a command. Hooks may refuse it.
 
-use crate::Options;
-use conversation::{HookRunner, MainMachine, Switch, model_switch};
+use crate::hook_payload::{Switch, model_switch};
+use crate::hook_runner::HookRunner;
+use crate::main_machine::MainMachine;
 use hooks::{Decision, HookEvent, PostModelSwitch, PreModelSwitch};
-use options::Choices;
+use options::{Choices, Options};
 use serde_json::{Value, json};
 use std::rc::Rc;
 use turn::Change;

@@ -3,11 +3,10 @@
 //! Deliberately absent: everything that was used up when the session started, such as servers and the environment.
 //! Naming it is no error, and changes nothing.
 
-use crate::Options;
 use crate::model_switcher::{ModelSwitcher, SwitchError};
-use conversation::Updates;
-use conversation::rules::Rules;
-use options::Choices;
+use crate::permission_updates::Updates;
+use crate::rules::Rules;
+use options::{Choices, Options};
 use policy::{Rule, RuleError, Source};
 use serde_json::{Value, json};
 use std::rc::Rc;

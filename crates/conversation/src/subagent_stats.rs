@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use turn::{Subagent, SubagentStatus};
 
 #[derive(Default)]
-pub struct Stats(RefCell<Counts>);
+pub struct SubagentStats(RefCell<Counts>);
 
 #[derive(Default)]
 struct Counts {
@@ -24,7 +24,7 @@ struct Counts {
     by_type: BTreeMap<String, u64>,
 }
 
-impl Stats {
+impl SubagentStats {
     pub fn request(&self, in_background: Option<bool>) {
         let kind = match in_background {
             Some(true) => 0,
