@@ -1,14 +1,19 @@
 //! The list of control requests in docs/stream-json.md and the requests that the agent answers are the same.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Where requests are answered, by an arm of a `match` for each subtype.
-const ANSWERS: [&str; 3] =
-    ["crates/agent/src/control/mod.rs", "crates/agent/src/control/servers.rs", "crates/agent/src/control/aside.rs"];
+/// Where requests are answered: in every file, by an arm of a `match` for each subtype.
+const ANSWERS: &str = "crates/agent/src/control";
 
-fn read(file: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)).expect("a file")
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The code that answers requests.
+fn answers() -> Vec<String> {
+    let files = in_repository(ANSWERS).read_dir().expect("a folder").flatten().map(|entry| entry.path());
+    files.map(|file| std::fs::read_to_string(file).expect("a file")).collect()
 }
 
 /// The texts that stand alone as patterns of arms.
@@ -25,8 +30,8 @@ fn documented(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_documented_control_requests_are_those_that_are_answered() {
-    let answered: BTreeSet<String> = ANSWERS.iter().flat_map(|file| arms(&read(file))).collect();
-    let documented = documented(&read("docs/stream-json.md"));
+    let answered: BTreeSet<String> = answers().iter().flat_map(|code| arms(code)).collect();
+    let documented = documented(&std::fs::read_to_string(in_repository("docs/stream-json.md")).expect("a file"));
     assert!(answered.contains("initialize") && answered.contains("mcp_toggle"), "the code was read: {answered:?}");
     let missing: Vec<&String> = answered.difference(&documented).collect();
     assert!(missing.is_empty(), "docs/stream-json.md lacks {missing:?}");
