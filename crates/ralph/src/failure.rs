@@ -3,7 +3,7 @@
 //! Deliberately absent: a failure without words. What is no failure (a person was shown what to do next, a report
 //! found problems) is an exit code.
 
-use crate::resolve::Refusal;
+use resolve::Refusal;
 use wire::ExitCode;
 
 /// What a command comes to.
@@ -94,9 +94,20 @@ impl Failure {
     }
 }
 
+/// An error of a command of the agent, in the words that clients know.
+pub fn told(error: impl std::fmt::Display) -> Failure {
+    Failure::agent(format!("Error: {error}"))
+}
+
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         Self::agent(refusal)
+    }
+}
+
+impl From<resolve::plugin_fetch::PluginFetchError> for Failure {
+    fn from(error: resolve::plugin_fetch::PluginFetchError) -> Self {
+        told(error)
     }
 }
 
@@ -148,6 +159,7 @@ kinds! {
     arguments::loop_flags::LoopFlagError: Usage,
     serve::command_line::ServeUsageError: Usage,
     settings::SettingsError: Settings,
+    resolve::RuntimeError: Failed,
     runner::BackendError: Settings,
     runner::RunsError: Failed,
     runner::LockError: Failed,

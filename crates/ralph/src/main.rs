@@ -1,17 +1,12 @@
 //! The binary: who was called, with what, and how it ends. Called as `claude`, or as `ralph agent`,
 //! it is the agent; called as `ralph` it is everything else. No logic worth a unit test lives here.
 
-mod environment;
-mod cloud_world;
 mod say;
-mod resolve;
 mod failure;
-mod runtime;
-mod plugin_fetch;
 mod commands;
 
-use environment::Environment;
 use failure::{Ended, Failure};
+use resolve::Environment;
 use std::path::Path;
 
 fn main() -> std::process::ExitCode {

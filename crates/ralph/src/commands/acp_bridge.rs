@@ -4,11 +4,10 @@
 //! tree is killed at the end.
 
 use super::acp::{Launched, Signals, Stdin, Stdout, feed};
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
 use acp::{Bridge, BridgeInput, BridgeOptions, BridgeOutput, Decision, Frame, Frames, LINE_MAX};
 use process::Piped;
+use resolve::{Environment, runtime};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;

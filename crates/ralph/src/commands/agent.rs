@@ -1,13 +1,11 @@
 //! The agent face: `claude …`.
 
 use super::{agent_commands, agent_worktree};
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::resolve::{self, CONTRACT_VERSION, Refusal};
-use crate::runtime::runtime;
 use crate::say;
 use agent::{InputFormat, OutputFormat};
 use arguments::{Arguments, FirstWord, help};
+use resolve::{CONTRACT_VERSION, Environment, Refusal, runtime};
 use std::path::PathBuf;
 use wire::ExitCode;
 

@@ -2,10 +2,10 @@
 //! what to use; none of them reaches a model.
 
 use super::{auth, doctor, mcp, plugin, purge};
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::{resolve, say};
+use crate::say;
 use arguments::{AgentCommand, Arguments, help};
+use resolve::Environment;
 use serde_json::{Value, json};
 use wire::ExitCode;
 

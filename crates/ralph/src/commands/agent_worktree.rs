@@ -1,10 +1,9 @@
 //! `--worktree [name]`: the session works in a checkout of its own, which stays when the session ends.
 
-use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::{resolve, runtime};
 use agent::Existing;
 use arguments::Arguments;
+use resolve::{Environment, runtime};
 
 /// Of a random name: enough that two sessions do not meet.
 const RANDOM_LENGTH: usize = 8;
@@ -20,7 +19,7 @@ pub fn enter(typed: &Arguments, environment: &Environment) -> Result<Environment
             "Error: --worktree '{name}' is no name for a worktree; use letters, digits, dots and dashes. Pull requests are not supported."
         )));
     }
-    let runtime = runtime::runtime()?;
+    let runtime = runtime()?;
     let places = resolve::places(environment);
     let made = runtime.block_on(agent::check_out(&environment.vars, &places, &name, Existing::Use));
     made.map(|made| environment.in_folder(&made.cwd))

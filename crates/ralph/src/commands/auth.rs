@@ -1,9 +1,9 @@
 //! `auth status`: which credential is used, and why the others are not. Never prints a secret.
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::{resolve, say};
+use crate::say;
 use arguments::Arguments;
+use resolve::Environment;
 use serde_json::json;
 use settings::Found;
 use wire::ExitCode;

@@ -2,10 +2,9 @@
 //! real tools. Only the model is played, by the mock, and it makes a mistake that the check finds.
 
 use super::loop_run::{self, Show};
-use crate::environment::{Environment, temp_dir};
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
 use crate::say;
+use resolve::{Environment, runtime, temp_dir};
 use runner::{Auth, Folder, Job, SandboxMode, Settings};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -2,12 +2,10 @@
 //! a scratch folder of its own, in which the sandbox is tried.
 
 use super::doctor_endpoint;
-use crate::environment::{Environment, temp_dir};
 use crate::failure::{Ended, Failure};
-use crate::resolve::{self, CONTRACT_VERSION};
-use crate::runtime::runtime;
 use crate::say;
 use arguments::{Arguments, LoopOptions};
+use resolve::{CONTRACT_VERSION, Environment, runtime, temp_dir};
 use sandbox::{Examination, ProbeVerdict};
 use wire::ExitCode;
 

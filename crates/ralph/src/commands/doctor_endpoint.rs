@@ -4,10 +4,8 @@
 //! its answer.
 
 use super::doctor::Report;
-use crate::environment::Environment;
-use crate::resolve;
-use crate::runtime::runtime;
 use ::cloud::world::HttpRequest;
+use resolve::{Environment, runtime};
 use std::time::Duration;
 
 /// A server that has not answered by then says nothing.

@@ -3,12 +3,11 @@
 //! The same rules, mode and folders as a run with the same flags. Deliberately absent: asking hooks or
 //! people, because neither should be bothered for a question.
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::resolve::{self, Judging};
 use crate::say;
 use arguments::Arguments;
 use policy::{Call, Decision, RuleKind, Verdict, names};
+use resolve::{Environment, Judging};
 use serde_json::{Value, json};
 use tools::Disk;
 use wire::ExitCode;

@@ -6,14 +6,13 @@ mod common;
 mod show;
 mod worker;
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
 use crate::say;
 use common::{as_json, place, said};
 use goals::command_line::{self, GoalCommand};
 use goals::machine::GoalEvent;
 use goals::{GoalId, Place, Store};
+use resolve::{Environment, runtime};
 use wire::ExitCode;
 
 pub use board::run as board;

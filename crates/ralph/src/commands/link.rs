@@ -1,8 +1,8 @@
 //! `ralph link [FOLDER]`: a `claude` that is us, on the PATH. Never overwrites one that is there.
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
 use crate::say;
+use resolve::Environment;
 use std::path::{Path, PathBuf};
 use wire::ExitCode;
 

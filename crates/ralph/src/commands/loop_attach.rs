@@ -3,11 +3,10 @@
 use super::loop_reach::find_live;
 use super::loop_run::{EndSignals, Show, wait_for_screen};
 use super::{loop_prices, loop_screen};
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
 use crate::say;
 use cycle::{EventKind, LoopEvent, VerdictKind};
+use resolve::{Environment, runtime};
 use runner::run_socket::{Client, Events, Follower, Request, SocketError};
 use runner::{Command, Folder, Sink};
 use tokio::sync::mpsc;

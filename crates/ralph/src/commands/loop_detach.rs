@@ -3,11 +3,10 @@
 //! What can be refused is refused here, in front of the person. Then the same program starts the run; this one says the
 //! run's id when the run answers on its socket.
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
 use crate::say;
 use arguments::loop_flags;
+use resolve::{Environment, runtime};
 use runner::{DetachError, Folder, Started};
 use serde_json::json;
 use wire::ExitCode;

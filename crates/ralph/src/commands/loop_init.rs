@@ -1,8 +1,8 @@
 //! `ralph init`: the files of a loop, never overwriting, and the folder trusted.
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::{resolve, say};
+use crate::say;
+use resolve::Environment;
 use runner::Folder;
 use wire::ExitCode;
 

@@ -1,9 +1,8 @@
 //! `ralph steer|pause|unpause|stop [RUN]`: words to a run that works elsewhere.
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
 use crate::say;
+use resolve::{Environment, runtime};
 use runner::run_socket::{Client, FailureKind, Request, SocketError};
 use runner::{Folder, Lock};
 use std::time::Duration;

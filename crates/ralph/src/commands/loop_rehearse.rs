@@ -1,10 +1,10 @@
 //! `ralph --rehearse FILE [--fault KIND@N]`: the same loop against a script or a recording on loopback,
 //! without a token, and with what can go wrong going wrong when it is asked to.
 
-use crate::environment::Environment;
 use crate::failure::Failure;
 use cycle::{EventKind, LoopEvent};
 use mock::{Mock, Script, ScriptedAnswer};
+use resolve::Environment;
 use runner::{Auth, Folder, Job, Rehearsal, Sink};
 use serde_json::json;
 use std::path::{Path, PathBuf};

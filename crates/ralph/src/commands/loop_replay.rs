@@ -2,9 +2,9 @@
 
 use super::loop_run::{Show, Stdout};
 use super::{loop_prices, loop_screen};
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
 use arguments::loop_flags::Recording;
+use resolve::Environment;
 use runner::{Folder, PlainSink, Sink};
 use std::path::Path;
 use tui::replay::{Recording as Recorded, RecordingContext};

@@ -1,11 +1,10 @@
 //! `ralph report [RUN]`: a run as one HTML file, as Markdown, or its screen as a picture.
 
 use super::{loop_prices, loop_resume};
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
-use crate::{resolve, say};
+use crate::say;
 use report::{Extras, Report};
+use resolve::{Environment, runtime};
 use runner::{Folder, RunInfo};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

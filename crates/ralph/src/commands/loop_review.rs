@@ -1,11 +1,10 @@
 //! Who looks at work that is said to be done: the reviewer of a run and of a goal.
 
-use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::resolve;
 use arguments::LoopOptions;
 use goals::Reviewer;
 use goals::command_line::reviewer as parse;
+use resolve::Environment;
 use runner::{Job, Settings};
 use sandbox::Level;
 use std::path::{Path, PathBuf};

@@ -5,14 +5,13 @@ use super::{
     loop_ask, loop_detach, loop_fallback, loop_init, loop_prices, loop_rehearse, loop_replay, loop_resume, loop_screen,
     loop_signals, loop_telemetry,
 };
-use crate::environment::{Environment, stdin_kind};
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
-use crate::{resolve, say};
+use crate::say;
 use agent::StdinKind;
 use arguments::loop_flags;
 use cycle::{EventKind, LoopEvent, VerdictKind};
 use jiff::tz::TimeZone;
+use resolve::{Environment, runtime, stdin_kind};
 use runner::{Auth, Folder, Job, JsonSink, PlainSink, SandboxMode, Settings, Sink};
 use sandbox::{Level, Rules};
 use settings::Found;

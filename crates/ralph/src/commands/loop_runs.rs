@@ -1,10 +1,10 @@
 //! `ralph runs`, `ralph show RUN`, `ralph answer TEXT`: what happened here, and what is asked.
 
 use super::loop_reach;
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
 use crate::say;
 use cycle::EventKind;
+use resolve::Environment;
 use runner::{Folder, Lock, LockError, PlainSink, Sink as _};
 use serde_json::json;
 use wire::ExitCode;

@@ -3,7 +3,7 @@
 //! A thread of its own receives signals. The reader of the loop's output may hold up the loop (a terminal after Ctrl-S, a
 //! pipe that nobody empties); a loop that is told to end ends all the same.
 
-use crate::environment::hangup_is_ignored;
+use resolve::hangup_is_ignored;
 use runner::Command;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};

@@ -1,10 +1,9 @@
 //! The loop's own export to the user's collector: what is configured, and who is named in it.
 
-use crate::cloud_world::Machine;
-use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::{resolve, say};
+use crate::say;
 use ::cloud::world::{CloudEnvironment as _, Command};
+use resolve::{Environment, Machine};
 use std::time::Duration;
 use telemetry::{Common, Config, Resource, Telemetry, TraceContext};
 

@@ -2,9 +2,9 @@
 //!
 //! Deliberately absent: logging in to servers, and serving our own tools.
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::{resolve, say};
+use crate::say;
+use resolve::Environment;
 use serde_json::{Map, Value, json};
 use settings::{Places, Scope, StoredServer};
 use wire::ExitCode;

@@ -2,10 +2,9 @@
 //! `ralph mock --record FILE`, the relay that makes such scripts (`mock_record`).
 
 use super::mock_record;
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
 use crate::say;
+use resolve::{Environment, runtime};
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,9 @@
 //! `ralph mock --record FILE [--upstream URL] [--port N]`: a relay on loopback before the configured API, that
 //! writes down what a loop and its model say to each other. The file is a script for `ralph --rehearse`.
 
-use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::runtime::runtime;
-use crate::{resolve, say};
+use crate::say;
+use resolve::{Environment, runtime};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;

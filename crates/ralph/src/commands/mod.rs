@@ -37,10 +37,10 @@ mod purge;
 mod serve;
 mod trust;
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
 use crate::say;
 use arguments::{COMMANDS, Command, completions, help, loop_flags, manual};
+use resolve::Environment;
 use wire::ExitCode;
 
 /// `ralph …`: everything but the agent.

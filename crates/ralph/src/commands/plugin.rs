@@ -2,11 +2,12 @@
 //!
 //! Deliberately absent: loading plugins, which every run does by its settings.
 
-use crate::environment::Environment;
+use crate::failure::told;
 use crate::failure::{Ended, Failure};
-use crate::plugin_fetch::{self, Fetched, told};
-use crate::{resolve, say};
+use crate::say;
 use project::{Installed, Marketplace, Offer, Source};
+use resolve::Environment;
+use resolve::plugin_fetch::{self, Fetched};
 use serde_json::{Value, json};
 use settings::{Places, Scope, Settings};
 use std::path::Path;

@@ -2,10 +2,10 @@
 //!
 //! Deliberately absent: files of the project itself, settings, plugins, logins.
 
-use crate::environment::Environment;
+use crate::failure::told;
 use crate::failure::{Ended, Failure};
-use crate::plugin_fetch::told;
-use crate::{resolve, say};
+use crate::say;
+use resolve::Environment;
 use session::Store;
 use settings::Places;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,9 @@
 //! `ralph serve`: wires the server to this machine.
 
 use super::{goals, loop_prices};
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
-use crate::{resolve, say};
+use crate::say;
+use resolve::{Environment, runtime};
 use sandbox::Sandbox;
 use serve::command_line::{self, ListenAt, ServeArguments};
 use serve::{Listener, Options, Tokens};

@@ -1,8 +1,8 @@
 //! `ralph trust`: this folder's settings may grant things.
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::{resolve, say};
+use crate::say;
+use resolve::Environment;
 use wire::ExitCode;
 
 pub fn run(environment: &Environment) -> Ended {

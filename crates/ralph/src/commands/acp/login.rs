@@ -1,9 +1,9 @@
 //! `ralph acp login`: an API key, asked for in a terminal and kept where the agent looks for one.
 
-use crate::environment::{Environment, stdin_kind};
 use crate::failure::{Ended, Failure};
-use crate::{resolve, say};
+use crate::say;
 use agent::StdinKind;
+use resolve::{Environment, stdin_kind};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::{Map, Value};
 use std::io::{BufRead as _, Write as _};

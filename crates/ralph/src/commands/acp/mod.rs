@@ -7,15 +7,14 @@ mod login;
 mod past;
 mod pipes;
 
-use crate::environment::Environment;
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
-use crate::{resolve, say};
+use crate::say;
 use acp::{ChildKey, DeleteError, Frame, LINE_MAX, Server, ServerInput, ServerOptions, ServerOutput, StartError};
 use children::Children;
 pub(super) use children::{Launched, feed};
 pub(super) use pipes::{Stdin, Stdout};
 use process::Env;
+use resolve::{Environment, runtime};
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};

@@ -1,8 +1,7 @@
 //! Sessions on disk, for the requests that are about them.
 
-use crate::environment::Environment;
-use crate::resolve;
 use acp::{ChildKey, DeleteError, PastSession, ServerInput};
+use resolve::Environment;
 use serde_json::Value;
 use session::Store;
 use std::path::{Path, PathBuf};

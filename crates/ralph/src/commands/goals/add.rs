@@ -1,13 +1,13 @@
 //! Making and changing goals.
 
 use super::common::{as_json, said};
-use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::{resolve, say};
+use crate::say;
 use arguments::LoopOptions;
 use goals::command_line::Fields;
 use goals::make::{self, Home};
 use goals::{Edit, GoalId, LandingMode, Store, is_local};
+use resolve::Environment;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -2,12 +2,11 @@
 
 use super::common::place;
 use crate::commands::loop_screen;
-use crate::environment::{Environment, stdin_kind};
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
 use agent::StdinKind;
 use cycle::LoopEvent;
 use goals::{Filter, Goal, GoalError, GoalId, GoalState, Place, Store};
+use resolve::{Environment, runtime, stdin_kind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;

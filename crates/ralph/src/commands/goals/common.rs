@@ -1,9 +1,9 @@
 //! What the commands for goals share: the store's place, output.
 
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::say;
 use goals::{Goal, GoalId, Place};
+use resolve::Environment;
 use serde_json::json;
 
 /// Where the goals are: `RALPH_STORE`, or a file in the state folder.

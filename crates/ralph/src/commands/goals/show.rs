@@ -1,11 +1,11 @@
 //! Looking at goals.
 
 use super::common::as_json;
-use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::say;
 use goals::told;
 use goals::{Filter, Goal, GoalId, GoalState, LogLine, Store, is_local};
+use resolve::Environment;
 use runner::{PlainSink, Sink as _};
 use serde_json::{Value, json};
 use std::ffi::OsStr;

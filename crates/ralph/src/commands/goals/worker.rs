@@ -1,13 +1,12 @@
 //! `ralph work`: wires a worker to this machine.
 
 use super::common::place;
-use crate::environment::{Environment, hangup_is_ignored};
 use crate::failure::{Ended, Failure};
-use crate::runtime::runtime;
-use crate::{resolve, say};
+use crate::say;
 use arguments::LoopOptions;
 use goals::command_line::{self, WorkArguments};
 use goals::{GoalError, ReviewCommand, Reviewer, Target, WorkEnd, WorkOptions};
+use resolve::{Environment, hangup_is_ignored, runtime};
 use runner::{SandboxMode, Settings};
 use sandbox::Rules;
 use std::os::unix::fs::DirBuilderExt as _;

@@ -1,14 +1,14 @@
 //! How the API is reached, and as whom.
 
-use super::connection;
-use super::refusal::Refusal;
 use crate::cloud_world::Machine;
+use crate::connection;
 use crate::environment::Environment;
-use agent::Access;
+use crate::refusal::Refusal;
 use model::{
     Auth, Choice, ClientConfig, CloudCredentials, CloudEndpoint, CredentialSettings, Profile, ProfileName, ProxyEnv,
     Variables,
 };
+use options::Access;
 use settings::{CredentialInputs, Places, Settings};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Tools and limits.
 
-use super::asking;
-use super::child_env;
-use super::confined::Confined;
-use super::refusal::Refusal;
+use crate::asking;
+use crate::child_env;
+use crate::confined::Confined;
 use crate::environment::{Environment, temp_dir};
-use agent::{Limits, Linger, Session, ToolChoice, ToolSetup};
+use crate::refusal::Refusal;
 use arguments::Arguments;
+use options::{Limits, Linger, Session, ToolChoice, ToolSetup};
 use session::Store;
 use settings::Places;
 use std::path::{Path, PathBuf};

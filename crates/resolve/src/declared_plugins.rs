@@ -2,9 +2,8 @@
 //! run goes on without it.
 
 use crate::environment::Environment;
-use crate::failure::Failure;
-use crate::plugin_fetch::{self, Fetched};
-use project::{Declared, Marketplace, PluginDir, PluginProblem, Source};
+use crate::plugin_fetch::{self, Fetched, PluginFetchError};
+use project::{Declared, DocumentError, Marketplace, PluginDir, PluginProblem, ProjectError, Source};
 use settings::{Places, Scope, Settings};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -43,7 +42,7 @@ pub fn install(places: &Places, settings: &Settings, environment: &Environment) 
         match installer.install(&plugin) {
             Ok(()) => done.tell(waits, "installed", Some(plugin.id()), None),
             Err(failure) => {
-                let message = failure.reason().trim_start_matches("Error: ").to_owned();
+                let message = failure.to_string();
                 done.tell(waits, "failed", Some(plugin.id()), Some(message.clone()));
                 let path = places.config_dir.join("plugins");
                 done.problems.push(PluginProblem { plugin: plugin.id(), kind: "install-failed", message, path });
@@ -68,6 +67,27 @@ fn seeded(environment: &Environment, plugin: &Declared) -> Option<PathBuf> {
     folders.find_map(|folder| project::seeded_plugin(&folder, plugin))
 }
 
+/// Why a plugin was not installed.
+#[derive(Debug, thiserror::Error)]
+enum InstallError {
+    #[error("its marketplace is called {found}, not {wanted}")]
+    OtherMarketplace { found: String, wanted: String },
+    #[error("the marketplace {0} does not have it")]
+    NotOffered(String),
+    #[error("there is no marketplace {0}")]
+    NoMarketplace(String),
+    #[error("there was no time left to install it; the next start tries again")]
+    NoTime,
+    #[error("{}: {cause}", .folder.display())]
+    Unreadable { folder: PathBuf, cause: std::io::Error },
+    #[error(transparent)]
+    Fetch(#[from] PluginFetchError),
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    #[error(transparent)]
+    Project(#[from] ProjectError),
+}
+
 struct Installer<'a> {
     places: &'a Places,
     environment: &'a Environment,
@@ -75,57 +95,54 @@ struct Installer<'a> {
 }
 
 impl Installer<'_> {
-    fn install(&self, plugin: &Declared) -> Result<(), Failure> {
+    fn install(&self, plugin: &Declared) -> Result<(), InstallError> {
         let now = jiff::Timestamp::now().to_string();
         let market = match &plugin.source {
             None => self.known(&plugin.market)?,
             Some(source) => {
                 let market = self.fetch_market(source)?;
                 if market.name != plugin.market {
-                    let why = format!("its marketplace is called {}, not {}", market.name, plugin.market);
-                    return Err(Failure::failed(why));
+                    let wanted = plugin.market.clone();
+                    return Err(InstallError::OtherMarketplace { found: market.name, wanted });
                 }
-                project::add_marketplace(self.places, &market, source, &now).map_err(Failure::failed)?;
+                project::add_marketplace(self.places, &market, source, &now)?;
                 market
             }
         };
         let offer = market.plugins.iter().find(|offer| offer.name == plugin.name);
-        let offer =
-            offer.ok_or_else(|| Failure::failed(format!("the marketplace {} does not have it", market.name)))?;
+        let offer = offer.ok_or_else(|| InstallError::NotOffered(market.name.clone()))?;
         let fetched = self.fetch(&offer.source)?;
         let folder = match &fetched {
             Fetched::Folder(folder) => folder.clone(),
             Fetched::Clone(fetching) => fetching.path(),
         };
-        project::install_declared(self.places, &market.name, &plugin.name, &folder, Scope::User, &now)
-            .map(drop)
-            .map_err(Failure::failed)
+        project::install_declared(self.places, &market.name, &plugin.name, &folder, Scope::User, &now)?;
+        Ok(())
     }
 
-    fn known(&self, name: &str) -> Result<Marketplace, Failure> {
+    fn known(&self, name: &str) -> Result<Marketplace, InstallError> {
         let mut known = project::known_marketplaces(self.places).into_iter().map(|(market, _)| market);
-        known
-            .find(|market| market.name == name)
-            .ok_or_else(|| Failure::failed(format!("there is no marketplace {name}")))
+        known.find(|market| market.name == name).ok_or_else(|| InstallError::NoMarketplace(name.to_owned()))
     }
 
-    fn fetch_market(&self, source: &Source) -> Result<Marketplace, Failure> {
+    fn fetch_market(&self, source: &Source) -> Result<Marketplace, InstallError> {
         match self.fetch(source)? {
             Fetched::Folder(folder) => {
-                let unreadable = |error| Failure::failed(format!("{}: {error}", folder.display()));
-                let folder = folder.canonicalize().map_err(unreadable)?;
-                project::marketplace(&folder).map_err(Failure::failed)
+                let folder = folder
+                    .canonicalize()
+                    .map_err(|cause| InstallError::Unreadable { folder: folder.clone(), cause })?;
+                Ok(project::marketplace(&folder)?)
             }
-            Fetched::Clone(fetching) => fetching.settle(self.places).map_err(Failure::failed),
+            Fetched::Clone(fetching) => Ok(fetching.settle(self.places)?),
         }
     }
 
-    fn fetch(&self, source: &Source) -> Result<Fetched, Failure> {
+    fn fetch(&self, source: &Source) -> Result<Fetched, InstallError> {
         let left = self.ends.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Failure::failed("there was no time left to install it; the next start tries again"));
+            return Err(InstallError::NoTime);
         }
         let limit = plugin_fetch::limit(self.environment).min(left);
-        plugin_fetch::fetch(source, self.places, self.environment, limit)
+        Ok(plugin_fetch::fetch(source, self.places, self.environment, limit)?)
     }
 }

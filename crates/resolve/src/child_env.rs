@@ -1,7 +1,7 @@
 //! The environment of what we start: ours, with the marks that scripts look for.
 
 use crate::environment::Environment;
-use agent::Session;
+use options::Session;
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! Which conversation: a new one, an old one, or a copy.
 
-use super::refusal::Refusal;
 use crate::environment::Environment;
-use agent::{Session, SessionPlan};
+use crate::refusal::Refusal;
 use arguments::Arguments;
+use options::{Session, SessionPlan};
 use session::Store;
 use settings::Places;
 use std::path::{Path, PathBuf};

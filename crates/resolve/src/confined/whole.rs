@@ -4,7 +4,7 @@
 
 use super::{Settings, built, network, request};
 use crate::environment::{Environment, temp_dir};
-use crate::resolve::refusal::Refusal;
+use crate::refusal::Refusal;
 use process::Env;
 use runner::{ConfinedAgent, CopiedState};
 use sandbox::{Level, Network, Sandbox, WholeAgent};

@@ -1,11 +1,11 @@
 //! Which model, thinking how, up to what.
 
-use super::access;
-use super::refusal::{Refusal, one_of};
+use crate::access;
 use crate::environment::Environment;
-use agent::{Access, Asking, AutoCompact, Caching, Elsewhere};
+use crate::refusal::{Refusal, one_of};
 use arguments::Arguments;
 use model::{Choice, ModelEnv, ModelNames, SmallModel, Thinking, ThinkingAsk};
+use options::{Access, Asking, AutoCompact, Caching, Elsewhere};
 use project::AgentDef;
 use settings::Settings;
 use std::sync::Arc;

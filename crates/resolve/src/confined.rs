@@ -6,8 +6,8 @@ mod whole;
 
 pub use whole::{Foreign, held};
 
-use super::refusal::{Refusal, one_of};
 use crate::environment::{Environment, temp_dir};
+use crate::refusal::{Refusal, one_of};
 use arguments::Arguments;
 use sandbox::{Hosts, Level, Network, Request, Rules, Sandbox};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! What the environment says about connections: who we say we are, how long we wait, how TLS is done, and what the
 //! user knows about the models at the other end.
 
-use super::refusal::Refusal;
 use crate::environment::Environment;
+use crate::refusal::Refusal;
 use model::{Capabilities, CertStore, ClientConfig, Secret, TlsOptions};
 use settings::{Found, Resolution};
 use std::path::PathBuf;

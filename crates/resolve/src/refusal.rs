@@ -10,15 +10,15 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(text: impl Into<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), as_result: false }
     }
 
-    pub(super) fn with_result(text: impl Into<String>) -> Self {
+    pub(crate) fn with_result(text: impl Into<String>) -> Self {
         Self { text: text.into(), as_result: true }
     }
 }
 
-pub(super) fn one_of(flag: &str, value: &str, known: &str) -> Refusal {
+pub(crate) fn one_of(flag: &str, value: &str, known: &str) -> Refusal {
     Refusal::new(format!("error: option '--{flag}' is '{value}'; allowed are {known}"))
 }

@@ -4,6 +4,7 @@
 //! git runs disarmed and with a deadline. No git, no repository, an error: the file counts as tracked.
 
 use crate::environment::Environment;
+use crate::runtime::runtime;
 use process::Git;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -20,7 +21,7 @@ pub fn is_untracked(environment: &Environment, top: &Path, folder: &Path, name: 
     let words = ["ls-files", "-z", "--full-name", "--", &pattern].map(OsStr::new);
     // On a thread of its own: some callers already run inside of a runtime.
     let ask = || {
-        let runtime = crate::runtime::runtime().ok()?;
+        let runtime = runtime().ok()?;
         runtime.block_on(async {
             let git = git.clone().without_filters(top, DEADLINE).await;
             git.run(top, &words, DEADLINE).await.ok()

@@ -1,11 +1,12 @@
 //! What the folder, the user and the plugins bring: agents, skills, and what hangs on them.
 
-use super::declared_plugins;
-use super::refusal::Refusal;
+use crate::declared_plugins;
 use crate::environment::Environment;
-use agent::InputFormat;
+use crate::refusal::Refusal;
+use crate::runtime::runtime;
 use arguments::Arguments;
 use model::ClientConfig;
+use options::InputFormat;
 use project::{AgentDef, MemoryOptions, PluginDir, PluginProblem, Plugins, Skill};
 use settings::{Places, Settings, Sources, Surface};
 use std::path::PathBuf;
@@ -102,10 +103,9 @@ fn plugin_dirs(typed: &Arguments, environment: &Environment) -> Vec<PluginDir> {
 fn fetched(typed: &Arguments, places: &Places, client: &ClientConfig) -> (Vec<PluginDir>, Vec<PluginProblem>) {
     let (mut dirs, mut problems) = (Vec::new(), Vec::new());
     for address in typed.plugin_url.iter().filter(|address| !address.is_empty()) {
-        let archive =
-            crate::runtime::runtime().map_err(|_| "the runtime cannot be started".to_owned()).and_then(|runtime| {
-                runtime.block_on(model::fetch(address, client, project::ARCHIVE_MAX)).map_err(|error| error.to_string())
-            });
+        let archive = runtime().map_err(|error| error.to_string()).and_then(|runtime| {
+            runtime.block_on(model::fetch(address, client, project::ARCHIVE_MAX)).map_err(|error| error.to_string())
+        });
         let called = address.rsplit('/').next().unwrap_or_default().trim_end_matches(".zip").to_owned();
         match archive.and_then(|archive| project::unpack_plugin(places, &archive).map_err(|error| error.to_string())) {
             Ok(path) => dirs.push(PluginDir { path, with_mcp: true, called: Some(called) }),

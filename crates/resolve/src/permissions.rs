@@ -1,10 +1,10 @@
 //! Mode, rules and folders: what may be done.
 
-use super::refusal::{Refusal, one_of};
-use super::restricted;
 use crate::environment::Environment;
-use agent::{Permissions, Prompter};
+use crate::refusal::{Refusal, one_of};
+use crate::restricted;
 use arguments::Arguments;
+use options::{Permissions, Prompter};
 use policy::{Policy, Rule, RuleError, RuleSet, Source};
 use settings::{Settings, SourceKind, Sourced};
 use std::path::PathBuf;

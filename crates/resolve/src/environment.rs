@@ -2,7 +2,7 @@
 //! streams are. The only place that asks the operating system for any of it.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 
-use agent::StdinKind;
+use options::StdinKind;
 use rustix::fs::FileType;
 use std::collections::HashMap;
 use std::ffi::OsString;

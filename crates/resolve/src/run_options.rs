@@ -1,39 +1,18 @@
-//! What was typed, together with environment and settings, becomes [`agent::Options`]. Every error
+//! What was typed, together with environment and settings, becomes [`options::Options`]. Every error
 //! here is one line on stderr and exit 1, before any model call.
 
-mod refusal;
-mod restricted;
-mod access;
-mod asking;
-mod child_env;
-mod confined;
-mod declared_plugins;
-mod connection;
-mod folder;
-mod local_rules;
-mod outside;
-mod permissions;
-mod policies;
-mod sessions;
-mod tooling;
-
-pub use access::client as api;
-pub use confined::Foreign;
-pub use connection::CONTRACT_VERSION;
-pub use permissions::Judging;
-pub use refusal::Refusal;
-use refusal::one_of;
-
+use crate::configuration::{minimal, places_for, settings, sources};
+use crate::connection::{self, CONTRACT_VERSION};
 use crate::environment::{Environment, hangup_is_ignored, stdin_kind};
-use agent::{
+use crate::refusal::{Refusal, one_of};
+use crate::{access, asking, child_env, confined, folder, outside, permissions, policies, sessions, tooling};
+use arguments::Arguments;
+use options::{
     BuiltinAgents, InputFormat, Options, OutputFormat, Preparation, Prompting, Schema, Setup, StateEvents, StdinKind,
 };
-use arguments::Arguments;
-use runner::ConfinedAgent;
-use sandbox::Rules;
-use settings::{FlagSettings, Places, Settings, Sources};
+use settings::{Places, Settings, Sources};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// Options, and what should be said on stderr before the run.
@@ -224,7 +203,7 @@ fn checkpoint_dir(
     settings: &Settings,
     environment: &Environment,
     places: &Places,
-    session: &agent::Session,
+    session: &options::Session,
 ) -> Option<PathBuf> {
     let kept = settings.flag("fileCheckpointingEnabled") != Some(false)
         && environment.is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING")
@@ -234,7 +213,7 @@ fn checkpoint_dir(
 }
 
 /// `--debug` logs beside the transcripts, `--debug-file` where it says, `--debug-to-stderr` for whoever started us.
-fn debug_file(typed: &Arguments, places: &Places, session: &agent::Session) -> Option<PathBuf> {
+fn debug_file(typed: &Arguments, places: &Places, session: &options::Session) -> Option<PathBuf> {
     if let Some(file) = typed.debug_file.as_deref().filter(|file| !file.is_empty()) {
         return Some(PathBuf::from(file));
     }
@@ -249,153 +228,11 @@ fn debug_file(typed: &Arguments, places: &Places, session: &agent::Session) -> O
     Some(folder.join(format!("{}.txt", session.id)))
 }
 
-/// Only what `auth status` and `doctor` need.
-pub fn credentials_only(typed: Option<&Arguments>, environment: &Environment) -> Result<settings::Resolution, Refusal> {
-    let places = places(environment);
-    let nothing = Arguments::default();
-    let typed = typed.unwrap_or(&nothing);
-    let (bare, safe) = minimal(typed, environment);
-    let settings = settings(typed, (&places, environment), sources(typed)?, bare || safe)?.settings;
-    Ok(access::credentials(&settings, &places, environment, bare))
-}
-
-/// The settings as a run would have them, for commands that only tell.
-pub fn loaded_settings(typed: &Arguments, environment: &Environment) -> Result<Settings, Refusal> {
-    let (bare, safe) = minimal(typed, environment);
-    Ok(settings(typed, (&places(environment), environment), sources(typed)?, bare || safe)?.settings)
-}
-
-/// The environment with what the settings add to it, for commands that only tell.
-pub fn with_settings(typed: Option<&Arguments>, environment: &Environment) -> Environment {
-    let nothing = Arguments::default();
-    let typed = typed.unwrap_or(&nothing);
-    let mut whole = environment.clone();
-    let (bare, safe) = minimal(typed, environment);
-    let loaded =
-        sources(typed).and_then(|sources| settings(typed, (&places(environment), environment), sources, bare || safe));
-    if let Ok(loaded) = loaded {
-        whole.overlay(&loaded.settings.env);
-    }
-    whole
-}
-
-/// The profile of the endpoint, or why it cannot be; `None` where the settings cannot be read.
-pub fn profile(environment: &Environment) -> Option<Result<model::Profile, Refusal>> {
-    let loaded =
-        settings(&Arguments::default(), (&places(environment), environment), Sources::default(), false).ok()?;
-    Some(access::profile(&loaded.settings, environment, false))
-}
-
-/// Only what `explain` needs: how calls are judged, and what should be said about it.
-pub fn judging(typed: &Arguments, environment: &Environment) -> Result<Judging, Refusal> {
-    let places = places_for(typed, environment)?;
-    let (bare, safe) = minimal(typed, environment);
-    let loaded = settings(typed, (&places, environment), sources(typed)?, bare || safe)?;
-    permissions::judging(typed, loaded, places, environment)
-}
-
-/// What a loop's checks may do: what commands may in a workspace, whatever level agents have.
-pub fn confined_checks(environment: &Environment, warnings: &mut Vec<String>) -> Result<Option<Rules>, Refusal> {
-    let places = places(environment);
-    let settings = loop_settings(&places, environment)?;
-    let typed = arguments::parse(["--sandbox".to_owned(), "workspace".to_owned()])
-        .map_err(|error| Refusal::new(error.to_string()))?;
-    let confined = confined::resolve(&typed, &settings, &places, &[], environment, warnings)?;
-    Ok(confined.map(|confined| confined.rules))
-}
-
-/// The box around a loop's agent that is not ours.
-pub fn held(
-    foreign: &Foreign,
-    environment: &Environment,
-    warnings: &mut Vec<String>,
-) -> Result<ConfinedAgent, Refusal> {
-    let places = places(environment);
-    let settings = loop_settings(&places, environment)?;
-    confined::held(foreign, &settings, &places, environment, warnings)
-}
-
-/// Its agents would refuse rules that cannot be read, one after the other; so the loop does, once.
-fn loop_settings(places: &Places, environment: &Environment) -> Result<Settings, Refusal> {
-    let settings = settings(&Arguments::default(), (places, environment), Sources::default(), false)?.settings;
-    permissions::check(&settings)?;
-    Ok(settings)
-}
-
-/// Why a loop may not do without a sandbox, where it may not.
-pub fn sandbox_is_policy(environment: &Environment) -> Result<Option<&'static str>, Refusal> {
-    let settings = loop_settings(&places(environment), environment)?;
-    Ok(confined::is_policy(&settings).then_some(confined::POLICY))
-}
-
-/// A setting of the user's or the administrator's, for a loop.
-pub fn user_setting(key: &str, environment: &Environment) -> Option<String> {
-    loop_settings(&places(environment), environment).ok()?.text(key).map(str::to_owned)
-}
-
-/// What keeps requests from being sent at all, for `doctor`.
-pub fn endpoint_problem(environment: &Environment) -> Option<String> {
-    access::client(environment).err().map(|refusal| refusal.text)
-}
-
-/// With `--project-config-root`, the project's configuration is that of another checkout.
-fn places_for(typed: &Arguments, environment: &Environment) -> Result<Places, Refusal> {
-    let mut places = places(environment);
-    if let Some(root) = typed.project_config_root.as_deref().filter(|root| !root.is_empty()) {
-        let folder = environment.cwd.join(root).canonicalize().ok().filter(|folder| folder.is_dir());
-        let folder = folder
-            .ok_or_else(|| Refusal::new(format!("Error: --project-config-root {root} is not a folder that exists.")))?;
-        places.project = Some(folder);
-    }
-    Ok(places)
-}
-
-pub fn places(environment: &Environment) -> Places {
-    let custom = environment.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let mut places = Places::new(environment.cwd.clone(), environment.home.clone(), custom);
-    let cache = environment.get("CLAUDE_CODE_PLUGIN_CACHE_DIR").map(PathBuf::from);
-    places.plugin_cache = cache.filter(|folder| folder.is_absolute());
-    // Tests cannot write where administrators do.
-    match environment.get("RALPH_TEST_MANAGED_DIR").filter(|_| cfg!(debug_assertions)) {
-        Some(folder) => Places { managed_dir: folder.into(), ..places },
-        None => places,
-    }
-}
-
-/// Whether this is a bare start, and whether a safe one.
-fn minimal(typed: &Arguments, environment: &Environment) -> (bool, bool) {
-    let bare = typed.bare || environment.is_on("CLAUDE_CODE_SIMPLE");
-    let safe = typed.safe_mode || environment.is_on("CLAUDE_CODE_SAFE_MODE");
-    (bare, safe)
-}
-
 /// The environment wins over the settings.
 fn may_suggest(settings: &Settings, environment: &Environment) -> bool {
     let variable = "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION";
     environment.is_on(variable)
         || (!environment.is_off(variable) && settings.flag("promptSuggestionEnabled") != Some(false))
-}
-
-fn sources(typed: &Arguments) -> Result<Sources, Refusal> {
-    match typed.setting_sources.as_deref() {
-        _ if typed.restricted => Ok(Sources::NONE),
-        Some(list) => Sources::parse(list).map_err(|error| Refusal::new(format!("Error: {error}"))),
-        None => Ok(Sources::default()),
-    }
-}
-
-fn settings(
-    typed: &Arguments,
-    (places, environment): (&Places, &Environment),
-    sources: Sources,
-    safe: bool,
-) -> Result<settings::Loaded, Refusal> {
-    let flag = typed.settings.as_deref().and_then(|value| FlagSettings::parse(value, places));
-    let is_untracked =
-        |top: &Path, folder: &Path, name: &str| local_rules::is_untracked(environment, top, folder, name);
-    let managed = typed.managed_settings.as_deref();
-    settings::load_with_own_rules(places, sources, flag.as_ref(), managed, safe, &is_untracked)
-        .map_err(|error| Refusal::new(format!("Error: {error}")))
 }
 
 /// Positionals are one prompt; several are how some clients mention several files.

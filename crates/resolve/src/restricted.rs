@@ -3,9 +3,9 @@
 //!
 //! Deliberately absent: MCP servers. The caller adds `--strict-mcp-config` to leave them out.
 
-use super::refusal::Refusal;
-use agent::Permissions;
+use crate::refusal::Refusal;
 use arguments::Arguments;
+use options::Permissions;
 use policy::Source;
 use wire::PermissionMode;
 

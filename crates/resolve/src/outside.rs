@@ -1,10 +1,10 @@
 //! MCP servers: which are configured, by whom.
 
-use super::refusal::Refusal;
 use crate::environment::Environment;
-use agent::OutsideSetup;
+use crate::refusal::Refusal;
 use arguments::Arguments;
 use mcp::{Inherits, Problem, ServerConfig};
+use options::OutsideSetup;
 use project::Plugins;
 use serde_json::{Map, Value, json};
 use settings::{Places, Settings};
@@ -26,7 +26,7 @@ pub fn resolve(
     places: &Places,
     plugins: &Plugins,
     environment: &Environment,
-    (isolated, session): (bool, &agent::Session),
+    (isolated, session): (bool, &options::Session),
 ) -> Result<OutsideSetup, Refusal> {
     let mut found = Found::default();
     let variable = |name: &str| environment.get(name).map(str::to_owned);
@@ -273,8 +273,8 @@ fn unusable(file: &Path, reason: &str) -> Problem {
     Problem { name: ".mcp.json".to_owned(), kind: "invalid_config", message }
 }
 
-fn server_env(environment: &Environment, places: &Places, session: &agent::Session) -> process::Env {
-    let mut env = super::child_env::without_telemetry(environment);
+fn server_env(environment: &Environment, places: &Places, session: &options::Session) -> process::Env {
+    let mut env = crate::child_env::without_telemetry(environment);
     if environment.is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV") {
         env.retain(|(name, _)| process::scrub::BASIC_ENV.iter().any(|kept| name == kept));
     }

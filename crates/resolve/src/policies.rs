@@ -1,10 +1,10 @@
 //! The administrator's policies at the start of an agent, and what root may do.
 
-use super::CONTRACT_VERSION;
-use super::refusal::Refusal;
+use crate::connection::CONTRACT_VERSION;
 use crate::environment::{Environment, is_root};
-use agent::{Access, Permissions};
+use crate::refusal::Refusal;
 use arguments::Arguments;
+use options::{Access, Permissions};
 use settings::{Settings, Surface, policies};
 use wire::PermissionMode;
 

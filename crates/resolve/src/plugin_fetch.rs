@@ -1,10 +1,9 @@
 //! Getting marketplaces and plugins: folders as they are, repositories by git, which obeys nobody's configuration.
 
 use crate::environment::Environment;
-use crate::failure::Failure;
-use crate::runtime::runtime;
+use crate::runtime::{RuntimeError, runtime};
 use process::{Git, GitError};
-use project::{Fetching, Source};
+use project::{Fetching, ProjectError, Source};
 use settings::Places;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -18,9 +17,19 @@ pub fn limit(environment: &Environment) -> Duration {
     environment.number("CLAUDE_CODE_PLUGIN_GIT_TIMEOUT_MS").filter(|ms| *ms > 0).map_or(CLONE, Duration::from_millis)
 }
 
-/// In the words that clients know.
-pub fn told(error: impl std::fmt::Display) -> Failure {
-    Failure::agent(format!("Error: {error}"))
+/// Why a marketplace or a plugin did not come.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginFetchError {
+    #[error("it cannot be fetched: {0}.")]
+    Unsupported(String),
+    #[error("git is needed to fetch a repository; install it.")]
+    NoGit,
+    #[error("{url} cannot be cloned: {cause}")]
+    Clone { url: String, cause: GitError },
+    #[error(transparent)]
+    Project(#[from] ProjectError),
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
 }
 
 pub enum Fetched {
@@ -28,17 +37,21 @@ pub enum Fetched {
     Clone(Fetching),
 }
 
-pub fn fetch(source: &Source, places: &Places, environment: &Environment, limit: Duration) -> Result<Fetched, Failure> {
+pub fn fetch(
+    source: &Source,
+    places: &Places,
+    environment: &Environment,
+    limit: Duration,
+) -> Result<Fetched, PluginFetchError> {
     match source {
         Source::Folder(folder) => Ok(Fetched::Folder(folder.clone())),
-        Source::Unsupported(why) => Err(told(format!("it cannot be fetched: {why}."))),
+        Source::Unsupported(why) => Err(PluginFetchError::Unsupported(why.clone())),
         Source::Git { url, at } => {
-            let none = || told("git is needed to fetch a repository; install it.");
-            let git = Git::find(&environment.vars).ok_or_else(none)?;
-            let fetching = Fetching::begin(places).map_err(told)?;
+            let git = Git::find(&environment.vars).ok_or(PluginFetchError::NoGit)?;
+            let fetching = Fetching::begin(places)?;
             runtime()?
                 .block_on(clone(&git, (url, at.as_deref()), &fetching.path(), &environment.cwd, limit))
-                .map_err(|error| told(format!("{url} cannot be cloned: {error}")))?;
+                .map_err(|cause| PluginFetchError::Clone { url: url.clone(), cause })?;
             Ok(Fetched::Clone(fetching))
         }
     }
