@@ -4,6 +4,7 @@ use crate::table::{self, Row};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -173,11 +174,7 @@ pub(crate) fn signal_group(leader: Pid, signal: Signal) {
 
 /// Our own children, adopted ones included, without the first processes of boxes, the watcher and what is detached. Cheap.
 pub(crate) fn children() -> Vec<i32> {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
-    let listed = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    let numbers: Vec<i32> = listed
-        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
-        .collect();
+    let numbers = listed_children(&threads());
     let apart = apart();
     let detached = detached();
     let is_detached = |pid: i32| {
@@ -185,6 +182,27 @@ pub(crate) fn children() -> Vec<i32> {
         known.is_some_and(|one| table::row(pid).is_some_and(|row| row.same_process(one)))
     };
     numbers.into_iter().filter(|pid| !apart.contains(pid) && !is_detached(*pid)).collect()
+}
+
+fn threads() -> Vec<PathBuf> {
+    std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+/// The children that our threads have started or adopted, ended ones that nobody has collected included.
+fn listed_children(threads: &[PathBuf]) -> Vec<i32> {
+    let listed = threads.iter().filter_map(|thread| std::fs::read_to_string(thread.join("children")).ok());
+    listed
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
+        .collect()
+}
+
+/// Whether the watcher is our only child. Then nothing else is below us, since orphans become our children, and nobody has
+/// to read the table of all processes. Not known where the kernel has no such list (then it is empty), nor while a thread
+/// ends, whose children move to another thread.
+fn only_watcher_is_left() -> bool {
+    let Some(watcher) = crate::watcher::pid() else { return false };
+    let threads_before = threads();
+    listed_children(&threads_before) == [watcher] && threads() == threads_before
 }
 
 fn kill_children_quickly() {
@@ -254,7 +272,8 @@ pub async fn end_all(grace: Duration) {
     if !has_children() {
         return;
     }
-    if ended_all(grace).await {
+    reap_adopted();
+    if only_watcher_is_left() || ended_all(grace).await {
         crate::watcher::dismiss();
     }
 }

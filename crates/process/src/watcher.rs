@@ -95,6 +95,11 @@ pub(crate) fn tell_adopted() {
     }
 }
 
+/// The number of the watcher, where one runs.
+pub(crate) fn pid() -> Option<i32> {
+    WATCHER.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|watcher| watcher.pid)
+}
+
 /// When everything has ended: nothing is left to watch.
 pub(crate) fn dismiss() {
     let watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner).take();

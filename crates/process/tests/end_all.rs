@@ -44,21 +44,48 @@ async fn adversary_31_nothing_survives_the_end() {
     adopted_zombies_do_not_pile_up().await;
     what_a_child_left_behind_ends_and_nothing_else().await;
     for (what, script) in SCRIPTS {
-        let folder = tempfile::tempdir().unwrap();
-        let pids = folder.path().join("pids");
-        let mut child = Child::spawn(shell(script, &pids)).unwrap();
-        until(what, || read(&pids).ends_with("ready\n")).await;
-        let family: Vec<String> = read(&pids).lines().filter(|line| *line != "ready").map(str::to_owned).collect();
-        assert!(family.iter().all(|pid| alive(pid)), "{what}: all run before the end");
-
-        let started = Instant::now();
-        ralph_process::end_all(GRACE).await;
-        assert!(started.elapsed() < WITHIN, "{what}: took {:?}", started.elapsed());
-        let survivors: Vec<&String> = family.iter().filter(|pid| alive(pid)).collect();
-        assert!(survivors.is_empty(), "{what}: {survivors:?}");
-        // The owner still learns how its process ended.
-        child.wait().await;
+        survives_nobody(what, script).await;
     }
+    // From here on there is a watcher, which is a child of ours as well.
+    ralph_process::watch_over();
+    for (what, script) in SCRIPTS {
+        survives_nobody(what, script).await;
+    }
+    a_watcher_alone_is_nothing_to_wait_for().await;
+}
+
+async fn survives_nobody(what: &str, script: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let pids = folder.path().join("pids");
+    let mut child = Child::spawn(shell(script, &pids)).unwrap();
+    until(what, || read(&pids).ends_with("ready\n")).await;
+    let family: Vec<String> = read(&pids).lines().filter(|line| *line != "ready").map(str::to_owned).collect();
+    assert!(family.iter().all(|pid| alive(pid)), "{what}: all run before the end");
+
+    let started = Instant::now();
+    ralph_process::end_all(GRACE).await;
+    assert!(started.elapsed() < WITHIN, "{what}: took {:?}", started.elapsed());
+    let survivors: Vec<&String> = family.iter().filter(|pid| alive(pid)).collect();
+    assert!(survivors.is_empty(), "{what}: {survivors:?}");
+    // The owner still learns how its process ended.
+    child.wait().await;
+}
+
+/// The watcher ends with the last look: it is no process to be asked and waited for.
+async fn a_watcher_alone_is_nothing_to_wait_for() {
+    let folder = tempfile::tempdir().unwrap();
+    Child::spawn(shell("true", &folder.path().join("pids"))).unwrap().wait().await;
+    assert_eq!(children().len(), 1, "the watcher runs");
+    let started = Instant::now();
+    ralph_process::end_all(GRACE).await;
+    assert!(started.elapsed() < GRACE / 2, "took {:?}", started.elapsed());
+    assert_eq!(children(), Vec::<String>::new(), "the watcher is gone");
+}
+
+fn children() -> Vec<String> {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().map(|thread| thread.unwrap().path());
+    let lists = threads.map(|thread| read(&thread.join("children")));
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
 /// claude-code#20117: a long session left zombies behind. Each child here leaves an orphan that ends;
