@@ -5,7 +5,7 @@ use crate::access::Access;
 use context::texts;
 use conversation::{Conversation, values};
 use mcp::SessionServers;
-use model::{CachePolicy, Failure, Ledger, Reply, Request};
+use model::{CachePolicy, Failure, Ledger, Reply, Request, ToolDefinition};
 use options::Choices;
 use output::Output;
 use serde_json::{Value, json};
@@ -223,7 +223,7 @@ impl ModelAsker {
             max_tokens: info.max_output.min(ASIDE_MAX_TOKENS),
             system: vec![json!({"type": "text", "text": system})],
             messages: messages.into(),
-            tools: tool.into_iter().collect(),
+            tools: tool.map(ToolDefinition::from).into_iter().collect(),
             ..self.plain_request()
         };
         let reply = client.ask_once(&request).await?;

@@ -10,7 +10,7 @@ pub fn system_chars(system: &[Value]) -> usize {
 
 /// Characters of tool definitions.
 pub fn tools_chars(toolset: &Toolset) -> usize {
-    toolset.definitions().iter().map(|tool| tool.to_string().len()).sum()
+    toolset.definitions().iter().map(|tool| tool.text().len()).sum()
 }
 
 /// Characters that every request has beside the messages.

@@ -2,9 +2,10 @@
 
 use crate::conversation_tools;
 use mcp::McpTool;
+use model::ToolDefinition;
 use options::{Options, Prompter, Setup, ToolChoice};
 use policy::{Offered, ToolEntry};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tools::ToolSpec;
@@ -16,13 +17,13 @@ use wire::PermissionMode;
 pub struct Tool {
     pub name: String,
     pub may_run_beside_others: bool,
-    definition: Value,
+    definition: ToolDefinition,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Toolset {
     tools: Vec<Tool>,
-    definitions: Arc<[Value]>,
+    definitions: Arc<[ToolDefinition]>,
 }
 
 pub use policy::names::canonical;
@@ -121,7 +122,7 @@ impl Toolset {
     }
 
     /// For the request: byte-stable, so that the prompt cache holds.
-    pub fn definitions(&self) -> Arc<[Value]> {
+    pub fn definitions(&self) -> Arc<[ToolDefinition]> {
         Arc::clone(&self.definitions)
     }
 
@@ -133,9 +134,8 @@ impl Toolset {
 }
 
 impl Tool {
-    pub fn new(name: &str, may_run_beside_others: bool, description: &str, schema: &Value) -> Self {
-        let definition = json!({"name": name, "description": description, "input_schema": schema});
-        Self { name: name.into(), may_run_beside_others, definition }
+    pub fn new(name: &str, may_run_beside_others: bool, description: &str, schema: &impl Serialize) -> Self {
+        Self { name: name.into(), may_run_beside_others, definition: ToolDefinition::new(name, description, schema) }
     }
 
     pub fn of_server(tool: &McpTool) -> Self {
@@ -144,12 +144,12 @@ impl Tool {
 
     /// Characters of its definition in a request.
     pub fn size(&self) -> usize {
-        self.definition.to_string().len()
+        self.definition.text().len()
     }
 
     fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
         let description = conversation_tools::description(spec, setup);
-        Self::new(&spec.name, spec.may_run_beside_others, &description, &spec.schema.to_value())
+        Self::new(&spec.name, spec.may_run_beside_others, &description, &spec.schema)
     }
 }
 

@@ -65,6 +65,7 @@ mod tests {
     fn every_keyword_of_the_schemas_is_checked() {
         for spec in [&LIST_RESOURCES, &READ_RESOURCE] {
             assert_eq!(spec.unknown_keywords(), Vec::<String>::new(), "{}", spec.name);
+            assert_eq!(serde_json::to_string(&spec.schema).unwrap(), spec.schema.to_value().to_string());
         }
     }
 }

@@ -8,6 +8,7 @@
 mod secret;
 mod failure;
 mod frame;
+mod tool_definition;
 mod request;
 mod sse;
 mod profile;
@@ -62,3 +63,4 @@ pub use secret::Secret;
 pub use step_down::{TRIGGER as STEP_DOWN_TRIGGER, step_down, step_down_words};
 pub use thinking::{Thinking, ThinkingAsk, effort, effort_beside, request_betas, thinking};
 pub use tls::{CertStore, TlsError};
+pub use tool_definition::ToolDefinition;

@@ -5,14 +5,14 @@
 //! keys never varies: a byte that moves is a cache miss. Marks that came with a message are left out, or a
 //! client that marks every one would exceed what the API takes. Deliberately absent: headers and sending.
 
-use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
+use crate::tool_definition::{CACHE_KEY, ToolDefinition};
+use serde::ser::{Error as _, Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// The API looks 20 blocks back from a mark; a second one this far behind the last keeps a long batch of
 /// tool results within reach of what the request before it cached.
 const SECOND_MARK_DISTANCE: usize = 15;
-const CACHE_KEY: &str = "cache_control";
 /// Goes with `output_config.task_budget`.
 const TASK_BUDGET_BETA: &str = "task-budgets-2026-03-13";
 
@@ -32,7 +32,7 @@ pub struct Request {
     /// Text blocks.
     pub system: Vec<Value>,
     pub messages: Arc<Vec<Value>>,
-    pub tools: Arc<[Value]>,
+    pub tools: Arc<[ToolDefinition]>,
     pub tool_choice: Option<Value>,
     pub thinking: Option<Value>,
     pub effort: Option<String>,
@@ -145,13 +145,32 @@ impl Serialize for Body<'_> {
         }
         if ours("tools", tools.is_empty()) {
             // A tool whose schema is loaded later is not part of the prefix and may not be marked.
-            let last = tools.iter().rposition(|tool| tool["defer_loading"] != true);
-            map.serialize_entry("tools", &Blocks { all: tools, marked: [last, None], mark })?;
+            let last = tools.iter().rposition(|tool| !tool.is_deferred());
+            map.serialize_entry("tools", &Tools { all: tools, marked: last, mark })?;
         }
         if ours("messages", false) {
             map.serialize_entry("messages", &Messages { all: messages, marked: message_marks(messages), mark })?;
         }
         map.end()
+    }
+}
+
+struct Tools<'a> {
+    all: &'a [ToolDefinition],
+    marked: Option<usize>,
+    mark: Option<&'a Value>,
+}
+
+impl Serialize for Tools<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut seq = to.serialize_seq(Some(self.all.len()))?;
+        for (at, tool) in self.all.iter().enumerate() {
+            match self.mark.filter(|_| self.marked == Some(at)) {
+                Some(mark) => seq.serialize_element(&tool.marked(mark).map_err(S::Error::custom)?)?,
+                None => seq.serialize_element(tool.raw())?,
+            }
+        }
+        seq.end()
     }
 }
 

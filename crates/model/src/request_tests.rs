@@ -36,7 +36,7 @@ fn marks(body: &Value) -> Vec<String> {
 fn the_bytes_are_these() {
     let request = Request {
         system: vec![json!({"type":"text","text":"s"})],
-        tools: Arc::from([json!({"name":"A"}), json!({"name":"B"})]),
+        tools: [json!({"name":"A"}), json!({"name":"B"})].map(ToolDefinition::from).into(),
         thinking: Some(json!({"type":"adaptive"})),
         effort: Some("high".into()),
         task_budget: Some(5000),
@@ -74,7 +74,7 @@ fn empty_lists_and_marks_nobody_wants_are_left_out() {
 fn thinking_and_empty_text_take_no_mark() {
     let request = Request {
         system: vec![json!({"type":"text","text":"s"}), json!({"type":"text","text":""})],
-        tools: Arc::from([json!({"name":"A"}), json!({"name":"B","defer_loading":true})]),
+        tools: [json!({"name":"A"}), json!({"name":"B","defer_loading":true})].map(ToolDefinition::from).into(),
         ..with_messages(vec![
             json!({"role":"user","content":[{"type":"text","text":"q"},{"type":"image","source":{}}]}),
             json!({"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":""},
@@ -131,7 +131,7 @@ proptest! {
         let messages: Vec<Value> = messages.into_iter().map(|blocks| json!({"role":"user","content":blocks})).collect();
         let request = Request {
             system: vec![json!({"type":"text","text":"s"})],
-            tools: Arc::from([json!({"name":"A"})]),
+            tools: [json!({"name":"A"})].map(ToolDefinition::from).into(),
             ..with_messages(messages)
         };
         let body = parsed(&request);

@@ -9,6 +9,8 @@ use crate::schema::{self, InputError};
 use crate::workspace::{Target, Workspace};
 use futures_util::future::LocalBoxFuture;
 use policy::{Targets, ToolEntry};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -53,6 +55,19 @@ impl InputSchema {
             // The constants are parsed in a test; an empty object would still be a tool.
             Self::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| json!({"type": "object"})),
             Self::Value(value) => value.clone(),
+        }
+    }
+}
+
+/// The text of a constant is written as it is, not parsed and written again.
+impl Serialize for InputSchema {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => match serde_json::from_str::<&RawValue>(text) {
+                Ok(text) => text.serialize(to),
+                Err(_) => self.to_value().serialize(to),
+            },
+            Self::Value(value) => value.serialize(to),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn body(request: &Request, profile: &Profile) -> Map<String, Value> {
     put(profile.max_tokens_field, Some(json!(profile.capped(request.max_tokens))));
     put("stream", Some(json!(true)));
     put("stream_options", Some(json!({"include_usage": true})));
-    let tools: Vec<Value> = request.tools.iter().filter_map(|one| tool(one, profile)).collect();
+    let tools: Vec<Value> = request.tools.iter().filter_map(|one| tool(one.value(), profile)).collect();
     put("tool_choice", (!tools.is_empty()).then(|| tool_choice(request.tool_choice.as_ref(), named_tool)).flatten());
     let alone = request.tool_choice.as_ref().is_some_and(|choice| choice["disable_parallel_tool_use"] == true);
     put("parallel_tool_calls", (alone && !tools.is_empty()).then(|| json!(false)));

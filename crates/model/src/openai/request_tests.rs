@@ -1,6 +1,7 @@
 use super::body;
 use crate::profile::parse_profile;
 use crate::request::Request;
+use crate::tool_definition::ToolDefinition;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -27,10 +28,12 @@ fn request() -> Request {
                 {"type": "image", "source": {"type": "url", "url": "https://x.test/b.png"}},
             ]}),
         ]),
-        tools: Arc::from(vec![
+        tools: [
             json!({"name": "Read", "description": "reads", "input_schema": {"type": "object", "properties": {"path": {"type": "string", "pattern": "x"}}}}),
             json!({"type": "web_search_20250305", "name": "web_search"}),
-        ]),
+        ]
+        .map(ToolDefinition::from)
+        .into(),
         tool_choice: Some(json!({"type": "any", "disable_parallel_tool_use": true})),
         effort: Some("max".into()),
         metadata: Some(json!({"user_id": "session_1"})),
