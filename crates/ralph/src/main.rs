@@ -7,9 +7,15 @@ mod commands;
 
 use failure::{Ended, Failure};
 use resolve::Environment;
+use std::ffi::OsStr;
 use std::path::Path;
 
 fn main() -> std::process::ExitCode {
+    // Clients and scripts ask for the version at every start, so nothing else is done for it.
+    if let Some(program) = resolve::asks_only_version() {
+        say::out(&commands::version(is_agent(&program)));
+        return std::process::ExitCode::SUCCESS;
+    }
     quiet_panics();
     process::outlive_file_limits();
     let read = Environment::read();
@@ -23,18 +29,22 @@ fn main() -> std::process::ExitCode {
 }
 
 fn run(mut environment: Environment) -> Ended {
-    // Whoever asks for the version waits for nothing else.
+    // An answer about the version waits for nothing else.
     if !environment.words.iter().any(|word| word == "--version") {
         let config_dir = resolve::places(&environment).config_dir;
         sandbox::remove_left(&environment.cwd, environment.home.as_deref(), &config_dir);
     }
     let words = std::mem::take(&mut environment.words);
-    let called_as = Path::new(&environment.program).file_stem().map(|name| name.to_string_lossy().into_owned());
-    match (called_as.as_deref(), words.split_first()) {
-        (Some("claude"), _) => commands::agent::run(words, environment),
-        (_, Some((first, rest))) if first == "agent" => commands::agent::run(rest.to_vec(), environment),
+    match words.split_first() {
+        _ if is_agent(&environment.program) => commands::agent::run(words, environment),
+        Some((first, rest)) if first == "agent" => commands::agent::run(rest.to_vec(), environment),
         _ => commands::ralph(&words, &environment),
     }
+}
+
+/// Whether the program was called by the agent's name.
+fn is_agent(program: &OsStr) -> bool {
+    Path::new(program).file_stem().is_some_and(|name| name == "claude")
 }
 
 /// A panic is one line for people; the turn it happened in still ends with its result.

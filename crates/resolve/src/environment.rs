@@ -107,6 +107,13 @@ impl Environment {
     }
 }
 
+/// The program name as called, where `--version` is the only argument: that answer needs nothing else of the outside.
+pub fn asks_only_version() -> Option<OsString> {
+    let mut args = std::env::args_os();
+    let program = args.next()?;
+    (args.next()? == "--version" && args.next().is_none()).then_some(program)
+}
+
 /// `nohup` starts programs that are to outlive their terminal with SIGHUP ignored.
 pub fn hangup_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -41,7 +41,7 @@ pub use cloud_world::Machine;
 pub use configuration::places;
 pub use confined::Foreign;
 pub use connection::CONTRACT_VERSION;
-pub use environment::{Environment, EnvironmentError, hangup_is_ignored, stdin_kind, temp_dir};
+pub use environment::{Environment, EnvironmentError, asks_only_version, hangup_is_ignored, stdin_kind, temp_dir};
 pub use for_commands::{
     confined_checks, credentials_only, endpoint_problem, held, judging, loaded_settings, profile, sandbox_is_policy,
     user_setting, with_settings,

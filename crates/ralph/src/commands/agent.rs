@@ -5,7 +5,7 @@ use crate::failure::{Ended, Failure};
 use crate::say;
 use agent::{InputFormat, OutputFormat};
 use arguments::{Arguments, FirstWord, help};
-use resolve::{CONTRACT_VERSION, Environment, Refusal, runtime};
+use resolve::{Environment, Refusal, runtime};
 use std::path::PathBuf;
 use wire::ExitCode;
 
@@ -17,7 +17,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> Ended {
     };
     let typed = arguments::parse(words)?;
     if typed.version {
-        say::out(&format!("{CONTRACT_VERSION} (Claude Code)\n"));
+        say::out(&super::version(true));
         return Ok(ExitCode::Success);
     }
     if typed.help {

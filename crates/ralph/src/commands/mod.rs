@@ -40,7 +40,7 @@ mod trust;
 use crate::failure::{Ended, Failure};
 use crate::say;
 use arguments::{COMMANDS, Command, completions, help, loop_flags, manual};
-use resolve::Environment;
+use resolve::{CONTRACT_VERSION, Environment};
 use wire::ExitCode;
 
 /// `ralph …`: everything but the agent.
@@ -56,7 +56,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> Ended {
     }
     match first.as_str() {
         "-v" | "-V" | "--version" | "version" => {
-            say::out(concat!("ralph ", env!("CARGO_PKG_VERSION"), "\n"));
+            say::out(&version(false));
             Ok(ExitCode::Success)
         }
         "help" if !rest.is_empty() => Err(unknown(&rest[0])),
@@ -94,6 +94,15 @@ pub fn ralph(words: &[String], environment: &Environment) -> Ended {
         "stop" => loop_reach::stop(rest, environment),
         _ if loop_flags::is_ours(first) => loop_run::run(words, environment),
         other => Err(unknown(other)),
+    }
+}
+
+/// What `--version` prints.
+pub fn version(is_agent: bool) -> String {
+    if is_agent {
+        format!("{CONTRACT_VERSION} (Claude Code)\n")
+    } else {
+        concat!("ralph ", env!("CARGO_PKG_VERSION"), "\n").to_owned()
     }
 }
 
