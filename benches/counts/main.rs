@@ -101,6 +101,8 @@ fn under(valgrind: &Path, script: &Script, tool: &str, label: &str, args: &[&str
         .args([format!("--tool={tool}"), format!("--{tool}-out-file=/dev/null")])
         .args([env!("CARGO_BIN_EXE_ralph")])
         .args(args.iter().copied())
+        // Git is slow beside an emulator; how much work it is to give up waiting depends on who else runs here.
+        .env("RALPH_TEST_GIT_DEADLINE_MS", "60000")
         .deadline(DEADLINE)
         .finish()
         .expect("a run");

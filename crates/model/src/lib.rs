@@ -55,7 +55,8 @@ pub use ledger::Ledger;
 pub use login::{LoginError, Tokens, refresh_login};
 pub use profile::{Feature, Format, Profile, ProfileError, ProfileName, SmallModel, parse_profile, suggest_profile};
 pub use provider::{
-    AuthPlan, Choice, Endpoint, EntraPlan, GooglePlan, SetupError, StreamFormat, Variables, split_provider,
+    AuthPlan, Choice, Endpoint, EntraPlan, GooglePlan, SetupError, SmallQuestions, StreamFormat, Variables,
+    split_provider,
 };
 pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};

@@ -4,7 +4,7 @@ use crate::access;
 use crate::environment::Environment;
 use crate::refusal::{Refusal, one_of};
 use arguments::Arguments;
-use model::{Choice, ModelEnv, ModelNames, SmallModel, Thinking, ThinkingAsk};
+use model::{Choice, ModelEnv, ModelNames, SmallModel, SmallQuestions, Thinking, ThinkingAsk};
 use options::{Access, Asking, AutoCompact, Caching, Elsewhere};
 use project::AgentDef;
 use settings::Settings;
@@ -82,11 +82,11 @@ fn small_model<'a>(environment: &'a Environment, access: &Access, asked: &'a str
     if let Some(small) = environment.get("ANTHROPIC_SMALL_FAST_MODEL") {
         return small;
     }
-    let cloud = access.client.cloud.as_ref().map(|cloud| cloud.endpoint.provider_name());
+    let cloud = access.client.cloud.as_ref().map(|cloud| cloud.endpoint.small_questions());
     match (cloud, access.client.profile.small_model) {
-        (Some("bedrock" | "vertex"), _) if !is_named => "sonnet",
-        (Some("bedrock" | "vertex" | "mantle" | "foundry"), _) | (None, SmallModel::Main) => asked,
-        (Some(_), _) | (None, SmallModel::Haiku) => "haiku",
+        (Some(SmallQuestions::SonnetUnlessNamed), _) if !is_named => "sonnet",
+        (Some(SmallQuestions::SonnetUnlessNamed | SmallQuestions::SessionModel), _) | (None, SmallModel::Main) => asked,
+        (Some(SmallQuestions::Haiku), _) | (None, SmallModel::Haiku) => "haiku",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Claude Platform on AWS: Anthropic's API with AWS's accounts.
 
-use super::endpoint::{AuthPlan, Endpoint, Operation, Provider, messages_path};
+use super::endpoint::{AuthPlan, Endpoint, Operation, Provider, SmallQuestions, messages_path};
 use super::ids;
 use super::variables::{SetupError, Variables};
 use crate::secret::Secret;
@@ -24,7 +24,8 @@ impl Provider for AnthropicAws {
     }
 
     fn endpoint(&'static self, variables: &Variables) -> Result<Endpoint, SetupError> {
-        let workspace = variables.get("ANTHROPIC_AWS_WORKSPACE_ID").ok_or(SetupError::NoWorkspace)?;
+        let name = "ANTHROPIC_AWS_WORKSPACE_ID";
+        let workspace = variables.get(name).ok_or(SetupError::Missing(name))?;
         let region = variables.aws_region();
         let name = "ANTHROPIC_AWS_BASE_URL";
         let base = variables.url(name, &format!("https://{SERVICE}.{region}.api.aws"))?;
@@ -38,6 +39,10 @@ impl Provider for AnthropicAws {
 
     fn model_id(&self, asked: &ids::Asked, _: &Endpoint) -> String {
         asked.anthropic_aws_id()
+    }
+
+    fn small_questions(&self) -> SmallQuestions {
+        SmallQuestions::Haiku
     }
 
     fn path(&self, _: &Endpoint, operation: Operation, _: &str) -> String {

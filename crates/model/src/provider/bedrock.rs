@@ -1,7 +1,7 @@
 //! Amazon Bedrock's Invoke API: the model in the path, binary frames in the answer.
 
 use super::aws_auth::aws_auth;
-use super::endpoint::{BetaPlace, Endpoint, Operation, Provider, StreamFormat};
+use super::endpoint::{BetaPlace, Endpoint, Operation, Provider, SmallQuestions, StreamFormat};
 use super::ids;
 use super::variables::{SetupError, Variables};
 use serde_json::{Map, Value, json};
@@ -52,6 +52,10 @@ impl Provider for Bedrock {
 
     fn model_id(&self, asked: &ids::Asked, endpoint: &Endpoint) -> String {
         asked.bedrock_id(endpoint.id_prefix.as_deref().unwrap_or("us"))
+    }
+
+    fn small_questions(&self) -> SmallQuestions {
+        SmallQuestions::SonnetUnlessNamed
     }
 
     fn path(&self, _: &Endpoint, operation: Operation, model: &str) -> String {

@@ -22,6 +22,17 @@ pub enum BetaPlace {
     Body,
 }
 
+/// The model for small questions, where the user names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SmallQuestions {
+    /// Every account has Haiku.
+    Haiku,
+    /// The session's model: no other one is known to be there.
+    SessionModel,
+    /// The session's model where the user named it, else Sonnet.
+    SonnetUnlessNamed,
+}
+
 /// One way to a model.
 pub(crate) trait Provider: Send + Sync + std::fmt::Debug {
     /// As `modelUsage` and `ralph auth status` call it.
@@ -41,6 +52,10 @@ pub(crate) trait Provider: Send + Sync + std::fmt::Debug {
 
     /// The path behind the base address, with the escapes of the wire, and the query.
     fn path(&self, endpoint: &Endpoint, operation: Operation, model: &str) -> String;
+
+    fn small_questions(&self) -> SmallQuestions {
+        SmallQuestions::SessionModel
+    }
 
     /// The base address for this model, where it differs from the endpoint's own.
     fn base(&self, _endpoint: &Endpoint, _model: &str) -> Option<String> {
@@ -143,6 +158,10 @@ impl Endpoint {
     /// Who answers for this id: of two endpoints that are used together, the one that has it.
     pub fn provider_of(&self, model: &str) -> &'static str {
         self.serving(model).provider.name()
+    }
+
+    pub fn small_questions(&self) -> SmallQuestions {
+        self.provider.small_questions()
     }
 
     /// The endpoint that this id goes to.

@@ -15,7 +15,7 @@ mod mantle;
 mod variables;
 mod vertex;
 
-pub use endpoint::{AuthPlan, Endpoint, EntraPlan, GooglePlan, Operation, StreamFormat};
+pub use endpoint::{AuthPlan, Endpoint, EntraPlan, GooglePlan, Operation, SmallQuestions, StreamFormat};
 pub(crate) use first_party::DEFAULT_BASE_URL;
 pub use variables::{SetupError, Variables};
 

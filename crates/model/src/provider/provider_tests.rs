@@ -119,7 +119,7 @@ fn one_model_can_be_asked_in_another_region() {
 fn what_is_missing_is_named() {
     let rows: &[(&[(&str, &str)], SetupError)] = &[
         (&[VERTEX], SetupError::NoProject),
-        (&[AWS], SetupError::NoWorkspace),
+        (&[AWS], SetupError::Missing("ANTHROPIC_AWS_WORKSPACE_ID")),
         (&[FOUNDRY], SetupError::NoResource),
         (
             &[FOUNDRY, ("ANTHROPIC_FOUNDRY_RESOURCE", "a"), ("ANTHROPIC_FOUNDRY_BASE_URL", "http://h")],

@@ -58,8 +58,8 @@ pub enum SetupError {
     BadAddress(&'static str),
     #[error("ANTHROPIC_VERTEX_PROJECT_ID is not set, and no Google credential file names a project")]
     NoProject,
-    #[error("ANTHROPIC_AWS_WORKSPACE_ID is not set")]
-    NoWorkspace,
+    #[error("{0} is not set")]
+    Missing(&'static str),
     #[error("neither ANTHROPIC_FOUNDRY_RESOURCE nor ANTHROPIC_FOUNDRY_BASE_URL is set")]
     NoResource,
     #[error("ANTHROPIC_FOUNDRY_RESOURCE and ANTHROPIC_FOUNDRY_BASE_URL are both set; unset one of them")]

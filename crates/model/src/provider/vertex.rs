@@ -1,6 +1,6 @@
 //! Google Vertex AI: project, region and model in the path, tokens of Google.
 
-use super::endpoint::{AuthPlan, Endpoint, GooglePlan, Operation, Provider};
+use super::endpoint::{AuthPlan, Endpoint, GooglePlan, Operation, Provider, SmallQuestions};
 use super::ids;
 use super::variables::{SetupError, Variables, is_region};
 use serde_json::{Map, Value, json};
@@ -48,6 +48,10 @@ impl Provider for Vertex {
 
     fn model_id(&self, asked: &ids::Asked, _: &Endpoint) -> String {
         asked.vertex_id()
+    }
+
+    fn small_questions(&self) -> SmallQuestions {
+        SmallQuestions::SonnetUnlessNamed
     }
 
     fn path(&self, endpoint: &Endpoint, operation: Operation, model: &str) -> String {
