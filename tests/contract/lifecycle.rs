@@ -14,8 +14,8 @@ mod seed;
 mod sessions;
 #[path = "lifecycle/signals.rs"]
 mod signals;
-#[path = "lifecycle/told.rs"]
-mod told;
+#[path = "lifecycle/client_setup.rs"]
+mod client_setup;
 #[path = "lifecycle/transcripts.rs"]
 mod transcripts;
 #[path = "lifecycle/turns.rs"]

@@ -21,7 +21,7 @@ mod store;
 mod replay;
 mod landing;
 pub mod make;
-pub mod told;
+pub mod goal_text;
 mod prompt;
 mod work;
 

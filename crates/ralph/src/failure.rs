@@ -95,7 +95,7 @@ impl Failure {
 }
 
 /// An error of a command of the agent, in the words that clients know.
-pub fn told(error: impl std::fmt::Display) -> Failure {
+pub fn agent_error(error: impl std::fmt::Display) -> Failure {
     Failure::agent(format!("Error: {error}"))
 }
 
@@ -107,7 +107,7 @@ impl From<Refusal> for Failure {
 
 impl From<resolve::plugin_fetch::PluginFetchError> for Failure {
     fn from(error: resolve::plugin_fetch::PluginFetchError) -> Self {
-        told(error)
+        agent_error(error)
     }
 }
 

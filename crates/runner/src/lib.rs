@@ -41,7 +41,7 @@ mod checks;
 pub mod run_socket;
 mod run_loop;
 mod waiting;
-mod runs_told;
+mod run_text;
 mod detach;
 
 pub use answers::{answer_live, live_run};
@@ -59,8 +59,8 @@ pub use rehearsal::Rehearsal;
 pub use replay::{ReplayError, replay};
 pub use run_command::Command;
 pub use run_loop::{RunError, run};
+pub use run_text::{receipt_lines, run_json, run_line};
 pub use runs::{RunInfo, RunsError, answer, find, list, load};
-pub use runs_told::{receipt_lines, run_json, run_line};
 pub use settings::{OutputFormat, Reasoning, SandboxMode, Settings, SettingsError};
 pub use spans::{RunTrace, Spans};
 pub use start_error::StartError;

@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: loading plugins, which every run does by its settings.
 
-use crate::failure::told;
+use crate::failure::agent_error;
 use crate::failure::{Ended, Failure};
 use crate::say;
 use project::{Installed, Marketplace, Offer, Source};
@@ -86,37 +86,38 @@ fn now() -> String {
 impl<'a> Shop<'a> {
     fn open(environment: &'a Environment) -> Result<Self, Failure> {
         let places = resolve::places(environment);
-        let loaded = settings::load(&places, settings::Sources::default(), None, None, false).map_err(told)?;
+        let loaded = settings::load(&places, settings::Sources::default(), None, None, false).map_err(agent_error)?;
         Ok(Self { environment, places, settings: loaded.settings })
     }
 
     fn add_marketplace(&self, written: &str) -> Result<String, Failure> {
         let source = Source::typed(written, &self.environment.cwd);
         let market = self.fetch_marketplace(&source)?;
-        project::add_marketplace(&self.places, &market, &source, &now()).map_err(told)?;
+        project::add_marketplace(&self.places, &market, &source, &now()).map_err(agent_error)?;
         Ok(format!("Successfully added marketplace: {} ({} plugins)\n", market.name, market.plugins.len()))
     }
 
     /// A folder is used where it is; a repository is cloned.
     fn fetch_marketplace(&self, source: &Source) -> Result<Marketplace, Failure> {
         if !project::may_use(&self.settings, source) {
-            return Err(told("the administrator does not allow this marketplace."));
+            return Err(agent_error("the administrator does not allow this marketplace."));
         }
         let limit = plugin_fetch::limit(self.environment);
         match plugin_fetch::fetch(source, &self.places, self.environment, limit)? {
             Fetched::Folder(folder) => {
-                let folder = folder.canonicalize().map_err(|error| told(format!("{}: {error}", folder.display())))?;
-                project::marketplace(&folder).map_err(told)
+                let folder =
+                    folder.canonicalize().map_err(|error| agent_error(format!("{}: {error}", folder.display())))?;
+                project::marketplace(&folder).map_err(agent_error)
             }
-            Fetched::Clone(fetching) => fetching.settle(&self.places).map_err(told),
+            Fetched::Clone(fetching) => fetching.settle(&self.places).map_err(agent_error),
         }
     }
 
     fn remove_marketplace(&self, name: &str) -> Result<String, Failure> {
-        if project::remove_marketplace(&self.places, name).map_err(told)? {
+        if project::remove_marketplace(&self.places, name).map_err(agent_error)? {
             Ok(format!("Removed marketplace: {name}\n"))
         } else {
-            Err(told(format!("there is no marketplace '{name}'. {}", self.known_markets())))
+            Err(agent_error(format!("there is no marketplace '{name}'. {}", self.known_markets())))
         }
     }
 
@@ -124,11 +125,11 @@ impl<'a> Shop<'a> {
         let known = project::known_marketplaces(&self.places);
         let wanted: Vec<_> = known.iter().filter(|(market, _)| name.is_none_or(|name| market.name == name)).collect();
         if let (true, Some(name)) = (wanted.is_empty(), name) {
-            return Err(told(format!("there is no marketplace '{name}'. {}", self.known_markets())));
+            return Err(agent_error(format!("there is no marketplace '{name}'. {}", self.known_markets())));
         }
         for (_, source) in &wanted {
             let market = self.fetch_marketplace(source)?;
-            project::add_marketplace(&self.places, &market, source, &now()).map_err(told)?;
+            project::add_marketplace(&self.places, &market, source, &now()).map_err(agent_error)?;
         }
         Ok(format!("Updated {} marketplaces.\n", wanted.len()))
     }
@@ -164,14 +165,14 @@ impl<'a> Shop<'a> {
         let offers: Vec<_> = offers.collect();
         match <[_; 1]>::try_from(offers) {
             Ok([offer]) => Ok(offer),
-            Err(several) if several.is_empty() => Err(told(format!(
+            Err(several) if several.is_empty() => Err(agent_error(format!(
                 "Plugin \"{name}\" not found in any configured marketplace. {}",
                 self.known_markets()
             ))),
             Err(several) => {
                 let markets: Vec<String> =
                     several.iter().map(|(market, ..)| format!("{name}@{}", market.name)).collect();
-                Err(told(format!("several marketplaces have {name}; say which: {}", markets.join(", "))))
+                Err(agent_error(format!("several marketplaces have {name}; say which: {}", markets.join(", "))))
             }
         }
     }
@@ -179,7 +180,7 @@ impl<'a> Shop<'a> {
     fn install(&self, plugin: &str, scope: Scope, done: &str) -> Result<String, Failure> {
         let (market, source, offer) = self.find(plugin)?;
         if !project::may_use(&self.settings, &source) {
-            return Err(told(format!("the administrator does not allow the marketplace {}.", market.name)));
+            return Err(agent_error(format!("the administrator does not allow the marketplace {}.", market.name)));
         }
         let limit = plugin_fetch::limit(self.environment);
         let fetched = plugin_fetch::fetch(&offer.source, &self.places, self.environment, limit)?;
@@ -188,7 +189,7 @@ impl<'a> Shop<'a> {
             Fetched::Clone(fetching) => fetching.path(),
         };
         let installed = project::install(&self.places, &market.name, &offer.name, &folder, scope, &now());
-        let installed = installed.map_err(told)?;
+        let installed = installed.map_err(agent_error)?;
         Ok(format!("{done} plugin: {} (version {})\n", installed.id, installed.version))
     }
 
@@ -198,19 +199,19 @@ impl<'a> Shop<'a> {
         here.iter().find(fits).cloned().ok_or_else(|| {
             let names: Vec<&str> = here.iter().map(|plugin| plugin.id.as_str()).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            told(format!("Plugin \"{plugin}\" is not installed. Installed: {known}"))
+            agent_error(format!("Plugin \"{plugin}\" is not installed. Installed: {known}"))
         })
     }
 
     fn uninstall(&self, plugin: &str, scope: Scope) -> Result<String, Failure> {
         let plugin = self.installed(plugin)?;
-        project::uninstall(&self.places, &plugin, scope).map_err(told)?;
+        project::uninstall(&self.places, &plugin, scope).map_err(agent_error)?;
         Ok(format!("Uninstalled plugin: {}\n", plugin.id))
     }
 
     fn switch(&self, plugin: &str, scope: Scope, on: bool) -> Result<String, Failure> {
         let plugin = self.installed(plugin)?;
-        project::switch(&self.places, &plugin.id, scope, Some(on)).map_err(told)?;
+        project::switch(&self.places, &plugin.id, scope, Some(on)).map_err(agent_error)?;
         Ok(format!("{} plugin: {}\n", if on { "Enabled" } else { "Disabled" }, plugin.id))
     }
 
@@ -245,7 +246,7 @@ fn pretty(value: &Value) -> String {
 /// Whether a folder is a plugin or a marketplace that a run could load.
 fn validate(places: &Places, folder: &Path) -> Result<String, Failure> {
     if folder.join(".claude-plugin/marketplace.json").is_file() {
-        let market = project::marketplace(folder).map_err(told)?;
+        let market = project::marketplace(folder).map_err(agent_error)?;
         return Ok(format!("{} is a marketplace with {} plugins.\n", market.name, market.plugins.len()));
     }
     let dir = project::PluginDir { path: folder.to_owned(), with_mcp: true, called: None };
@@ -257,7 +258,7 @@ fn validate(places: &Places, folder: &Path) -> Result<String, Failure> {
             plugin.skills.len(),
             plugin.agents.len()
         )),
-        (None, Some(problem)) => Err(told(&problem.message)),
-        (None, None) => Err(told("nothing was found there")),
+        (None, Some(problem)) => Err(agent_error(&problem.message)),
+        (None, None) => Err(agent_error("nothing was found there")),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: files of the project itself, settings, plugins, logins.
 
-use crate::failure::told;
+use crate::failure::agent_error;
 use crate::failure::{Ended, Failure};
 use crate::say;
 use resolve::Environment;
@@ -50,10 +50,10 @@ fn act(words: &[String], environment: &Environment) -> Result<String, Failure> {
     // A folder that was removed still has transcripts under the name that it had.
     let folder = folder.canonicalize().unwrap_or(folder);
     let (stores, records) = if asked.all {
-        (all_stores(&places), settings::recorded_projects(&places).map_err(told)?)
+        (all_stores(&places), settings::recorded_projects(&places).map_err(agent_error)?)
     } else {
         let store = Store::new(&places.config_dir, &folder, None).folder().to_owned();
-        let recorded = settings::recorded_projects(&places).map_err(told)?;
+        let recorded = settings::recorded_projects(&places).map_err(agent_error)?;
         (vec![store], recorded.into_iter().filter(|path| Path::new(path) == folder).collect())
     };
     let found: Vec<PathBuf> = stores.iter().flat_map(|store| kept(&places, store)).collect();
@@ -80,9 +80,9 @@ fn act(words: &[String], environment: &Environment) -> Result<String, Failure> {
         return Err(Failure::agent("Nothing was deleted").hint("Give --yes to delete these."));
     }
     for path in &found {
-        remove(path).map_err(|error| told(format!("{} cannot be deleted: {error}", path.display())))?;
+        remove(path).map_err(|error| agent_error(format!("{} cannot be deleted: {error}", path.display())))?;
     }
-    settings::forget_projects(&places, &records).map_err(told)?;
+    settings::forget_projects(&places, &records).map_err(agent_error)?;
     Ok(text)
 }
 

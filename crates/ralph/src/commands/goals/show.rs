@@ -3,7 +3,7 @@
 use super::common::as_json;
 use crate::failure::Failure;
 use crate::say;
-use goals::told;
+use goals::goal_text;
 use goals::{Filter, Goal, GoalId, GoalState, LogLine, Store, is_local};
 use resolve::Environment;
 use runner::{PlainSink, Sink as _};
@@ -33,7 +33,7 @@ pub async fn list(
     if goals.is_empty() {
         say::out("No goals. 'ralph goal add TEXT' makes one.\n");
     }
-    let lines: String = goals.iter().map(told::line).collect();
+    let lines: String = goals.iter().map(goal_text::line).collect();
     say::out(&lines);
     Ok(())
 }
@@ -50,7 +50,7 @@ pub async fn one(id: GoalId, json: bool, store: &Store) -> Result<(), Failure> {
         say::out(&format!("{value}\n"));
         return Ok(());
     }
-    say::out(&told::whole(&goal, &needs, &attached, &comments));
+    say::out(&goal_text::whole(&goal, &needs, &attached, &comments));
     Ok(())
 }
 
@@ -85,7 +85,7 @@ fn plain(line: &LogLine, sink: &mut PlainSink<crate::commands::loop_run::Stdout>
         return;
     }
     let event: Value = serde_json::from_str(&line.body).unwrap_or_default();
-    if let Some(text) = told::state_line(&event) {
+    if let Some(text) = goal_text::state_line(&event) {
         say::out(&text);
     }
 }
@@ -176,6 +176,6 @@ pub async fn budgets(json: bool, store: &Store) -> Result<(), Failure> {
     if budgets.is_empty() {
         say::out("No budgets. 'ralph goal budget all 100' sets one.\n");
     }
-    say::out(&budgets.iter().map(told::budget_line).collect::<String>());
+    say::out(&budgets.iter().map(goal_text::budget_line).collect::<String>());
     Ok(())
 }
