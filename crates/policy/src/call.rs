@@ -9,6 +9,7 @@ use wire::PermissionMode;
 use crate::names::{RuleKind, ToolEntry};
 use crate::rule::RuleSet;
 
+/// Everything that a call is judged by: mode, rules, and the folders that are the workspace.
 #[derive(Debug, Clone)]
 pub struct Policy {
     pub mode: PermissionMode,
@@ -31,6 +32,7 @@ pub struct PathTarget {
 }
 
 impl PathTarget {
+    /// The same path, to be written.
     #[must_use]
     pub fn for_writing(self) -> Self {
         Self { write: true, ..self }
@@ -55,6 +57,7 @@ pub struct Targets {
 }
 
 impl Targets {
+    /// The targets of a call that touches files and nothing else.
     pub fn paths(paths: Vec<PathTarget>) -> Self {
         Self { paths, ..Self::default() }
     }
@@ -94,6 +97,7 @@ impl Targets {
 /// The agent that is meant where a call names none.
 const GENERAL_AGENT: &str = "general-purpose";
 
+/// One call of a tool, as rules see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     pub tool: &'a str,
@@ -129,6 +133,7 @@ pub trait Resolve {
     fn shared_inode(&self, path: &Path) -> Option<u64>;
 }
 
+/// The answer of [`Resolve::list`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listing {
     /// Missing, or something else, or not ours to read.
@@ -137,6 +142,7 @@ pub enum Listing {
     Names(Vec<Name>),
 }
 
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     pub text: OsString,
@@ -144,6 +150,7 @@ pub struct Name {
     pub ino: u64,
 }
 
+/// The kind of an entry; a link is not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Folder,
@@ -151,6 +158,7 @@ pub enum Kind {
     Other,
 }
 
+/// Whether a call runs, a person is asked, or it is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Allow,
@@ -158,6 +166,7 @@ pub enum Verdict {
     Deny,
 }
 
+/// A verdict with its reason, and what runs in place of the text that was judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     pub verdict: Verdict,

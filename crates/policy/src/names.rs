@@ -93,10 +93,12 @@ impl ToolEntry {
 }
 
 impl RuleKind {
+    /// Whether calls read files and write none.
     pub fn reads_files(self) -> bool {
         matches!(self, Self::Read | Self::Search)
     }
 
+    /// Whether the targets of calls are paths.
     pub fn names_paths(self) -> bool {
         self.reads_files() || self == Self::Write
     }

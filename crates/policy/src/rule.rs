@@ -11,6 +11,7 @@ use crate::names::{self, RuleKind};
 use crate::path_pattern::PathPattern;
 use crate::pattern::{self, CommandPattern, List};
 
+/// The settings file or the flag that a rule was written in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Source {
     /// For people: `userSettings`, `cliArg`, a file's path.
@@ -19,6 +20,7 @@ pub struct Source {
     pub anchor: PathBuf,
 }
 
+/// A permission rule: `Tool` or `Tool(specifier)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// Canonical tool name, which may hold `*`.
@@ -30,6 +32,7 @@ pub struct Rule {
     pub text: String,
 }
 
+/// The part of a rule in parentheses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Specifier {
     pub text: String,
@@ -47,6 +50,7 @@ pub(crate) enum Kind {
     Parameter,
 }
 
+/// Why a text is no permission rule, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     #[error("permission rule is empty: remove it or name a tool")]
@@ -65,6 +69,7 @@ pub enum RuleError {
     NoHost(String),
 }
 
+/// The rules of all sources. A deny rule wins over an ask rule, and that over an allow rule.
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
     pub allow: Vec<Rule>,
@@ -72,6 +77,7 @@ pub struct RuleSet {
     pub deny: Vec<Rule>,
 }
 
+/// Parses a rule. A text that is not understood is an error, so that a deny rule is never silently nothing.
 pub fn parse_rule(text: &str, source: &Source) -> Result<Rule, RuleError> {
     let text = text.trim();
     if text.is_empty() {

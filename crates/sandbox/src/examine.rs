@@ -31,11 +31,13 @@ pub enum Examination {
     },
 }
 
+/// One attempt to leave the sandbox.
 pub struct Probe {
     pub what: &'static str,
     pub verdict: ProbeVerdict,
 }
 
+/// The outcome of a probe.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ProbeVerdict {
     /// Works outside, fails inside.
@@ -47,6 +49,7 @@ pub enum ProbeVerdict {
 }
 
 impl ProbeVerdict {
+    /// The word in the output of `ralph doctor`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Held => "held",

@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Hosts that may be reached. A denied pattern wins over an allowed one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hosts {
     allowed: Vec<Pattern>,
@@ -44,6 +45,7 @@ impl Hosts {
         self.allowed.is_empty()
     }
 
+    /// Whether a name or an address is on the list and not denied.
     pub fn allows(&self, host: &str) -> bool {
         let Some(name) = plain(host) else { return false };
         self.allowed.iter().any(|pattern| pattern.matches(&name)) && !self.denies(&name)

@@ -93,6 +93,7 @@ const HOME_ENTRIES_MAX: usize = 4096;
 const SYSTEM_SECRETS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/run/secrets", "/var/run/secrets"];
 
 impl Request {
+    /// The rules that this request means on this disk.
     pub fn rules(&self) -> Rules {
         let roots: Vec<PathBuf> = self.roots.iter().map(|root| real(root)).collect();
         let (write, ties) = self.writable(&roots);

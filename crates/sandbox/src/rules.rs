@@ -35,6 +35,7 @@ impl Level {
     }
 }
 
+/// The network of a confined command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Network {
     #[default]
@@ -44,6 +45,7 @@ pub enum Network {
     Only(super::Hosts),
 }
 
+/// What a confined command may write, read and reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Trees that may be written, and single files.

@@ -10,6 +10,7 @@ use crate::rules::Agent;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+/// What an agent of another maker needs beside the workspace, when the sandbox is around the agent itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WholeAgent {
     /// Credentials, in the home folder, that it cannot do without: of the cloud that its model is in.

@@ -17,6 +17,7 @@ pub struct Exclusions {
 }
 
 impl Exclusions {
+    /// The patterns of these texts; a text that names no program excludes nothing.
     pub fn new(texts: &[String]) -> Self {
         let parse = |text: &String| {
             let text = text.trim();
@@ -28,6 +29,7 @@ impl Exclusions {
         Self { patterns: texts.iter().filter_map(parse).collect() }
     }
 
+    /// Whether every part of the command is excluded.
     pub fn cover(&self, command: &str) -> bool {
         if self.patterns.is_empty() {
             return false;

@@ -26,6 +26,7 @@ pub struct Effects {
 }
 
 impl Arg {
+    /// A word that the shell gives to the program as it is written.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), glob: false }
     }

@@ -12,6 +12,7 @@ pub struct Form {
     pub args: Vec<String>,
 }
 
+/// One form for each option of each listed program.
 pub fn forms() -> Vec<Form> {
     let mut out = Vec::new();
     for program in tables::all() {

@@ -3,6 +3,7 @@
 
 use brush_parser::Token;
 
+/// Why the text of a command is not analysed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unparsable {
     #[error("the command is longer than {} bytes", MAX_BYTES)]

@@ -9,6 +9,7 @@ const MAX_ALTERNATIVES: usize = 4;
 /// Bounds the work of resolving a chain of `cd`s; real scripts have two or three.
 const MAX_STEPS: usize = 16;
 
+/// The target of one `cd`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     Home,

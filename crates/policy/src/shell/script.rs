@@ -3,6 +3,7 @@
 use super::place::Place;
 use super::word::Word;
 
+/// The commands of a shell text, in the order in which they stand there.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub commands: Vec<SimpleCommand>,
@@ -10,6 +11,7 @@ pub struct Script {
     pub opaque: bool,
 }
 
+/// A program with its words, assignments and redirections.
 #[derive(Debug, Clone, Default)]
 pub struct SimpleCommand {
     /// The words as written, one space between them; no assignments, no redirections.
@@ -23,6 +25,7 @@ pub struct SimpleCommand {
     pub opaque: bool,
 }
 
+/// `NAME=value` before a program.
 #[derive(Debug, Clone)]
 pub struct Assignment {
     pub name: String,
@@ -30,6 +33,7 @@ pub struct Assignment {
     pub raw: String,
 }
 
+/// A redirection from or into a file.
 #[derive(Debug, Clone)]
 pub struct Redirect {
     pub target: Word,

@@ -7,6 +7,7 @@ use brush_parser::word::{
 
 use super::guard::{self, Unparsable};
 
+/// How much is known of a word before the shell runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Certainty {
     /// `text` is what the program gets.
@@ -20,6 +21,7 @@ pub enum Certainty {
     Unknown,
 }
 
+/// A word of a command.
 #[derive(Debug, Clone, Default)]
 pub struct Word {
     /// As written.
