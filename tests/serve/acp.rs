@@ -119,7 +119,10 @@ fn the_protocols_own_draft_has_a_stream_for_the_connection_and_for_each_session(
     let new = json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": wd, "mcpServers": []}});
     assert_eq!(post(&[on], &new).status, 202);
     let mut stream = server.events("/acp", &[on]);
-    let made = stream.until(|sent| sent.json()["id"] == 1).pop().expect("an answer").json();
+    let mut messages = stream.until(|sent| sent.json()["id"] == 1);
+    let made = messages.pop().expect("an answer").json();
+    // The protocol's own client complains of an answer that it has had already.
+    assert!(messages.iter().all(|sent| sent.json()["id"] != 0), "initialize was answered twice: {messages:#?}");
     let session = made["result"]["sessionId"].as_str().expect("a session").to_owned();
     let of = [on, ("Acp-Session-Id", session.as_str())];
     let prompt = json!({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": {"sessionId": session, "prompt": [{"type": "text", "text": "Hello"}]}});

@@ -3,30 +3,53 @@
 
 use crate::app::closed;
 use crate::problem::Problem;
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use bytes::Bytes;
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
 /// Proxies and phones give up a connection that is silent for longer.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
-/// Events that wait for a slow reader. Producers wait behind them, so a stream never holds more.
-const QUEUE: usize = 16;
+const COMMENT: &[u8] = b":\n\n";
+/// Pieces that wait for a slow reader. Producers wait behind them, so a stream never holds more.
+const QUEUE: usize = 8;
 
 /// Where a producer puts events.
 #[derive(Debug, Clone)]
-pub struct EventSender(mpsc::Sender<Event>);
+pub struct EventSender(mpsc::Sender<Bytes>);
 
 /// The reader has left.
 #[derive(Debug)]
 pub struct ReaderLeft;
 
 impl EventSender {
-    pub async fn send(&self, event: Event) -> Result<(), ReaderLeft> {
-        self.0.send(event).await.map_err(|_| ReaderLeft)
+    #[cfg(test)]
+    pub fn new(sender: mpsc::Sender<Bytes>) -> Self {
+        Self(sender)
     }
+
+    /// One event, or several behind one another.
+    pub async fn send(&self, events: impl Into<Bytes>) -> Result<(), ReaderLeft> {
+        self.0.send(events.into()).await.map_err(|_| ReaderLeft)
+    }
+}
+
+/// An event as its text on the stream. A name or an id that is empty is left out.
+pub fn event(name: &str, id: &str, data: &str) -> String {
+    let mut text = String::with_capacity(name.len() + id.len() + data.len() + 24);
+    for (field, value) in [("event: ", name), ("id: ", id)] {
+        if !value.is_empty() {
+            text.extend([field, value, "\n"]);
+        }
+    }
+    for line in data.split(['\n', '\r']) {
+        text.extend(["data: ", line, "\n"]);
+    }
+    text.push('\n');
+    text
 }
 
 /// A stream that `produce` fills. It is dropped when the reader leaves or the server ends.
@@ -49,11 +72,20 @@ where
         }
     });
     let events = futures_util::stream::unfold((receiver, place), |(mut receiver, place)| async move {
-        let event = receiver.recv().await?;
-        Some((Ok::<_, Infallible>(event), (receiver, place)))
+        let bytes = match tokio::time::timeout(COMMENT_EVERY, receiver.recv()).await {
+            Ok(received) => received?,
+            Err(_) => Bytes::from_static(COMMENT),
+        };
+        Some((Ok::<_, Infallible>(bytes), (receiver, place)))
     });
-    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_EVERY)).into_response();
-    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+    let mut response = Response::new(Body::from_stream(events));
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
     response
 }
 
@@ -81,4 +113,21 @@ pub fn is_wanted(headers: &HeaderMap) -> bool {
 pub fn not_acceptable() -> Problem {
     let detail = "this is a stream: 'Accept' must allow text/event-stream";
     Problem::new(axum::http::StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_its_fields_and_an_empty_line() {
+        for (name, id, data, expected) in [
+            ("", "7", "{}", "id: 7\ndata: {}\n\n"),
+            ("end", "", "{}", "event: end\ndata: {}\n\n"),
+            ("log", "7.1", "a\nb", "event: log\nid: 7.1\ndata: a\ndata: b\n\n"),
+            ("", "", "", "data: \n\n"),
+        ] {
+            assert_eq!(event(name, id, data), expected);
+        }
+    }
 }

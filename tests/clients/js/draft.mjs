@@ -23,6 +23,9 @@ export async function httpClient() {
   const api = await model([call('Write', { file_path: join(HERE, 'made.txt'), content: 'x' }), say('It is made.'), say('Still here.')])
   const { url, headers } = await server(api)
   const updates = []
+  // What the client does not understand of ours, it says on the console.
+  const complaints = []
+  for (const name of ['error', 'warn']) console[name] = (...words) => complaints.push(words.map(String).join(' '))
   const { agent, client } = acp.methods
   const app = acp.client({ name: 'test' })
   app.onNotification(client.session.update, ({ params }) => void updates.push(params.update))
@@ -50,4 +53,5 @@ export async function httpClient() {
   assert.equal(second.stopReason, 'end_turn')
   const text = updates.filter((update) => update.sessionUpdate === 'agent_message_chunk').map((update) => update.content.text).join('')
   assert.match(text, /It is made\..*Still here\./s)
+  assert.deepEqual(complaints, [])
 }

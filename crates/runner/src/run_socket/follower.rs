@@ -55,6 +55,13 @@ impl Follower {
         Ok(follower)
     }
 
+    /// From the beginning of the last iteration on, or from the first line where there is none.
+    pub fn last_iteration(events: &Path, price: Price) -> io::Result<Self> {
+        let mut follower = Self::open(events, price, (u64::MAX, 0))?;
+        follower.from = (follower.seq + 1, 0);
+        Ok(follower)
+    }
+
     /// The last line that was read.
     pub fn seq(&self) -> u64 {
         self.seq

@@ -74,6 +74,18 @@ fn events_have_the_numbers_of_their_lines_from_wherever_they_are_read() {
 }
 
 #[test]
+fn the_last_iteration_begins_with_its_own_first_line() {
+    let (_dir, file) = recording();
+    let mut follower = Follower::last_iteration(&file, cycle::unpriced).unwrap();
+    assert_eq!(follower.seq(), 4);
+    let whole = all(&mut Follower::open(&file, cycle::unpriced, (1, 0)).unwrap());
+    assert_eq!(all(&mut follower), whole[4..]);
+    std::fs::write(&file, format!("{}\n", EventKind::Paused.at(5).to_line())).unwrap();
+    let mut follower = Follower::last_iteration(&file, cycle::unpriced).unwrap();
+    assert_eq!(all(&mut follower), [(1, 0, "paused".into())]);
+}
+
+#[test]
 fn a_recording_that_grows_is_read_on_in_whole_lines() {
     let (_dir, file) = recording();
     let mut follower = Follower::open(&file, cycle::unpriced, (10, 0)).unwrap();

@@ -60,7 +60,7 @@ pub async fn post(State(app): Shared, headers: HeaderMap, body: Body) -> Result<
 async fn initialize(app: &App, message: &Value) -> Result<Response, Problem> {
     let id = uuid::Uuid::new_v4().to_string();
     let server = start_agent(app, &id, Some(AGENT))?;
-    let answered = server.send(message).map_err(|error| not_sent(&id, &error))?;
+    let answered = server.ask(message).map_err(|error| not_sent(&id, &error))?;
     let answered = answered.ok_or_else(|| Problem::invalid("initialize is a request and needs an id"))?;
     let Ok(Ok(answer)) = tokio::time::timeout(INITIALIZE_TIME, answered).await else {
         if let Some(server) = app.acp.take(&id) {

@@ -10,7 +10,6 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -159,7 +158,7 @@ pub(super) fn stream_messages(
             for (number, message) in messages {
                 after = number;
                 if is_wanted(&server, &message) {
-                    sender.send(Event::default().event("message").id(number.to_string()).data(&*message)).await?;
+                    sender.send(sse::event("message", &number.to_string(), &message)).await?;
                 }
             }
             if !goes_on || changed.changed().await.is_err() {

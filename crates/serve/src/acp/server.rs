@@ -42,6 +42,8 @@ struct AcpState {
     next: u64,
     /// By the request's id as JSON.
     waiting: HashMap<String, oneshot::Sender<Value>>,
+    /// The request whose answer goes to its sender alone, and not to the streams.
+    direct: Option<String>,
     /// For streams of sessions: which session's headers a request had, by the request's id.
     asked_by: HashMap<String, String>,
     is_over: bool,
@@ -105,6 +107,12 @@ impl AcpServer {
         }))
     }
 
+    /// Sends a request whose answer is its sender's alone: no stream repeats it. Nothing for a message that is no request.
+    pub fn ask(&self, message: &Value) -> Result<Option<oneshot::Receiver<Value>>, NotSent> {
+        self.state().direct = request_id(message);
+        self.send(message)
+    }
+
     /// Sends a message whose answer is read on a stream: that of the session, where one is named.
     pub fn send_for(&self, message: &Value, session: Option<&str>) -> Result<(), NotSent> {
         if let (Some(key), Some(session)) = (request_id(message), session) {
@@ -160,8 +168,15 @@ impl AcpServer {
         if !message.is_object() {
             return;
         }
-        let answered = response_id(&message).and_then(|key| self.state().waiting.remove(&key));
-        self.put(line);
+        let mut is_direct = false;
+        let answered = response_id(&message).and_then(|key| {
+            let mut state = self.state();
+            is_direct = state.direct.take_if(|direct| *direct == key).is_some();
+            state.waiting.remove(&key)
+        });
+        if !is_direct {
+            self.put(line);
+        }
         if let Some(answered) = answered {
             // Its client may have left.
             let _ = answered.send(message);

@@ -10,7 +10,6 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -290,7 +289,7 @@ pub async fn logs(
             for entry in &entries {
                 after = entry.sequence;
                 let data = described(entry).to_string();
-                outlet.send(Event::default().event("log").id(after.to_string()).data(data)).await?;
+                outlet.send(sse::event("log", &after.to_string(), &data)).await?;
             }
             if is_over || changed.changed().await.is_err() {
                 return Ok(());

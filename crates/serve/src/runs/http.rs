@@ -42,7 +42,7 @@ pub async fn list(State(app): Shared, uri: Uri) -> Result<Json<Value>, Problem> 
         folder.as_ref().is_none_or(|folder| run["folder"] == folder.as_str())
             && state.as_ref().is_none_or(|state| run["state"] == state.as_str())
     };
-    let chosen: Vec<Value> = all.iter().filter(fits).cloned().collect();
+    let chosen: Vec<Value> = all.iter().map(|listed| &listed.run).filter(fits).cloned().collect();
     Ok(as_list(&chosen))
 }
 
@@ -77,7 +77,7 @@ pub async fn costs(State(app): Shared) -> Result<Json<Value>, Problem> {
         let all = app.runs.all();
         let mut iterations = Vec::new();
         for run in all.iter() {
-            let Ok(found) = app.runs.find(run["id"].as_str().unwrap_or_default()) else { continue };
+            let Ok(found) = app.runs.find(&run.id) else { continue };
             let costs = |fold: &super::fold::RunFold| -> Vec<Value> {
                 fold.receipts.iter().map(|ended| cost(&found, ended)).collect()
             };
@@ -125,7 +125,7 @@ fn search_runs(app: &App, words: &str) -> (Vec<Value>, bool) {
     let mut hits = Vec::new();
     let mut left = SEARCHED_MAX;
     for run in app.runs.all().iter() {
-        let Ok(found) = app.runs.find(run["id"].as_str().unwrap_or_default()) else { continue };
+        let Ok(found) = app.runs.find(&run.id) else { continue };
         let Ok(file) = std::fs::File::open(found.folder.events(&found.id)) else { continue };
         let mut reader = std::io::BufReader::new(file);
         let mut line = Vec::new();
@@ -134,7 +134,7 @@ fn search_runs(app: &App, words: &str) -> (Vec<Value>, bool) {
             seq += 1;
             left = left.saturating_sub(read as u64);
             if let Some(excerpt) = excerpt(&line, words) {
-                hits.push(json!({"run": found.id, "title": run["title"], "seq": seq, "text": excerpt}));
+                hits.push(json!({"run": found.id, "title": run.run["title"], "seq": seq, "text": excerpt}));
             }
             line.clear();
             if hits.len() >= FOUND_MAX || left == 0 {

@@ -9,7 +9,10 @@ mod diff;
 mod events;
 mod fold;
 mod http;
+mod numbered;
 mod start;
+mod tail;
+mod window;
 
 pub use control::{answer, pause, resume, steer, stop};
 pub use diff::diff;
@@ -37,7 +40,16 @@ pub struct RunIndex {
     folders: Vec<Folder>,
     price: cycle::Price,
     folds: Mutex<HashMap<(usize, String), RunFold>>,
-    listed: Mutex<Option<(Instant, Arc<Vec<Value>>)>>,
+    listed: Mutex<Option<(Instant, Arc<Vec<ListedRun>>)>>,
+    tails: tail::Tails,
+}
+
+/// A run in the list, as a value and as the text that streams of the list send.
+#[derive(Debug)]
+pub struct ListedRun {
+    pub id: String,
+    pub run: Value,
+    pub text: Arc<str>,
 }
 
 /// A run that was found.
@@ -62,7 +74,7 @@ fn owner_of(folder: &Folder, id: &str) -> Option<String> {
 impl RunIndex {
     pub fn new(folders: &ServedFolders, price: cycle::Price) -> Self {
         let folders = folders.roots().iter().map(Folder::new).collect();
-        Self { folders, price, folds: Mutex::default(), listed: Mutex::default() }
+        Self { folders, price, folds: Mutex::default(), listed: Mutex::default(), tails: tail::Tails::default() }
     }
 
     pub fn price(&self) -> cycle::Price {
@@ -91,14 +103,24 @@ impl RunIndex {
     }
 
     /// All runs, the newest of each folder first. Reads files: not for the main thread.
-    pub fn all(&self) -> Arc<Vec<Value>> {
+    pub fn all(&self) -> Arc<Vec<ListedRun>> {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, all)) = listed.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
-            return all.clone();
+        if let Some(all) = still_fresh(listed.as_ref()) {
+            return all;
         }
         let all = Arc::new(self.look());
         *listed = Some((Instant::now(), all.clone()));
         all
+    }
+
+    /// The list, where somebody has just made one. Reads no file and waits for nobody.
+    pub fn fresh(&self) -> Option<Arc<Vec<ListedRun>>> {
+        still_fresh(self.listed.try_lock().ok()?.as_ref())
+    }
+
+    /// A stream of a run's events, from one on.
+    pub fn tail_reader(&self, found: &Found, from: numbered::Position, derived: bool) -> tail::TailReader {
+        self.tails.reader(found, self.price, from, derived)
     }
 
     /// What was listed may have changed: a person has just done something.
@@ -106,7 +128,7 @@ impl RunIndex {
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    fn look(&self) -> Vec<Value> {
+    fn look(&self) -> Vec<ListedRun> {
         let mut all = Vec::new();
         for (at, folder) in self.folders.iter().enumerate() {
             let owner = Lock::holder(folder);
@@ -114,11 +136,16 @@ impl RunIndex {
                 let owner = owner.as_deref().filter(|owner| runner::live_run(owner) == Some(id.as_str()));
                 let found = Found { at, folder: folder.clone(), id };
                 // One that was deleted meanwhile is none.
-                all.extend(self.read(&found, |fold| fold.summary(&found, owner)));
+                let Ok(run) = self.read(&found, |fold| fold.summary(&found, owner)) else { continue };
+                all.push(ListedRun { text: run.to_string().into(), id: found.id, run });
             }
         }
         all
     }
+}
+
+fn still_fresh(listed: Option<&(Instant, Arc<Vec<ListedRun>>)>) -> Option<Arc<Vec<ListedRun>>> {
+    listed.filter(|(at, _)| at.elapsed() < FRESH).map(|(_, all)| all.clone())
 }
 
 /// Reading recordings takes a while; other requests go on.
