@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod common;
+#[path = "commands/container.rs"]
+mod container;
 #[path = "commands/control_requests.rs"]
 mod control_requests;
 #[path = "commands/demo.rs"]

@@ -25,6 +25,14 @@ fn memory_kib(pid: u32, key: &str) -> u64 {
     line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// Of the process so far, in seconds: user and system time.
+fn processor_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+    let fields: Vec<&str> = stat.rsplit(')').next().expect("fields").split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().expect("a number")).sum();
+    ticks as f64 / 100.0
+}
+
 #[test]
 #[ignore = "takes minutes of two cores; docs/faults.md"]
 fn a_thousand_readers_get_every_event_once() {
@@ -50,11 +58,11 @@ fn a_thousand_readers_get_every_event_once() {
         readers.into_iter().map(|reader| reader.join().expect("a reader")).collect()
     });
     let took = started.elapsed();
-    let most = memory_kib(server.pid(), "VmHWM:");
+    let (most, processor) = (memory_kib(server.pid(), "VmHWM:"), processor_seconds(server.pid()));
     let mut out = std::io::stderr();
     let _ = writeln!(
         out,
-        "{READERS} readers, {} events each, {:.1} s; memory before {} MiB, at most {} MiB",
+        "{READERS} readers, {} events each, {:.1} s, {processor:.1} s of one processor; memory before {} MiB, at most {} MiB",
         seen[0].len(),
         took.as_secs_f64(),
         before / 1024,

@@ -157,6 +157,8 @@ fn the_list_is_told_of_changes_and_wrong_requests_are_refused() {
         (json!({"prompt": ""}), 400),
         (json!({"file": "../home/x"}), 403),
         (json!({"iterations": "many"}), 400),
+        (json!({"limits": {"cost": 1}}), 400),
+        (json!({"max_cost": 1}), 400),
         (json!({"model": "x", "backend": "/no/such/agent"}), 409),
     ] {
         assert_eq!(server.post("/v1/runs", &body).status, status, "{body}");

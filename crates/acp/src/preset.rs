@@ -12,6 +12,8 @@ pub struct Preset {
     pub variables: &'static [&'static str],
     /// Where it keeps its state, in the home folder.
     pub folders: &'static [&'static str],
+    /// What switches its own sandbox off. One sandbox cannot be made inside of another: without this, the agent could run no command in ours.
+    pub unconfined: &'static [(&'static str, &'static str)],
     /// Where its model is.
     pub hosts: &'static [&'static str],
 }
@@ -22,6 +24,7 @@ pub const PRESETS: [Preset; 5] = [
         command: "codex-acp",
         variables: &["OPENAI_", "CODEX_"],
         folders: &[".codex"],
+        unconfined: &[("INITIAL_AGENT_MODE", "agent-full-access")],
         hosts: &["api.openai.com", "chatgpt.com", "auth.openai.com"],
     },
     Preset {
@@ -29,6 +32,7 @@ pub const PRESETS: [Preset; 5] = [
         command: "gemini --acp",
         variables: &["GEMINI_", "GOOGLE_"],
         folders: &[".gemini"],
+        unconfined: &[],
         hosts: &["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
     },
     Preset {
@@ -36,6 +40,7 @@ pub const PRESETS: [Preset; 5] = [
         command: "opencode acp",
         variables: &["OPENCODE_"],
         folders: &[".local/share/opencode", ".local/state/opencode", ".cache/opencode", ".config/opencode"],
+        unconfined: &[],
         hosts: &["api.anthropic.com", "api.openai.com", "opencode.ai"],
     },
     Preset {
@@ -43,6 +48,7 @@ pub const PRESETS: [Preset; 5] = [
         command: "goose acp",
         variables: &["GOOSE_"],
         folders: &[".local/share/goose", ".local/state/goose", ".config/goose"],
+        unconfined: &[],
         hosts: &["api.anthropic.com", "api.openai.com"],
     },
     Preset {
@@ -50,6 +56,7 @@ pub const PRESETS: [Preset; 5] = [
         command: "claude-agent-acp",
         variables: &["ANTHROPIC_", "CLAUDE_"],
         folders: &[],
+        unconfined: &[],
         hosts: &["api.anthropic.com", "platform.claude.com", "console.anthropic.com"],
     },
 ];

@@ -148,12 +148,17 @@ fn responses(answer: &AnswerIds) -> Vec<Vec<u8>> {
             }
             _ => {
                 let text = block["text"].as_str().unwrap_or_default();
-                put("output_item.added", json!({"item": {"type": "message"}}));
+                // Some clients take no message without its role.
+                let item = |content: Value| json!({"item": {"type": "message", "id": format!("msg_{index}"), "role": "assistant", "content": content}});
+                put("output_item.added", item(json!([])));
                 for piece in halves(text) {
-                    put("output_text.delta", json!({"delta": piece}));
+                    put(
+                        "output_text.delta",
+                        json!({"item_id": format!("msg_{index}"), "content_index": 0, "delta": piece}),
+                    );
                 }
                 let content = json!([{"type": "output_text", "text": text}]);
-                put("output_item.done", json!({"item": {"type": "message", "content": content}}));
+                put("output_item.done", item(content));
             }
         }
     }

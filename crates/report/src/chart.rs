@@ -4,12 +4,16 @@ use crate::text::escape;
 
 /// Bars of one chart; more iterations share bars, by their sum.
 const BARS_MAX: usize = 120;
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 120.0;
-const GAP: f64 = 2.0;
+const WIDTH: f64 = 420.0;
+const HEIGHT: f64 = 90.0;
+/// Below the bars, for numbers of iterations.
+const FOOT: f64 = 16.0;
+const GAP: f64 = 1.5;
 /// A bar that stands for something can be seen.
 const LEAST: f64 = 1.5;
-const WIDEST: f64 = 48.0;
+const WIDEST: f64 = 36.0;
+/// Numbers below the bars that can be read beside one another.
+const NUMBERS_MAX: usize = 12;
 
 /// One iteration: its number, how much, and whether it went wrong.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +34,7 @@ pub(crate) fn bars(title: &str, bars: &[Bar], words: impl Fn(f64) -> String) -> 
         "<figure><figcaption>{} <span class=dim>at most {}</span></figcaption>\n<svg viewBox=\"0 0 {WIDTH} {}\" role=img aria-label=\"{}\">\n",
         escape(title),
         escape(&words(most)),
-        HEIGHT + 2.0,
+        HEIGHT + FOOT,
         escape(title)
     );
     for (at, bar) in grouped.iter().enumerate() {
@@ -44,6 +48,10 @@ pub(crate) fn bars(title: &str, bars: &[Bar], words: impl Fn(f64) -> String) -> 
             bar.number,
             escape(&words(bar.amount)),
         ));
+    }
+    for (at, bar) in grouped.iter().enumerate().step_by(grouped.len().div_ceil(NUMBERS_MAX)) {
+        let middle = at as f64 * step + (step - GAP) / 2.0;
+        svg.push_str(&format!("<text x=\"{middle:.1}\" y=\"{:.1}\">{}</text>\n", HEIGHT + FOOT - 3.0, bar.number));
     }
     svg.push_str(&format!("<path d=\"M0 {0}H{WIDTH}\"/>\n</svg></figure>\n", HEIGHT + 1.0));
     svg
@@ -74,6 +82,7 @@ mod tests {
         let many: Vec<Bar> = (1..=1000).map(|n| bar(n, 1.0)).collect();
         let svg = bars("Cost", &many, |x| x.to_string());
         assert!(svg.matches("<rect").count() <= BARS_MAX && svg.contains("iteration 1: 9"), "{svg}");
+        assert!(svg.matches("<text").count() <= NUMBERS_MAX && svg.contains(">1</text>"), "{svg}");
         let hostile =
             bars("Cost", &[bar(1, f64::NAN), bar(2, f64::INFINITY), bar(3, -1.0), bar(4, 2.0)], |x| x.to_string());
         assert!(!hostile.contains("NaN") && !hostile.contains("inf"), "{hostile}");

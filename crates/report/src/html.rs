@@ -72,17 +72,19 @@ fn verdict(report: &Report) -> String {
     let Some(verdict) = &report.verdict else {
         return "<p class=verdict>not ended</p>\n".to_owned();
     };
-    let class = if verdict.verdict == VerdictKind::Done { "good" } else { "bad" };
+    // A limit or a stop that somebody wanted is not wrong.
+    let class = match verdict.verdict {
+        VerdictKind::Done => "good",
+        VerdictKind::Failed | VerdictKind::Stuck | VerdictKind::Blocked => "bad",
+        VerdictKind::Limit | VerdictKind::Interrupted | VerdictKind::Terminated => "dim",
+    };
     let unchecked = if verdict.unchecked { " (unchecked)" } else { "" };
     let word = verdict.verdict.word();
     format!("<p class=\"verdict {class}\">{word}{unchecked}: {}</p>\n", escape(&line(&verdict.reason)))
 }
 
 fn is_bad(outcome: &IterationOutcome) -> bool {
-    matches!(
-        outcome,
-        IterationOutcome::Failed { .. } | IterationOutcome::NotDone | IterationOutcome::Cut | IterationOutcome::Blocked
-    )
+    matches!(outcome, IterationOutcome::Failed { .. } | IterationOutcome::NotDone | IterationOutcome::Cut)
 }
 
 fn charts(page: &mut String, report: &Report) {
@@ -93,8 +95,9 @@ fn charts(page: &mut String, report: &Report) {
     let cost = chart::bars("Cost of each iteration", &bars(|one| amount(one.receipt.cost_usd)), usd);
     let time =
         chart::bars("Time of each iteration", &bars(|one| one.receipt.duration_ms as f64), |ms| duration(ms as u64));
-    page.push_str(&cost);
-    page.push_str(&time);
+    if !(cost.is_empty() && time.is_empty()) {
+        page.push_str(&format!("<div class=charts>{cost}{time}</div>\n"));
+    }
 }
 
 fn section(page: &mut String, title: &str) {

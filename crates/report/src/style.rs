@@ -10,7 +10,7 @@ pre,code{font:13px/1.45 ui-monospace,monospace}pre{white-space:pre-wrap;backgrou
 .dim{color:var(--dim)}.good{color:var(--good)}.bad{color:var(--bad)}
 .verdict{font-weight:600;font-size:1.1rem}
 .facts{display:flex;flex-wrap:wrap;gap:.4rem 1.6rem;padding:0;margin:.8rem 0;list-style:none}.facts b{display:block;font-size:1.15rem}.facts span{color:var(--dim);font-size:.85rem}
-figure{margin:1rem 0}figcaption{font-size:.9rem;margin-bottom:.3rem}svg{width:100%;height:auto;display:block}svg rect{fill:var(--accent)}svg rect.bad{fill:var(--bad)}svg path{stroke:var(--line);stroke-width:1}
+figure{margin:1rem 0}figcaption{font-size:.9rem;margin-bottom:.3rem}svg{width:100%;height:auto;display:block}svg rect{fill:var(--accent)}svg rect.bad{fill:var(--bad)}svg path{stroke:var(--line);stroke-width:1}svg text{fill:var(--dim);font-size:11px;text-anchor:middle}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(20rem,100%),1fr));gap:0 1.6rem}
 details{border:1px solid var(--line);border-radius:6px;margin:.4rem 0;padding:.1rem .7rem;background:var(--bg)}summary{cursor:pointer;padding:.35rem 0}
 details>pre{border:0;background:none;padding:.2rem 0}
 .diff{white-space:pre;padding:0;border:0;background:none}.diff span{display:block;padding:0 .4rem;min-height:1.45em;width:max-content;min-width:100%}.diff .add{background:var(--add)}.diff .del{background:var(--del)}.diff .hunk{color:var(--dim)}

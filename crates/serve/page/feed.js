@@ -168,10 +168,18 @@ function inline(text) {
   });
 }
 
+// A list of things to do: how many are done, and what is at work.
+function todos(items) {
+  const done = items.filter((item) => item.status === "completed").length;
+  const active = items.find((item) => item.status === "in_progress");
+  return done + " of " + items.length + " done" + (active ? ", now: " + (active.content || active.subject || "") : "");
+}
+
 // What a call is about, in a line.
 export function title(call) {
   const input = call.input || {};
   const path = input.file_path || input.path || input.notebook_path;
+  if (Array.isArray(input.todos)) return todos(input.todos);
   if (typeof input.command === "string") return input.command;
   if (typeof input.pattern === "string") return input.pattern + (path ? "  in " + path : "");
   if (typeof path === "string") return path;
@@ -214,11 +222,11 @@ function Tool({ row, toggle }) {
       <span class=${"sign " + (bad ? "bad" : done ? "good" : "live")} aria-label=${bad ? "failed" : done ? "done" : "at work"}>${sign}</span>
       <b>${row.call.name}</b> <span class="what">${row.open ? text : firstLine(text)}</span>
       ${row.lines ? html`<span class="plus">+${added}</span><span class="minus">−${removed}</span>` : ""}
-      <span class="time">${row.ended ? span(row.ended - row.at) : ""}</span>
+      <span class="time">${row.ended && row.ended - row.at >= 1000 ? span(row.ended - row.at) : ""}</span>
     </button>
     ${row.lines ? html`<${Lines} lines=${row.lines} most=${row.open ? 0 : DIFF_LINES} />` : ""}
     ${row.denied ? html`<p class="bad">denied: ${row.denied}</p>` : ""}
-    ${row.result && (!row.lines || row.result.is_error || row.open) ? html`<${Output} text=${row.result.text} open=${row.open} bad=${row.result.is_error} />` : ""}
+    ${row.result && ((!row.lines && !row.call.input?.todos) || row.result.is_error || row.open) ? html`<${Output} text=${row.result.text} open=${row.open} bad=${row.result.is_error} />` : ""}
   </div>`;
 }
 
@@ -240,7 +248,7 @@ function Receipt({ row }) {
   const files = row.receipt.changed.files;
   return html`<div class="receipt">
     <span class=${"badge " + tone}>${word}</span> iteration ${row.iteration} · ${span(row.receipt.duration_ms)} · ${money(row.receipt.cost_usd)} · ${count(total(row.receipt.tokens))} tokens
-    ${row.receipt.blocking ? html`<p>${row.receipt.blocking}</p>` : ""}
+    ${row.receipt.blocking && row.receipt.outcome.kind !== "blocked" ? html`<p>${row.receipt.blocking}</p>` : ""}
     ${files.length ? html`<ul class="files">${files.slice(0, 8).map((file) => html`<li>${file.path} <span class="plus">+${file.added}</span><span class="minus">−${file.removed}</span></li>`)}${files.length > 8 ? html`<li>and ${files.length - 8} more</li>` : ""}</ul>` : ""}
   </div>`;
 }
@@ -338,7 +346,11 @@ export function VirtualList({ rows, version, target, label }) {
   };
 
   useEffect(() => {
-    const observer = new ResizeObserver(look);
+    // A keyboard on a phone, or a question above the list, changes its height: a reader at the end stays there.
+    const observer = new ResizeObserver(() => {
+      if (follows.current) box.current.scrollTop = box.current.scrollHeight;
+      look();
+    });
     observer.observe(box.current);
     return () => observer.disconnect();
   }, []);

@@ -6,7 +6,7 @@ import { ago, base, firstLine } from "./words.js";
 
 const COLUMNS = [
   ["for you", ["blocked"]], ["queued", ["draft", "queued", "waiting"]], ["running", ["running"]],
-  ["review", ["review"]], ["landing", ["landing"]], ["done", ["done"]], ["failed", ["failed", "cancelled"]],
+  ["review", ["review"]], ["landing", ["landing"]], ["done", ["done"]], ["failed, cancelled", ["failed", "cancelled"]],
 ];
 const EVERY_MS = 3000;
 const SHOWN = 30;

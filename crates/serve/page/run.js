@@ -6,7 +6,7 @@ import { Feed, VirtualList, prose } from "./feed.js";
 import { Lines, files } from "./diff.js";
 import { Chart } from "./costs.js";
 import { Progress, useNow } from "./runs.js";
-import { SIGNS, ago, base, clock, count, isLive, money, needsPerson, outcome, span, standing, total } from "./words.js";
+import { SIGNS, ago, base, clock, count, isLive, money, moneyTicks, needsPerson, outcome, span, standing, total } from "./words.js";
 
 function useDetail(id, summary) {
   const [detail, setDetail] = useState(null);
@@ -171,7 +171,7 @@ function Charts({ detail }) {
   const sums = costs.map((cost) => (sum += cost));
   const tokens = (name) => receipts.map((one) => one.receipt.tokens[name]);
   return html`<div class="charts">
-    <${Chart} title="Cost, USD" x=${numbers} series=${[["each iteration", costs, "bars"], ["together", sums, "line"]]} format=${money} />
+    <${Chart} title="Cost, USD" x=${numbers} series=${[["each iteration", costs, "bars"], ["together", sums, "line"]]} format=${money} ticks=${moneyTicks} />
     <${Chart} title="Tokens of each iteration" x=${numbers} series=${[["in", tokens("input"), "line"], ["out", tokens("output"), "line"], ["from cache", tokens("cache_read"), "line"], ["to cache", tokens("cache_write"), "line"]]} format=${count} />
     <${Chart} title="Minutes of each iteration" x=${numbers} series=${[["minutes", receipts.map((one) => one.receipt.duration_ms / 60000), "bars"]]} format=${(value) => (value ?? 0).toFixed(1)} /></div>`;
 }
@@ -235,7 +235,7 @@ export function Run({ id, summary, me, line }) {
         ${tab === "feed" || tab === "side" ? html`<${VirtualList} rows=${feed.rows} version=${version} target=${target} label="Feed" />` : ""}
         ${tab === "changes" ? html`<${Changes} id=${id} stamp=${run.iterations} />` : ""}
         ${tab === "charts" ? (detail ? html`<${Charts} detail=${detail} />` : "") : ""}
-        ${isLive(run) && me.access === "full" && tab === "feed" ? html`<${Steer} id=${id} onError=${setError} />` : ""}
+        ${isLive(run) && !needsPerson(run) && me.access === "full" && tab === "feed" ? html`<${Steer} id=${id} onError=${setError} />` : ""}
       </div>
       ${detail ? html`<aside class="side" aria-label="Work of this run"><${Checks} detail=${detail} now=${now} /><${Todo} items=${detail.todo} /><${Iterations} detail=${detail} onShow=${show} />
         <section class="dim small"><h2>Run</h2><p>${id}<br />${run.folder}<br />${run.backend}${detail.sandbox ? html`<br />${detail.sandbox}` : ""}<br />${count(total(run.tokens))} tokens</p></section></aside>` : ""}

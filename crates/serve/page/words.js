@@ -5,6 +5,13 @@ export function money(usd) {
   return usd > 0 && usd < 0.01 ? "<$0.01" : "$" + usd.toFixed(2);
 }
 
+// The numbers beside a chart: with as many digits as their distance needs.
+export function moneyTicks(values) {
+  const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
+  const digits = step > 0 && step < 0.01 ? Math.min(6, Math.ceil(-Math.log10(step))) : 2;
+  return values.map((value) => "$" + value.toFixed(digits));
+}
+
 export function count(number) {
   if (number >= 1e6) return (number / 1e6).toFixed(1) + "M";
   if (number >= 1e3) return (number / 1e3).toFixed(number >= 1e5 ? 0 : 1) + "k";

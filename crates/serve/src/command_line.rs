@@ -47,6 +47,10 @@ pub enum ServeUsageError {
     NoHost,
     #[error("'{0}' is no address with a port and no path of a socket. Example: 127.0.0.1:4747.")]
     Address(String),
+    #[error(
+        "--host is a name as browsers send it, with a port or without, and not '{0}'. Example: ralph.example.com:8080."
+    )]
+    Host(String),
     #[error("--streams is a number from 1 to {STREAMS_MAX}, not '{0}'.")]
     Streams(String),
 }
@@ -74,7 +78,7 @@ pub fn parse(words: &[String]) -> Result<ServeArguments, ServeUsageError> {
         };
         match flag {
             "--listen" => wanted.listen = listen_at(&value()?)?,
-            "--host" => wanted.hosts.push(value()?),
+            "--host" => wanted.hosts.push(host(value()?)?),
             "--token-folder" => wanted.token_folder = Some(value()?.into()),
             "--streams" => wanted.streams = streams(&value()?)?,
             "--new-token" | "--no-token" | "--allow-exec" if inline.is_some() => {
@@ -120,6 +124,12 @@ fn listen_at(text: &str) -> Result<ListenAt, ServeUsageError> {
     }
 }
 
+/// A name that no browser can send would let nobody in, without a word.
+fn host(text: String) -> Result<String, ServeUsageError> {
+    let is_plain = text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._:[]".contains(letter));
+    if is_plain { Ok(text) } else { Err(ServeUsageError::Host(text)) }
+}
+
 fn streams(text: &str) -> Result<usize, ServeUsageError> {
     let number = text.parse::<usize>().ok().filter(|number| (1..=STREAMS_MAX).contains(number));
     number.ok_or_else(|| ServeUsageError::Streams(text.to_owned()))
@@ -158,7 +168,14 @@ mod tests {
         assert!(of(&["--listen", "0.0.0.0:1"]).is_err());
         assert!(of(&["--listen", "0.0.0.0:1", "--host", "build"]).unwrap().is_beyond_loopback());
         assert!(!of(&[]).unwrap().is_beyond_loopback());
-        for wrong in [&["--nonsense"][..], &["--host"], &["--streams", "0"], &["--allow-exec=yes"]] {
+        for wrong in [
+            &["--nonsense"][..],
+            &["--host"],
+            &["--host", "a b"],
+            &["--host", "http://x"],
+            &["--streams", "0"],
+            &["--allow-exec=yes"],
+        ] {
             assert!(of(wrong).is_err(), "{wrong:?}");
         }
         assert_eq!(of(&["a", "b"]).unwrap().folders.len(), 2);

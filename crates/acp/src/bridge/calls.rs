@@ -14,6 +14,8 @@ pub(super) struct Call {
     raw_input: Value,
     raw_output: Value,
     content: Vec<Value>,
+    /// What its command has printed, where the agent sends that in pieces.
+    printed: String,
     path: Option<String>,
     pub(super) is_told: bool,
     pub(super) is_done: bool,
@@ -33,6 +35,11 @@ impl Call {
         }
         if let Some(content) = update["content"].as_array() {
             self.content.clone_from(content);
+        }
+        let pieces = ["terminal_output_delta", "terminal_output"].map(|key| &update["_meta"][key]["data"]);
+        for piece in pieces.iter().filter_map(|piece| piece.as_str()) {
+            let room = RESULT_MAX.saturating_sub(self.printed.len());
+            self.printed.push_str(&piece[..piece.floor_char_boundary(room)]);
         }
         if let Some(path) = update["locations"][0]["path"].as_str() {
             self.path = Some(path.to_owned());
@@ -125,6 +132,9 @@ impl Call {
             _ => None,
         };
         let mut texts: Vec<String> = self.content.iter().filter_map(text).collect();
+        if texts.is_empty() && !self.printed.is_empty() {
+            texts.push(self.printed.clone());
+        }
         if texts.is_empty() {
             texts.extend(match &self.raw_output {
                 Value::Null => None,
@@ -198,5 +208,10 @@ mod tests {
         assert_eq!(call(json!({"rawOutput": {"stdout": "o", "exit": 1}})).result_text(), "o");
         assert_eq!(call(json!({"rawOutput": "plain"})).result_text(), "plain");
         assert_eq!(call(json!({})).result_text(), "");
+        let mut call = call(json!({"content": [{"type": "terminal", "terminalId": "x"}]}));
+        for piece in ["one\n", "two\n"] {
+            call.merge(&json!({"_meta": {"terminal_output_delta": {"data": piece, "terminal_id": "x"}}}));
+        }
+        assert_eq!(call.result_text(), "one\ntwo\n", "codex-acp sends what a command prints in pieces");
     }
 }

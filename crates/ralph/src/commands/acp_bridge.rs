@@ -44,11 +44,12 @@ const READ: usize = 64 * 1024;
 
 pub fn run(words: &[String], environment: &Environment) -> Ended {
     let (command, typed) = parse(words)?;
-    let launched = launched(&command, environment)?;
+    let options = options(&command, &typed, environment);
+    let mut launched = launched(&command, environment)?;
+    launched.env.extend(unconfined(&command, options.decision, environment));
     process::adopt_orphans();
     process::watch_over();
     let runtime = runtime()?;
-    let options = options(&command, &typed, environment);
     let prompt = typed.positionals.first().cloned().filter(|_| typed.input_format.is_none());
     let exit = runtime.block_on(async {
         let exit = match (launched.spawn(), Signals::open()) {
@@ -105,6 +106,15 @@ fn launched(command: &str, environment: &Environment) -> Result<Launched, Failur
     let program =
         find(&name, path.as_ref(), environment).ok_or_else(|| not_found(&name, environment.is_on("IS_SANDBOX")))?;
     Ok(Launched { program, args: words, cwd: environment.cwd.clone(), env: environment.vars.clone() })
+}
+
+/// Inside of a sandbox, an agent that may do everything is told to make none of its own. What its user has set stays.
+fn unconfined(command: &str, decision: Decision, environment: &Environment) -> process::Env {
+    let preset = acp::preset(&format!("{}{command}", acp::PREFIX));
+    let may_do_everything = environment.is_on("IS_SANDBOX") && decision == Decision::of_mode("bypassPermissions");
+    let variables = preset.filter(|_| may_do_everything).map_or(&[][..], |preset| preset.unconfined);
+    let is_new = |(name, _): &&(&str, &str)| environment.raw(name).is_none();
+    variables.iter().filter(is_new).map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }
 
 /// The loop has seen it on PATH, so what hides it here is the box.

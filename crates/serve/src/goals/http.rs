@@ -60,6 +60,7 @@ pub async fn log(State(app): Shared, Path(id): Path<GoalId>, uri: Uri) -> Result
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct NewGoalBody {
     text: String,
     /// A served folder; the first where it is left out.

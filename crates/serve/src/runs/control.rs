@@ -27,6 +27,7 @@ struct TextBody {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct StopBody {
     #[serde(default)]
     now: bool,

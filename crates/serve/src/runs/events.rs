@@ -102,8 +102,7 @@ pub async fn all_events(State(app): State<Arc<App>>) -> Result<Response, Problem
                 for run in all.iter().filter(|run| sent.get(&run.id) != Some(&run.text)) {
                     outlet.send(sse::event("run", "", &run.text)).await?;
                 }
-                let now: HashMap<String, Arc<str>> =
-                    all.iter().map(|run| (run.id.clone(), run.text.clone())).collect();
+                let now: HashMap<String, Arc<str>> = all.iter().map(|run| (run.id.clone(), run.text.clone())).collect();
                 for gone in sent.keys().filter(|id| !now.contains_key(*id)) {
                     outlet.send(sse::event("gone", "", &json!({"id": gone}).to_string())).await?;
                 }

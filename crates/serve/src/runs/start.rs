@@ -21,8 +21,9 @@ const PROMPTS: &str = ".ralph/prompts";
 /// Of a prompt.
 const PROMPT_MAX: usize = 256 * 1024;
 
+/// A field that is not known is refused: a limit with a slip in its name would be none.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct StartBody {
     folder: Option<String>,
     /// The prompt's text, or its file in the folder; without both, the folder's own.
@@ -40,7 +41,7 @@ pub struct StartBody {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct StartLimits {
     duration: Option<String>,
     cost_usd: Option<f64>,

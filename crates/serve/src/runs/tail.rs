@@ -107,7 +107,8 @@ impl Source {
     fn open(found: Found, price: cycle::Price) -> io::Result<(Self, Position)> {
         let path = found.folder.events(&found.id);
         let is_short = path.metadata()?.len() <= WHOLE_MAX;
-        let follower = if is_short { Follower::open(&path, price, (1, 0))? } else { Follower::last_iteration(&path, price)? };
+        let follower =
+            if is_short { Follower::open(&path, price, (1, 0))? } else { Follower::last_iteration(&path, price)? };
         let from = (follower.seq() + 1, 0);
         Ok((Self { follower, found, is_over: false }, from))
     }

@@ -30,9 +30,7 @@ struct KeptEvent {
 
 impl KeptEvent {
     fn new(numbered: &NumberedEvent) -> Self {
-        let text = |derived| {
-            Selection { derived, is_live: true }.wants(numbered).then(|| streamed(numbered, derived))
-        };
+        let text = |derived| Selection { derived, is_live: true }.wants(numbered).then(|| streamed(numbered, derived));
         Self {
             at: (numbered.seq, numbered.index),
             is_partial: is_partial(numbered),
