@@ -9,13 +9,13 @@
 
 mod rpc;
 mod frames;
-mod preset;
 mod bridge;
+mod preset;
 mod server;
 
 pub use bridge::{Bridge, BridgeInput, BridgeOptions, BridgeOutput, Decision};
 pub use frames::{Frame, Frames};
-pub use preset::{CommandError, PREFIX, PRESETS, Preset, preset, split_words};
+pub use preset::{CommandError, PREFIX, PRESETS, Preset, preset, split_words, unconfined};
 pub use rpc::{LINE_MAX, to_line};
 pub use server::{
     Capabilities, ChildKey, DeleteError, Launch, MODES, PastSession, Server, ServerInput, ServerOptions, ServerOutput,

@@ -1,5 +1,7 @@
 //! The command of an ACP agent in the loop: a known name, or `acp:` and the command itself.
 
+use crate::bridge::Decision;
+
 /// What a backend begins with that names its command.
 pub const PREFIX: &str = "acp:";
 
@@ -75,6 +77,12 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
     }
 }
 
+/// Variables for an agent that is started with this command: inside of a sandbox, one that may do everything makes none of its own.
+pub fn unconfined(command: &str, decision: Decision, is_boxed: bool) -> &'static [(&'static str, &'static str)] {
+    let preset = preset(&format!("{PREFIX}{command}"));
+    preset.filter(|_| is_boxed && decision == Decision::All).map_or(&[], |preset| preset.unconfined)
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     #[error("the command of an ACP agent is empty; write it after 'acp:', for example --backend acp:'gemini --acp'")]
@@ -124,6 +132,21 @@ mod tests {
         assert_eq!(split_words("  "), Err(CommandError::Empty));
         assert_eq!(split_words("'' a"), Err(CommandError::Empty));
         assert_eq!(split_words("a 'b"), Err(CommandError::OpenQuote("a 'b".into())));
+    }
+
+    #[test]
+    fn an_agent_makes_no_sandbox_inside_of_ours_unless_it_has_to_ask() {
+        for (command, decision, is_boxed, expected) in [
+            ("codex-acp", Decision::All, true, 1),
+            ("/opt/codex-acp -c x=y", Decision::All, true, 1),
+            ("codex-acp", Decision::All, false, 0),
+            ("codex-acp", Decision::Edits, true, 0),
+            ("codex-acp", Decision::Deny, true, 0),
+            ("gemini --acp", Decision::All, true, 0),
+            ("other", Decision::All, true, 0),
+        ] {
+            assert_eq!(unconfined(command, decision, is_boxed).len(), expected, "{command} {decision:?} {is_boxed}");
+        }
     }
 
     #[test]

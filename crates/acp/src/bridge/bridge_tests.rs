@@ -156,6 +156,19 @@ fn a_turn_looks_like_one_of_claude() {
 }
 
 #[test]
+fn an_agent_that_cannot_reach_its_model_is_shown_to_try_again() {
+    let mut world = World::working(Decision::All);
+    for (will_retry, status) in [(false, json!(null)), (true, json!(null)), (true, json!(503))] {
+        let error = json!({"message": "Reconnecting", "willRetry": will_retry, "codexErrorInfo": {"x": {"httpStatusCode": status}}});
+        world.update(&json!({"sessionUpdate": "session_info_update", "_meta": {"codex": {"error": error}}}));
+    }
+    world.update(&json!({"sessionUpdate": "session_info_update", "title": "x"}));
+    let retries: Vec<Value> = world.events().into_iter().filter(|event| event["subtype"] == "api_retry").collect();
+    let seen: Vec<_> = retries.iter().map(|event| (event["attempt"].clone(), event["error_status"].clone())).collect();
+    assert_eq!(seen, [(json!(1), json!(null)), (json!(2), json!(503))], "{retries:#?}");
+}
+
+#[test]
 fn a_promise_counts_in_the_last_message_only() {
     let mut world = World::working(Decision::All);
     world.say("<promise>COMPLETE</promise>");

@@ -7,7 +7,7 @@ use super::calls::Call;
 use super::permission::Decision;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use wire::{Assistant, Event, Partial, Raw, System, ToolDenied, User};
+use wire::{Assistant, Event, Partial, Raw, Retry, System, ToolDenied, User};
 
 /// Of one message. A longer one keeps its end, where promises stand.
 const MESSAGE_MAX: usize = 512 * 1024;
@@ -41,6 +41,8 @@ pub(super) struct Turn {
     calls: HashMap<String, Call>,
     pub(super) call_count: u64,
     plans: u64,
+    /// How often the agent said that it asks its model again.
+    retries: u32,
 }
 
 impl Turn {
@@ -58,6 +60,7 @@ impl Turn {
             calls: HashMap::new(),
             call_count: 0,
             plans: 0,
+            retries: 0,
         }
     }
 
@@ -81,6 +84,7 @@ impl Turn {
             Some("agent_thought_chunk") => self.thought(update),
             Some("tool_call" | "tool_call_update") => self.call(update),
             Some("plan") => self.plan(&update["entries"]),
+            Some("session_info_update") => self.retry(&update["_meta"]["codex"]["error"]).into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -211,6 +215,20 @@ impl Turn {
         events
             .push(result_event(json!({"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": false})));
         events
+    }
+
+    /// codex-acp says so when it cannot reach its model and tries again, without end.
+    fn retry(&mut self, error: &Value) -> Option<Event> {
+        if error["willRetry"] != true {
+            return None;
+        }
+        self.retries += 1;
+        let info = error["codexErrorInfo"].as_object().and_then(|info| info.values().next());
+        let status = info.and_then(|info| info["httpStatusCode"].as_u64()).and_then(|status| status.try_into().ok());
+        let words = error["message"].as_str().unwrap_or_default();
+        let retry =
+            Retry { attempt: self.retries, error_status: status, error: words.to_owned().into(), ..Retry::default() };
+        Some(Event::System(System::ApiRetry(retry)))
     }
 
     /// A call that is first named by a permission question.

@@ -108,11 +108,9 @@ fn launched(command: &str, environment: &Environment) -> Result<Launched, Failur
     Ok(Launched { program, args: words, cwd: environment.cwd.clone(), env: environment.vars.clone() })
 }
 
-/// Inside of a sandbox, an agent that may do everything is told to make none of its own. What its user has set stays.
+/// What its user has set stays.
 fn unconfined(command: &str, decision: Decision, environment: &Environment) -> process::Env {
-    let preset = acp::preset(&format!("{}{command}", acp::PREFIX));
-    let may_do_everything = environment.is_on("IS_SANDBOX") && decision == Decision::of_mode("bypassPermissions");
-    let variables = preset.filter(|_| may_do_everything).map_or(&[][..], |preset| preset.unconfined);
+    let variables = acp::unconfined(command, decision, environment.is_on("IS_SANDBOX"));
     let is_new = |(name, _): &&(&str, &str)| environment.raw(name).is_none();
     variables.iter().filter(is_new).map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }
