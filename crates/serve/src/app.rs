@@ -80,9 +80,3 @@ impl App {
         })
     }
 }
-
-/// Completes when the server ends.
-pub async fn closed(mut closing: watch::Receiver<bool>) {
-    // An error means that the sender is gone, which is the end, too.
-    let _ = closing.wait_for(|closing| *closing).await;
-}

@@ -1,7 +1,6 @@
 //! Server-sent events with bounds: a place among the streams, a short queue, comments against silence, and an end when the
 //! reader has left or the server ends.
 
-use crate::app::closed;
 use crate::problem::Problem;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -87,6 +86,12 @@ where
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// Completes when the server ends.
+pub async fn closed(mut closing: watch::Receiver<bool>) {
+    // An error means that the sender is gone, which is the end, too.
+    let _ = closing.wait_for(|closing| *closing).await;
 }
 
 /// The number that a reader has seen last.

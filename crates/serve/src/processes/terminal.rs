@@ -2,8 +2,9 @@
 
 use super::http::decoded;
 use super::running::{Order, Process};
-use crate::app::{App, closed};
+use crate::app::App;
 use crate::problem::Problem;
+use crate::sse::closed;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::response::Response;
