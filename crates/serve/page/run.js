@@ -183,6 +183,7 @@ export function Run({ id, summary, me, line }) {
   const [tab, setTab] = useState("feed");
   const [target, setTarget] = useState(null);
   const [stopping, setStopping] = useState(false);
+  const [answered, setAnswered] = useState(null);
   const [error, setError] = useState(null);
   const now = useNow(10000);
   const show = (seq) => {
@@ -223,11 +224,13 @@ export function Run({ id, summary, me, line }) {
   });
   if (missing && !run) return html`<div class="screen"><p class="bad">${missing}</p><a href="#/runs">Back to the runs</a></div>`;
   if (!run) return html`<div class="screen"><p class="dim">…</p></div>`;
+  // The list learns of an answer a moment later; nobody is to answer twice meanwhile.
+  const asks = needsPerson(run) && run.question.id !== answered;
   const tabs = [["feed", "Feed"], ["changes", "Changes"], ["charts", "Charts"], ["side", "Iterations"]];
   return html`<article class="run">
     <${Head} run=${run} feed=${feed} me=${me} act=${act} onStop=${() => setStopping(true)} />
     ${error ? html`<p class="bad notice" role="alert">${error} <button class="quiet" onClick=${() => setError(null)} aria-label="Close">×</button></p>` : ""}
-    ${needsPerson(run) ? html`<${Question} key=${run.question.id} id=${id} question=${run.question} me=${me} onSent=${() => setError(null)} />` : ""}
+    ${asks ? html`<${Question} key=${run.question.id} id=${id} question=${run.question} me=${me} onSent=${() => { setError(null); setAnswered(run.question.id); }} />` : ""}
     <div class="tabs" role="tablist">${tabs.map(([name, text]) => html`<button role="tab" class=${name === "side" ? "only-narrow" : ""} aria-selected=${tab === name} onClick=${() => setTab(name)}>${text}</button>`)}
       <span class="dim tab-note">${feed.rows.length ? count(feed.rows.length) + " entries, line " + feed.last[0] + ", " + clock(run.last_event_at) : ""}</span></div>
     <div class=${"run-body tab-" + tab}>
@@ -235,7 +238,7 @@ export function Run({ id, summary, me, line }) {
         ${tab === "feed" || tab === "side" ? html`<${VirtualList} rows=${feed.rows} version=${version} target=${target} label="Feed" />` : ""}
         ${tab === "changes" ? html`<${Changes} id=${id} stamp=${run.iterations} />` : ""}
         ${tab === "charts" ? (detail ? html`<${Charts} detail=${detail} />` : "") : ""}
-        ${isLive(run) && !needsPerson(run) && me.access === "full" && tab === "feed" ? html`<${Steer} id=${id} onError=${setError} />` : ""}
+        ${isLive(run) && !asks && me.access === "full" && tab === "feed" ? html`<${Steer} id=${id} onError=${setError} />` : ""}
       </div>
       ${detail ? html`<aside class="side" aria-label="Work of this run"><${Checks} detail=${detail} now=${now} /><${Todo} items=${detail.todo} /><${Iterations} detail=${detail} onShow=${show} />
         <section class="dim small"><h2>Run</h2><p>${id}<br />${run.folder}<br />${run.backend}${detail.sandbox ? html`<br />${detail.sandbox}` : ""}<br />${count(total(run.tokens))} tokens</p></section></aside>` : ""}
