@@ -71,6 +71,7 @@ fn hostile_words_stay_words() {
         "svg",
         "rect",
         "path",
+        "text",
         "details",
         "summary",
         "pre",
