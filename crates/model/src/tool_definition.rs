@@ -53,7 +53,7 @@ impl ToolDefinition {
     }
 
     /// Whether the API loads the schema later.
-    pub(crate) fn is_deferred(&self) -> bool {
+    pub fn is_deferred(&self) -> bool {
         self.0.is_deferred
     }
 
