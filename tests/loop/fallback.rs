@@ -63,12 +63,13 @@ fn the_run_its_iterations_and_its_checks_are_one_trace() {
     assert_eq!(outcome.code, Some(0), "{events:#?} {}", outcome.stderr);
     let requests = collector.requests();
     let traces = requests.iter().filter(|request| request.path == "/v1/traces");
-    let spans: Vec<Value> = traces
+    let all: Vec<Value> = traces
         .flat_map(|request| {
             request.body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().cloned().unwrap_or_default()
         })
-        .filter(|span| span["name"].as_str().is_some_and(|name| name.starts_with("ralph.")))
         .collect();
+    let is_ours = |span: &&Value| span["name"].as_str().is_some_and(|name| name.starts_with("ralph."));
+    let spans: Vec<Value> = all.iter().filter(is_ours).cloned().collect();
     let one =
         |name: &str| spans.iter().find(|span| span["name"] == name).unwrap_or_else(|| panic!("{name}: {spans:#?}"));
     let (run, iteration, check) = (one("ralph.run"), one("ralph.iteration"), one("ralph.check"));
@@ -76,6 +77,8 @@ fn the_run_its_iterations_and_its_checks_are_one_trace() {
     assert_eq!(run["parentSpanId"], "b6e2c8e270195947");
     assert_eq!((&iteration["parentSpanId"], &check["parentSpanId"]), (&run["spanId"], &iteration["spanId"]));
     assert!(!check.to_string().contains("made.txt"), "a command is not released");
+    let below = all.iter().find(|span| span["name"] == "claude_code.interaction");
+    assert_eq!(below.map(|span| &span["parentSpanId"]), Some(&iteration["spanId"]), "the agent's own spans");
     assert!(requests.iter().any(|request| request.path == "/v1/metrics"));
 }
 

@@ -26,6 +26,11 @@ pub trait Execute: Clone + 'static {
     /// What the machine has to know of the rest of the program at this moment.
     fn now(&self) -> Now;
 
+    /// Sees what the machine hears, and what it wants done. Only looks on.
+    fn heard(&self, _input: &Input) {}
+
+    fn wanted(&self, _effects: &[Effect]) {}
+
     /// The answer of work that needs no waiting, or the effect as it was.
     #[expect(
         clippy::result_large_err,
@@ -117,8 +122,10 @@ impl<E: Execute> Driver<E> {
     /// What panics is remembered until everything else of the step is done.
     async fn step(&mut self, input: Input) -> Result<(), Panicked> {
         let now = self.executor.now();
+        self.executor.heard(&input);
         let stepped = catch_unwind(AssertUnwindSafe(|| step(&mut self.turn.borrow_mut(), input, now)));
         let effects = stepped.map_err(|panic| Panicked(panic_words(&*panic)))?;
+        self.executor.wanted(&effects);
         let mut broken = Ok(());
         for effect in effects {
             if let Err(panic) = AssertUnwindSafe(self.execute(effect)).catch_unwind().await {

@@ -17,6 +17,7 @@ use futures_util::future::{LocalBoxFuture, ready};
 use hooks::Hooks;
 use mcp::SessionServers;
 use model::Ledger;
+use observer::ServerSeen;
 use options::{Choices, failpoint};
 use output::{Output, Secrets, Transcripts, clock};
 use policy::Verdict;
@@ -65,6 +66,22 @@ pub struct Parts {
     pub is_closed: Cell<bool>,
 }
 
+impl Parts {
+    /// Tells whoever watches how the servers stand.
+    pub fn show_servers(&self) {
+        let observer = &self.options.observer;
+        if !observer.is_on() {
+            return;
+        }
+        let lasted_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        for status in self.servers.statuses() {
+            let transport = status.config["type"].as_str().unwrap_or("stdio");
+            let (name, scope, error) = (&*status.name, &*status.scope, status.error.as_deref());
+            observer.server_seen(&ServerSeen { name, status: status.status, transport, scope, error }, lasted_ms);
+        }
+    }
+}
+
 /// Executes the effects of one conversation's machine.
 #[derive(Clone)]
 pub struct Executor(Rc<Inner>);
@@ -91,6 +108,20 @@ impl Execute for Executor {
             ms: u64::try_from(parts.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             spent_usd: parts.ledger.spent_usd(),
             subagents: parts.subagents.running.get(),
+        }
+    }
+
+    fn heard(&self, input: &Input) {
+        let (observer, conversation) = (&self.0.parts.options.observer, &self.0.conversation);
+        if observer.is_on() {
+            observer.heard(&conversation.role, self.0.parts.rules.mode_of(conversation), input);
+        }
+    }
+
+    fn wanted(&self, effects: &[Effect]) {
+        let (observer, conversation) = (&self.0.parts.options.observer, &self.0.conversation);
+        if observer.is_on() {
+            observer.wanted(&conversation.role, self.0.parts.rules.mode_of(conversation), effects);
         }
     }
 
@@ -176,6 +207,7 @@ impl Inner {
 
     async fn prepare(self: Rc<Self>, ticket: Ticket, is_first: bool) -> Input {
         let prepared = Box::new(self.parts.preparer.prepare(&self.conversation, is_first).await);
+        self.parts.show_servers();
         Input::Prepared { ticket, prepared }
     }
 
@@ -272,6 +304,7 @@ impl Inner {
         };
         parts.output.send(Event::ConversationReset(reset)).await;
         parts.output.rename_session(new_id.clone());
+        parts.options.observer.rename_session(&new_id);
         parts.ledger.reset();
         parts.hooks.change(Hooks::forget_brought);
         let (preamble, known) = parts.memories.begin(Reader::Main);

@@ -6,6 +6,7 @@ use context::texts;
 use conversation::{Conversation, values};
 use mcp::SessionServers;
 use model::{CachePolicy, Failure, Ledger, Reply, Request, ToolDefinition};
+use observer::{Aside, Asked};
 use options::Choices;
 use output::Output;
 use serde_json::{Value, json};
@@ -55,6 +56,7 @@ impl ModelAsker {
                 Ok(input) => return input,
                 Err(failure) => failure,
             };
+            self.options.observer.failed(&conversation.role, ticket, &failure);
             let next = again.zip(model::step_down(&model, !may_step_down, &failure, &self.options.asking.model_env));
             let Some((same, next)) = next else { return failed(ticket, *failure) };
             self.tell_step(&model, &next).await;
@@ -93,7 +95,10 @@ impl ModelAsker {
     ) -> Result<Input, Box<Failure>> {
         let client = self.access_for(&question.model).client().await?;
         let model = question.model.clone();
-        let request = self.request(conversation, question);
+        let mut request = self.request(conversation, question);
+        let (observer, role) = (&self.options.observer, &conversation.role);
+        let asked = Asked { model: &request.model, effort: request.effort.as_deref() };
+        request.traceparent = observer.asks(role, ticket, &asked);
         let wants_partials = self.options.partial && conversation.role.is_main();
         if wants_partials {
             let status = Status { status: Some("requesting".into()), ..Status::default() };
@@ -119,6 +124,7 @@ impl ModelAsker {
             match event {
                 model::Event::Retry(retry) => {
                     all_taken(early).await;
+                    observer.retried(role, ticket);
                     conversation.note_retry(&self.output.ids().next(), &retry);
                     self.output.send(Event::System(System::ApiRetry(retry))).await;
                 }
@@ -137,7 +143,8 @@ impl ModelAsker {
                     unwritten_since.get_or_insert_with(Instant::now);
                 }
                 model::Event::Finished(reply) => {
-                    self.ledger.book(&reply.id, &self.info(&model), &reply.usage);
+                    let cost = self.ledger.book(&reply.id, &self.info(&model), &reply.usage);
+                    observer.answered(role, ticket, &reply, cost);
                     return Ok(Input::AnswerFinished { ticket, answer: Box::new(values::model_answer(*reply)) });
                 }
                 model::Event::Failed(failure) => return Err(failure),
@@ -226,8 +233,10 @@ impl ModelAsker {
             tools: tool.map(ToolDefinition::from).into_iter().collect(),
             ..self.plain_request()
         };
+        let aside = Aside { model, is_compaction: system == texts::SUMMARISER, start: observer::now() };
         let reply = client.ask_once(&request).await?;
-        self.ledger.book(&reply.id, &info, &reply.usage);
+        let cost = self.ledger.book(&reply.id, &info, &reply.usage);
+        self.options.observer.answered_aside(&aside, &reply, cost);
         Ok(reply)
     }
 

@@ -79,6 +79,8 @@ impl Session {
     /// Must be called where local tasks can be spawned.
     pub fn open(mut options: Options, writer: Rc<dyn Writer>) -> Result<(Rc<Self>, Turns), Box<NotOpened>> {
         let secrets = Secrets::of(&options);
+        let hidden = secrets.clone();
+        options.observer.hide_with(move |text| hidden.hide_text(text));
         let output = Output::new(options.output, options.ascii, options.session.id.clone(), writer)
             .log_to(options.debug_file.as_deref())
             .hiding(secrets.clone());
@@ -237,6 +239,7 @@ impl Session {
     pub async fn end_helpers(&self) {
         self.parts().hooks.end().await;
         self.parts().servers.end().await;
+        self.options().observer.servers_end();
     }
 
     /// Ends everything that was started. What was stopped with us is told, because clients wait for every task that started.

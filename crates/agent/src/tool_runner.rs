@@ -137,7 +137,11 @@ impl ToolRunner {
         for target in targets.paths.iter().filter(|target| target.write) {
             self.checkpoints.before_write(&target.real);
         }
-        let context = conversation.tools();
+        let trace = self.options.observer.command_context(&conversation.role, &call.tool_use_id);
+        let context = match trace.filter(|_| call.name == "Bash") {
+            Some(parent) => conversation.tools_with("TRACEPARENT", Some(parent)),
+            None => conversation.tools(),
+        };
         let before = context.workspace.cwd();
         let invocation = Invocation {
             tool_use_id: &call.tool_use_id,

@@ -32,6 +32,7 @@ use conversation::{
 use hooks::Hooks;
 use mcp::SessionServers;
 use model::Ledger;
+use observer::PluginSeen;
 use options::{Choices, compact_at, limits};
 use output::{ClientAsker, Earlier, Output, Secrets, States, Transcripts, warn};
 use policy::RuleSet;
@@ -429,6 +430,7 @@ fn configured_hooks(options: &Options) -> Hooks {
         let may_grant = !layer.source.is_folder() || options.settings.folder_is_trusted;
         let more = if may_grant { more } else { more.untrusted() };
         hooks.add(more.anchored(&layer.anchor));
+        options.observer.hooks_registered(layer.source.as_str(), &layer.value);
         warnings.extend(problems);
     }
     warnings.extend(::hooks::frontmatter_hooks::restrict(&options.settings.merged, &mut hooks));
@@ -437,6 +439,9 @@ fn configured_hooks(options: &Options) -> Hooks {
     }
     for plugin in &options.setup.plugins.loaded {
         hooks.add(frontmatter_hooks::of_plugin(options, plugin));
+        let (has_hooks, has_mcp) = (!plugin.hooks.is_empty(), !plugin.mcp_servers.is_empty());
+        let (skills, agents) = (plugin.skills.len(), plugin.agents.len());
+        options.observer.plugin_loaded(&PluginSeen { has_hooks, has_mcp, skills, agents });
     }
     hooks
 }

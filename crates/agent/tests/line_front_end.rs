@@ -177,6 +177,7 @@ fn options(folder: &Path, url: String) -> Options {
         bare: false,
         builtin_agents: BuiltinAgents::None,
         version: "test",
+        observer: observer::Observer::off(),
         debug_file: None,
     }
 }

@@ -126,11 +126,17 @@ impl Conversation {
 
     /// Commands see how hard the model thinks that runs them.
     pub fn mark_effort(&self, level: Option<String>) {
+        let new = self.tools_with(EFFORT, level);
+        self.tools.replace(new);
+    }
+
+    /// The tools with one variable of commands set, or taken away.
+    pub fn tools_with(&self, name: &str, value: Option<String>) -> Rc<tools::ToolContext> {
         let old = self.tools();
         let mut shell = old.shell.clone();
-        shell.env.retain(|(name, _)| name != EFFORT);
-        shell.env.extend(level.map(|level| (EFFORT.into(), level.into())));
-        let new = tools::ToolContext {
+        shell.env.retain(|(known, _)| known != name);
+        shell.env.extend(value.map(|value| (name.into(), value.into())));
+        Rc::new(tools::ToolContext {
             workspace: Arc::clone(&old.workspace),
             reads: old.reads.clone(),
             todos: old.todos.clone(),
@@ -140,8 +146,7 @@ impl Conversation {
             shell,
             tasks: old.tasks.clone(),
             web: old.web.clone(),
-        };
-        self.tools.replace(Rc::new(new));
+        })
     }
 
     /// The model made a call. Of two calls with one id nothing is sure.

@@ -12,6 +12,7 @@ use hooks::{
     AskError, Callbacks, Helpers, HookAnswer, HookContext, HookEvent, HookHost, HookPayload, HookRun, Hooks, Judge,
     Question,
 };
+use observer::HookMeter;
 use options::{Choices, Options};
 use output::{ClientAsker, Output, Secrets, session_store};
 use serde_json::Value;
@@ -21,6 +22,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::Notify;
 use wire::{AgentRequest, Event, HookCallback, HookResponse, HookStarted, System};
@@ -243,7 +245,11 @@ impl HookRunner {
             prompt_id: prompt_id.as_deref(),
         };
         let reach = Reach { runner: self, conversation, tool_use_id: payload.tool_use_id() };
-        let observe = |run: HookRun| self.tell(run);
+        let meter = HookMeter::default();
+        let observe = |run: HookRun| {
+            measure(&meter, &run);
+            self.tell(run);
+        };
         let access = options.access.client.clone();
         // A redirect would carry a hook's headers to another host.
         let http = move || {
@@ -270,7 +276,16 @@ impl HookRunner {
             env_file,
             ids: &ids,
         };
-        let mut answer = hooks::fire_hook(list, payload, &context, &host).await;
+        let role = conversation.map_or(&turn::Role::Main, |one| &one.role);
+        // All hooks of an event begin when it is first looked at.
+        let mut firing = std::pin::pin!(hooks::fire_hook(list, payload, &context, &host));
+        let at_once = std::future::poll_fn(|waker| Poll::Ready(firing.as_mut().poll(waker))).await;
+        options.observer.hooks_began(role, &meter);
+        let mut answer = match at_once {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => firing.await,
+        };
+        options.observer.hooks_ended(role, &meter, &answer.contexts, &answer.messages);
         self.watched.add(&options.cwd, answer.watch_paths.drain(..));
         self.tell_people(&mut answer).await;
         answer
@@ -372,6 +387,13 @@ async fn watch(runner: Weak<HookRunner>) {
 fn make_folder_of(file: Option<&Path>) {
     if let Some(folder) = file.and_then(Path::parent) {
         let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    }
+}
+
+fn measure(meter: &HookMeter, run: &HookRun) {
+    match run {
+        HookRun::Started { name, event, .. } => meter.began(event.as_str(), name),
+        HookRun::Response { stdout, exit_code, outcome, .. } => meter.ended(outcome, *exit_code, stdout),
     }
 }
 

@@ -281,6 +281,9 @@ impl Client {
             headers.remove(name);
             headers.extend(self.custom.get_all(name).iter().map(|value| (name.clone(), value.clone())));
         }
+        if let Some(parent) = &request.traceparent {
+            headers.insert("traceparent", self.value(parent, "the trace")?);
+        }
         if let Some(betas) = self.betas(request) {
             headers.insert(BETA_HEADER, self.value(&betas, "a beta's name")?);
         }

@@ -32,13 +32,14 @@ struct Entries {
 const SEEN_MAX: usize = 4096;
 
 impl Ledger {
-    pub fn book(&self, message_id: &str, info: &ModelInfo, usage: &Usage) {
+    /// What the message costs; `None` where it was booked before.
+    pub fn book(&self, message_id: &str, info: &ModelInfo, usage: &Usage) -> Option<f64> {
         let mut entries = self.0.borrow_mut();
         if entries.seen.len() >= SEEN_MAX {
             entries.seen.clear();
         }
         if !message_id.is_empty() && !entries.seen.insert(message_id.to_owned()) {
-            return;
+            return None;
         }
         let cost = catalog::cost_usd(usage, info);
         entries.spent_usd += cost;
@@ -55,6 +56,7 @@ impl Ledger {
         entry.provider = Some(info.provider).filter(|name| !name.is_empty()).map(str::to_owned);
         entry.canonical_model = Some(info.canonical_model());
         entry.cost_basis = Some(info.basis_name().to_owned());
+        Some(cost)
     }
 
     /// Goes on with what a `cost-state` line of the transcript says. A line that makes no sense says nothing.

@@ -44,6 +44,8 @@ pub struct Request {
     pub task_budget: Option<u64>,
     /// After this many overloads in a row the asking ends: set where a fallback model stands by.
     pub overload_retries: Option<u32>,
+    /// The span that the request is, for traces that go on behind the API.
+    pub traceparent: Option<String>,
 }
 
 impl Request {

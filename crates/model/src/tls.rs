@@ -57,6 +57,13 @@ impl TlsOptions {
 
     /// The certificate and the key that are shown to a server which asks for them.
     pub(crate) fn identity(&self) -> Result<Option<reqwest::Identity>, TlsError> {
+        let (Some(pem), Some(cert)) = (self.identity_pem()?, &self.client_cert) else { return Ok(None) };
+        let not_pem = |error: reqwest::Error| TlsError::NotPem { file: cert.clone(), why: error.to_string() };
+        reqwest::Identity::from_pem(pem.as_bytes()).map(Some).map_err(not_pem)
+    }
+
+    /// The same as PEM, decrypted.
+    pub fn identity_pem(&self) -> Result<Option<String>, TlsError> {
         let Some(cert) = &self.client_cert else {
             return if self.client_key.is_some() { Err(TlsError::NoCertificate) } else { Ok(None) };
         };
@@ -73,8 +80,7 @@ impl TlsOptions {
             pem = encrypted_key::decrypt(&pem, passphrase.expose())
                 .map_err(|why| TlsError::Encrypted { file: key_file.clone(), why })?;
         }
-        let not_pem = |error: reqwest::Error| TlsError::NotPem { file: cert.clone(), why: error.to_string() };
-        reqwest::Identity::from_pem(pem.as_bytes()).map(Some).map_err(not_pem)
+        Ok(Some(pem))
     }
 }
 

@@ -2,6 +2,7 @@
 //! settings. Nothing here changes during a run and nothing below this crate reads the outside again.
 
 use model::{CachePolicy, ClientConfig, ModelEnv, ThinkingAsk};
+use observer::Observer;
 use policy::RuleSet;
 use project::{AgentDef, Skill};
 use serde_json::Value;
@@ -316,6 +317,8 @@ pub struct Options {
     pub git_state: Option<Duration>,
     pub builtin_agents: BuiltinAgents,
     pub version: &'static str,
+    /// Where the session is shown to its operator's collector.
+    pub observer: Observer,
     pub debug_file: Option<PathBuf>,
 }
 

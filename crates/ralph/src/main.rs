@@ -3,6 +3,7 @@
 
 mod say;
 mod failure;
+mod collector;
 mod commands;
 
 use failure::{Ended, Failure};

@@ -98,6 +98,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
         slash: !bare && !typed.disable_slash_commands,
         memory,
+        observer: observer::Observer::off(),
         debug_file: debug_file(typed, &places, &session),
         version: CONTRACT_VERSION,
         places,

@@ -21,6 +21,7 @@ mod surfaces;
 mod own_file;
 pub mod text;
 mod trust;
+mod user_id;
 mod layers;
 mod settings;
 mod credentials;
@@ -42,6 +43,7 @@ pub use surfaces::{Surface, is_on, is_plugin_only};
 pub use trust::{
     Trust, forget_projects, forget_trust, inherit_trust, is_trusted, recorded_projects, trust, trust_state,
 };
+pub use user_id::user_id;
 
 #[cfg(test)]
 mod testbed;

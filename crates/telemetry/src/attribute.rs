@@ -58,6 +58,23 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// This machine.
+    pub fn here(service: &str, version: &str) -> Self {
+        let arch = match std::env::consts::ARCH {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => other,
+        };
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            arch: arch.to_owned(),
+            os: std::env::consts::OS.to_owned(),
+            os_version: release.trim().to_owned(),
+            service: service.to_owned(),
+            version: version.to_owned(),
+        }
+    }
+
     pub(crate) fn attributes(&self, config: &Config) -> Attributes {
         let service = config.service_name.clone().unwrap_or_else(|| self.service.clone());
         let own = [
@@ -75,6 +92,11 @@ impl Resource {
     }
 }
 
+/// An id for a user who has none yet.
+pub fn random_user_id() -> String {
+    format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
+}
+
 /// Who and where: on every data point, record and span.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Common {
@@ -89,10 +111,20 @@ pub struct Common {
     pub provider: Option<String>,
     pub has_custom_base_url: bool,
     pub plan: Option<String>,
-    pub terminal: Option<String>,
 }
 
 impl Common {
+    /// With the account that the user's state file names.
+    #[must_use]
+    pub fn with_account(mut self, state: &serde_json::Value) -> Self {
+        let account = |name: &str| state["oauthAccount"][name].as_str().map(str::to_owned);
+        self.organization_id = account("organizationUuid");
+        self.email = account("emailAddress");
+        self.account_uuid = account("accountUuid");
+        self.account_id = account("accountId");
+        self
+    }
+
     /// In the order that consumers know, without what the switches leave out.
     pub(crate) fn attributes(&self, config: &Config) -> Attributes {
         let shows = &config.shows;
@@ -114,7 +146,7 @@ impl Common {
         if self.has_custom_base_url {
             all.push(("anthropic.custom_base_url".to_owned(), Value::Bool(true)));
         }
-        let last = [("anthropic.plan", self.plan.clone()), ("terminal.type", self.terminal.clone())];
+        let last = [("anthropic.plan", self.plan.clone()), ("terminal.type", config.terminal.clone())];
         all.extend(last.into_iter().filter_map(known));
         if shows.resource_attributes {
             let more =

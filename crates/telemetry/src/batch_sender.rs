@@ -1,15 +1,63 @@
 //! Sends one batch of one signal to a collector. A refused batch is lost without a message.
 
-use crate::config::{Protocol, SignalConfig};
+use crate::config::{Protocol, SignalConfig, TlsFiles};
 use crate::protobuf;
 use serde_json::Value;
 use std::io::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 /// For one request. The last export has a tighter limit of its own.
 const REQUEST_WAIT: Duration = Duration::from_secs(10);
 /// A collector that is busy is asked once more after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// For a collector behind TLS, as PEM.
+#[derive(Clone, Default)]
+pub struct Tls {
+    /// Our certificate and its key.
+    pub identity: Option<Vec<u8>>,
+    /// Certificates to trust beside the system's.
+    pub roots: Vec<Vec<u8>>,
+}
+
+/// A certificate or a key longer than this is something else.
+const PEM_MAX: u64 = 1 << 20;
+
+/// A file that a variable names; `None` where it cannot be read.
+pub fn read_pem(file: &Path) -> Option<Vec<u8>> {
+    let is_small = std::fs::metadata(file).ok()?.len() <= PEM_MAX;
+    std::fs::read(file).ok().filter(|_| is_small)
+}
+
+impl Tls {
+    /// `None` where a file that is named cannot be read, or a certificate has no key.
+    pub fn of_files(files: &TlsFiles) -> Option<Self> {
+        let read = |name: &Option<String>| match name {
+            Some(name) => read_pem(Path::new(name)).map(Some),
+            None => Some(None),
+        };
+        let identity = match (read(&files.certificate)?, read(&files.key)?) {
+            (Some(certificate), Some(key)) => Some([certificate, b"\n".to_vec(), key].concat()),
+            (None, None) => None,
+            _ => return None,
+        };
+        Some(Self { identity, roots: read(&files.roots)?.into_iter().collect() })
+    }
+
+    /// `None` where a file does not hold what it should.
+    fn apply(&self, mut builder: reqwest::ClientBuilder) -> Option<reqwest::ClientBuilder> {
+        let mut roots = Vec::new();
+        for pem in &self.roots {
+            roots.extend(reqwest::Certificate::from_pem_bundle(pem).ok()?);
+        }
+        builder = builder.tls_certs_merge(roots);
+        match &self.identity {
+            Some(pem) => reqwest::Identity::from_pem(pem).ok().map(|identity| builder.identity(identity)),
+            None => Some(builder),
+        }
+    }
+}
 
 /// One connection pool a signal, so that a slow answer to one does not hold up the others.
 pub(crate) struct BatchSender {
@@ -18,7 +66,7 @@ pub(crate) struct BatchSender {
 }
 
 impl BatchSender {
-    pub(crate) fn new(config: SignalConfig) -> Self {
+    pub(crate) fn new(config: SignalConfig, tls: &dyn Fn(&SignalConfig) -> Option<Tls>) -> Self {
         // An error means that a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
@@ -28,10 +76,12 @@ impl BatchSender {
         if config.protocol == Protocol::Grpc {
             builder = builder.http2_prior_knowledge();
         }
-        if !config.url.starts_with("https:") {
-            builder = builder.tls_certs_only([]);
-        }
-        Self { http: builder.build().ok(), config }
+        let builder = if config.url.starts_with("https:") {
+            tls(&config).and_then(|tls| tls.apply(builder))
+        } else {
+            Some(builder.tls_certs_only([]))
+        };
+        Self { http: builder.and_then(|builder| builder.build().ok()), config }
     }
 
     /// Tries, and once more where the collector says that it is busy.
@@ -66,7 +116,20 @@ impl BatchSender {
         for (name, value) in own.chain(headers) {
             request = request.header(name, value);
         }
-        request.send().await.ok().map(|response| response.status().as_u16())
+        let response = request.send().await.ok()?;
+        // An RPC that is refused at once says so in its head, with a status of its own.
+        let refused = response.headers().get("grpc-status").and_then(|status| status.to_str().ok()?.parse().ok());
+        Some(refused.map_or(response.status().as_u16(), http_status))
+    }
+}
+
+/// The HTTP status that means what a status of gRPC means.
+fn http_status(grpc: u16) -> u16 {
+    match grpc {
+        0 => 200,
+        // Cancelled, late, exhausted, aborted, out of range, unavailable, data loss: worth another try.
+        1 | 4 | 8 | 10 | 11 | 14 | 15 => 503,
+        _ => 400,
     }
 }
 

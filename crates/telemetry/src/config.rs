@@ -1,5 +1,6 @@
 //! The configuration of the export, from the user's variables. Pure: variables are looked up through a parameter.
 
+use crate::trace::TraceContext;
 use percent_encoding::percent_decode_str;
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ const DEFAULT_GRPC_ENDPOINT: &str = "http://localhost:4317";
 /// Characters of content in a record.
 const CONTENT_MAX: usize = 61_440;
 const PROMETHEUS_PORT: u16 = 9464;
+/// Tokens of collectors live half an hour or longer.
+const HEADERS_AGE: Duration = Duration::from_mins(29);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
@@ -80,6 +83,16 @@ pub struct SignalConfig {
     pub headers: Vec<(String, String)>,
     pub is_compressed: bool,
     pub interval: Duration,
+    /// For gRPC; over HTTP the certificates are those of the model's endpoint.
+    pub tls: TlsFiles,
+}
+
+/// PEM files that variables name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub roots: Option<String>,
+    pub certificate: Option<String>,
+    pub key: Option<String>,
 }
 
 /// What content leaves the machine: nothing, unless the user says so.
@@ -130,8 +143,15 @@ pub struct Config {
     pub content_max: usize,
     /// For the last export, all signals together.
     pub shutdown: Duration,
+    /// After this time the headers helper is asked again.
+    pub headers_age: Duration,
     pub prometheus: (String, u16),
+    /// The span of another process that this one belongs to.
+    pub incoming: Option<TraceContext>,
+    /// `TRACESTATE`, where a trace came in with it.
+    pub(crate) trace_state: Option<String>,
     pub(crate) shows: AttributeChoice,
+    pub(crate) terminal: Option<String>,
     pub(crate) service_name: Option<String>,
     pub(crate) resource_attributes: Vec<(String, String)>,
 }
@@ -193,10 +213,16 @@ impl Config {
                 .and_then(|most| most.parse().ok())
                 .unwrap_or(CONTENT_MAX),
             shutdown: variables.millis("CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS").unwrap_or(SHUTDOWN),
+            headers_age: variables
+                .millis("CLAUDE_CODE_OTEL_HEADERS_HELPER_DEBOUNCE_MS")
+                .filter(|age| !age.is_zero())
+                .unwrap_or(HEADERS_AGE),
             prometheus: (
                 variables.get("OTEL_EXPORTER_PROMETHEUS_HOST").unwrap_or_else(|| "0.0.0.0".to_owned()),
                 port.unwrap_or(PROMETHEUS_PORT),
             ),
+            incoming: variables.get("TRACEPARENT").and_then(|text| TraceContext::parse(&text)),
+            trace_state: variables.get("TRACEPARENT").and_then(|_| variables.get("TRACESTATE")),
             shows: AttributeChoice {
                 session: variables.flag("OTEL_METRICS_INCLUDE_SESSION_ID") != Some(false),
                 version: variables.is_on("OTEL_METRICS_INCLUDE_VERSION"),
@@ -204,6 +230,7 @@ impl Config {
                 account: variables.flag("OTEL_METRICS_INCLUDE_ACCOUNT_UUID") != Some(false),
                 resource_attributes: variables.flag("OTEL_METRICS_INCLUDE_RESOURCE_ATTRIBUTES") != Some(false),
             },
+            terminal: variables.get("TERM_PROGRAM").or_else(|| variables.get("TERM")),
             service_name: variables.get("OTEL_SERVICE_NAME").or(named),
             resource_attributes: resource_attributes.into_iter().filter(|(name, _)| name != "service.name").collect(),
         })
@@ -249,6 +276,11 @@ fn read_signal(signal: Signal, variables: &Variables) -> Option<SignalConfig> {
         headers: headers(signal, variables),
         is_compressed: variables.of_signal(signal, "COMPRESSION").as_deref() == Some("gzip"),
         interval,
+        tls: TlsFiles {
+            roots: variables.of_signal(signal, "CERTIFICATE"),
+            certificate: variables.of_signal(signal, "CLIENT_CERTIFICATE"),
+            key: variables.of_signal(signal, "CLIENT_KEY"),
+        },
     })
 }
 

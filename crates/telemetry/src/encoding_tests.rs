@@ -56,7 +56,7 @@ fn our_payloads_have_the_form_of_the_recorded_ones() {
     let recorded = logs();
     let batch = &recorded["resourceLogs"][0];
     let resource = attributes(&batch["resource"]);
-    let source = Source { resource: &resource, version: "2.1.325" };
+    let source = Source { resource: &resource, version: "2.1.325", trace_state: None };
     let records = batch["scopeLogs"][0]["logRecords"].as_array().unwrap().iter().map(|one| LogRecord {
         at: time(&one["timeUnixNano"]),
         body: one["body"]["stringValue"].as_str().unwrap().into(),

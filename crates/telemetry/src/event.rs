@@ -45,15 +45,6 @@ impl Event {
             .with_some("message.uuid", uuid)
     }
 
-    /// The text of an answer.
-    pub fn assistant_response(text: &str, model: &str, uuid: &str, gates: Gates) -> Self {
-        Self::new("assistant_response")
-            .with("response_length", text.encode_utf16().count() as u64)
-            .with("response", if gates.responses() { text } else { REDACTED })
-            .with("message.uuid", uuid)
-            .with("model", model)
-    }
-
     /// What was decided about a call. A tool from outside has its name only where details are released.
     pub fn tool_decision(tool: &str, call_id: &str, is_accepted: bool, source: &str, gates: Gates) -> Self {
         let is_outside = tool.starts_with("mcp__");

@@ -9,6 +9,8 @@ use serde_json::{Value as Json, json};
 pub(crate) struct Source<'a> {
     pub resource: &'a Attributes,
     pub version: &'a str,
+    /// What vendors have to say about the trace that came in, passed on as it is.
+    pub trace_state: Option<&'a str>,
 }
 
 const METRICS_SCOPE: &str = "com.anthropic.claude_code";
@@ -71,19 +73,22 @@ pub(crate) fn logs(source: &Source, records: &[LogRecord]) -> Json {
 }
 
 pub(crate) fn traces(source: &Source, spans: &[Span]) -> Json {
-    let spans: Vec<Json> = spans.iter().map(span).collect();
+    let spans: Vec<Json> = spans.iter().map(|one| span(one, source.trace_state)).collect();
     let scope = json!({"name": TRACES_SCOPE, "version": TRACES_SCOPE_VERSION});
     let scopes = json!([{"scope": scope, "spans": spans}]);
     json!({"resourceSpans": [{"resource": resource(source), "scopeSpans": scopes}]})
 }
 
-fn span(span: &Span) -> Json {
+fn span(span: &Span, trace_state: Option<&str>) -> Json {
     let event = |(name, at, more): &(String, u64, Attributes)| {
         json!({
             "attributes": attributes(more), "name": name, "timeUnixNano": at.to_string(), "droppedAttributesCount": 0,
         })
     };
     let mut value = json!({"traceId": span.trace.to_string(), "spanId": span.id.to_string()});
+    if let Some(state) = trace_state {
+        value["traceState"] = json!(state);
+    }
     if let Some(parent) = span.parent {
         value["parentSpanId"] = json!(parent.to_string());
     }

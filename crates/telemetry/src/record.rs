@@ -1,6 +1,6 @@
 //! The records between two exports: log records, spans, and sums by metric and attributes.
 
-use crate::attribute::Attributes;
+use crate::attribute::{Attributes, Value};
 use crate::trace::{SpanId, TraceContext, TraceId};
 
 /// A log record. Times are nanoseconds since 1970.
@@ -35,6 +35,38 @@ pub struct Span {
     /// Name, time and attributes.
     pub events: Vec<(String, u64, Attributes)>,
     pub status: SpanStatus,
+}
+
+impl Span {
+    /// One that begins and ends at zero, without attributes.
+    pub fn new(name: &str, own: TraceContext, parent: Option<SpanId>) -> Self {
+        Self {
+            trace: own.trace,
+            id: own.span,
+            parent,
+            is_parent_remote: false,
+            name: name.to_owned(),
+            start: 0,
+            end: 0,
+            attributes: Vec::new(),
+            events: Vec::new(),
+            status: SpanStatus::Unset,
+        }
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.attributes.push((name.to_owned(), value.into()));
+        self
+    }
+
+    #[must_use]
+    pub fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
 }
 
 /// One series of a metric.

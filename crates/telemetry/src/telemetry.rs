@@ -1,7 +1,7 @@
 //! The handle that the program reports to.
 
-use crate::attribute::{Attributes, Common, Resource};
-use crate::batch_sender::BatchSender;
+use crate::attribute::{Attributes, Common, Resource, Value as Attribute};
+use crate::batch_sender::{BatchSender, Tls};
 use crate::buffer::Buffer;
 use crate::config::{Config, Exporter, Gates, Signal, SignalConfig};
 use crate::event::{Count, Event};
@@ -12,6 +12,7 @@ use crate::trace::TraceContext;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// A shorter interval would do nothing but export.
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
@@ -22,23 +23,32 @@ pub struct Telemetry(Option<Arc<Inner>>);
 
 struct Inner {
     config: Config,
-    common: Attributes,
     resource: Attributes,
     version: String,
     shippers: Vec<(Signal, BatchSender)>,
+    headers: watch::Sender<HelperHeaders>,
     state: Mutex<TelemetryState>,
+}
+
+/// What `otelHeadersHelper` said; wins over the configured headers.
+#[derive(Clone, PartialEq, Eq)]
+enum HelperHeaders {
+    /// It has not answered yet: nothing is exported before.
+    Awaited,
+    Known(Vec<(String, String)>),
+    /// Without its headers nothing is exported.
+    Failed,
 }
 
 #[derive(Default)]
 struct TelemetryState {
+    common: Attributes,
     buffer: Buffer,
     /// Of the next event.
     sequence: u64,
     prompt_id: Option<String>,
     /// The span that events belong to, or the one that came in from outside.
     context: Option<TraceContext>,
-    /// What `otelHeadersHelper` said; wins over the configured headers.
-    headers: Vec<(String, String)>,
     /// For the console exporter, to be printed by the caller.
     console: String,
 }
@@ -49,16 +59,23 @@ impl Telemetry {
         Self(None)
     }
 
-    pub fn new(config: Config, resource: &Resource, common: &Common, incoming: Option<TraceContext>) -> Self {
+    /// `tls` is asked for signals whose collector is behind TLS; without an answer that signal is not sent.
+    pub fn new(
+        config: Config,
+        resource: &Resource,
+        common: &Common,
+        tls: &dyn Fn(&SignalConfig) -> Option<Tls>,
+    ) -> Self {
         let shippers = config.signals.iter().filter(|signal| signal.exporters.contains(&Exporter::Otlp));
-        let shippers = shippers.map(|signal| (signal.signal, BatchSender::new(signal.clone()))).collect();
+        let shippers = shippers.map(|signal| (signal.signal, BatchSender::new(signal.clone(), tls))).collect();
+        let common = common.attributes(&config);
         Self(Some(Arc::new(Inner {
-            common: common.attributes(&config),
             resource: resource.attributes(&config),
             version: resource.version.clone(),
             shippers,
+            state: Mutex::new(TelemetryState { common, context: config.incoming, ..TelemetryState::default() }),
             config,
-            state: Mutex::new(TelemetryState { context: incoming, ..TelemetryState::default() }),
+            headers: watch::Sender::new(HelperHeaders::Known(Vec::new())),
         })))
     }
 
@@ -74,6 +91,24 @@ impl Telemetry {
     /// What content may be shown; nothing where telemetry is off.
     pub fn gates(&self) -> Gates {
         self.0.as_ref().map(|inner| inner.config.gates).unwrap_or_default()
+    }
+
+    /// The conversation goes on under another id.
+    pub fn set_session(&self, id: &str) {
+        let Some(inner) = &self.0 else { return };
+        for (_, value) in inner.state().common.iter_mut().filter(|(name, _)| name == "session.id") {
+            *value = Attribute::Text(id.to_owned());
+        }
+    }
+
+    /// As many characters of content as a record may have.
+    pub fn content_max(&self) -> usize {
+        self.0.as_ref().map_or(0, |inner| inner.config.content_max)
+    }
+
+    /// How long what the headers helper says is used.
+    pub fn headers_age(&self) -> Duration {
+        self.0.as_ref().map_or(Duration::MAX, |inner| inner.config.headers_age)
     }
 
     /// Everything that follows belongs to this prompt.
@@ -95,25 +130,38 @@ impl Telemetry {
         self.0.as_ref().and_then(|inner| inner.state().context)
     }
 
-    /// What the user's helper command says; wins over the configured headers.
-    pub fn set_headers(&self, headers: Vec<(String, String)>) {
+    /// The user's helper command is being asked. Until it has answered nothing is exported.
+    pub fn await_headers(&self) {
         if let Some(inner) = &self.0 {
-            inner.state().headers = headers;
+            inner.headers.send_replace(HelperHeaders::Awaited);
+        }
+    }
+
+    /// What the user's helper command says; wins over the configured headers. `None` where it failed: then nothing is
+    /// exported.
+    pub fn set_headers(&self, headers: Option<Vec<(String, String)>>) {
+        if let Some(inner) = &self.0 {
+            inner.headers.send_replace(headers.map_or(HelperHeaders::Failed, HelperHeaders::Known));
         }
     }
 
     pub fn record(&self, event: Event) {
+        self.record_in(event, None);
+    }
+
+    /// An event of this span, or of the one that is open where none is named.
+    pub fn record_in(&self, event: Event, span: Option<TraceContext>) {
         let Some(inner) = self.0.as_ref().filter(|inner| inner.config.signal(Signal::Logs).is_some()) else { return };
         let now = jiff::Timestamp::now();
         let mut state = inner.state();
-        let mut attributes = inner.common.clone();
+        let mut attributes = state.common.clone();
         attributes.push(("event.name".into(), event.name.into()));
         attributes.push(("event.timestamp".into(), format!("{now:.3}").into()));
         attributes.push(("event.sequence".into(), state.sequence.into()));
         attributes.extend(state.prompt_id.clone().map(|id| ("prompt.id".to_owned(), id.into())));
         attributes.extend(event.attributes);
         state.sequence += 1;
-        let context = state.context;
+        let context = span.or(state.context);
         state.buffer.log(LogRecord {
             at: nanos(now),
             body: format!("claude_code.{}", event.name),
@@ -126,16 +174,18 @@ impl Telemetry {
         let Some(inner) = self.0.as_ref().filter(|inner| inner.config.signal(Signal::Metrics).is_some()) else {
             return;
         };
-        inner.state().buffer.add(count, &inner.common, nanos(jiff::Timestamp::now()));
+        let TelemetryState { buffer, common, .. } = &mut *inner.state();
+        buffer.add(count, common, now());
     }
 
     /// A span that has ended. The common attributes are put before its own.
     pub fn span(&self, mut span: Span) {
         let Some(inner) = self.0.as_ref().filter(|inner| inner.config.signal(Signal::Traces).is_some()) else { return };
-        let mut attributes = inner.common.clone();
+        let mut state = inner.state();
+        let mut attributes = state.common.clone();
         attributes.append(&mut span.attributes);
         span.attributes = attributes;
-        inner.state().buffer.span(span);
+        state.buffer.span(span);
     }
 
     /// Exports a signal again and again, each after its interval. To be run beside the program's work.
@@ -148,12 +198,25 @@ impl Telemetry {
     /// The last export: all signals at the same time, within the budget, whatever the collector does. Returns what the
     /// console exporter would print.
     pub async fn flush(&self) -> String {
+        self.flush_within(self.budget()).await
+    }
+
+    /// How long the last export may take.
+    pub(crate) fn budget(&self) -> Duration {
+        self.0.as_ref().map_or(Duration::ZERO, |inner| inner.config.shutdown)
+    }
+
+    pub(crate) fn awaits_headers(&self) -> bool {
+        self.0.as_ref().is_some_and(|inner| *inner.headers.borrow() == HelperHeaders::Awaited)
+    }
+
+    pub(crate) async fn flush_within(&self, budget: Duration) -> String {
         let Some(inner) = &self.0 else { return String::new() };
         let all = async {
             tokio::join!(inner.export(Signal::Traces), inner.export(Signal::Logs), inner.export(Signal::Metrics));
         };
         // What has not arrived by then is lost.
-        let _ = tokio::time::timeout(inner.config.shutdown, all).await;
+        let _ = tokio::time::timeout(budget, all).await;
         std::mem::take(&mut inner.state().console)
     }
 
@@ -187,12 +250,18 @@ impl Inner {
 
     async fn export(&self, signal: Signal) {
         let Some(config) = self.config.signal(signal) else { return };
+        let known = self
+            .headers
+            .subscribe()
+            .wait_for(|headers| *headers != HelperHeaders::Awaited)
+            .await
+            .map(|now| now.clone());
+        let Ok(HelperHeaders::Known(headers)) = known else { return };
         let Some(tree) = self.take(signal) else { return };
         if config.exporters.contains(&Exporter::Console) {
             let text = serde_json::to_string_pretty(&tree).unwrap_or_default();
             self.state().console.push_str(&format!("{text}\n"));
         }
-        let headers = self.state().headers.clone();
         if let Some((_, shipper)) = self.shippers.iter().find(|(known, _)| *known == signal) {
             shipper.send(&tree, &headers).await;
         }
@@ -200,7 +269,8 @@ impl Inner {
 
     /// What waits of this signal, as a tree; `None` where nothing does.
     fn take(&self, signal: Signal) -> Option<Value> {
-        let source = Source { resource: &self.resource, version: &self.version };
+        let trace_state = self.config.trace_state.as_deref();
+        let source = Source { resource: &self.resource, version: &self.version, trace_state };
         let mut state = self.state();
         match signal {
             Signal::Logs => {
@@ -216,7 +286,7 @@ impl Inner {
                 let is_scraped = self.config.exports_to(Exporter::Prometheus);
                 let temporality = if is_scraped { crate::Temporality::Cumulative } else { self.config.temporality };
                 let series = state.buffer.take_series(temporality);
-                let now = nanos(jiff::Timestamp::now());
+                let now = now();
                 (!series.is_empty()).then(|| json::metrics(&source, &series, temporality, now))
             }
         }
@@ -224,6 +294,10 @@ impl Inner {
 }
 
 /// Nanoseconds since 1970.
+pub fn now() -> u64 {
+    nanos(jiff::Timestamp::now())
+}
+
 fn nanos(time: jiff::Timestamp) -> u64 {
     u64::try_from(time.as_nanosecond()).unwrap_or(0)
 }

@@ -83,7 +83,7 @@ fn telemetry(url: &str, more: &[(&str, &str)]) -> Telemetry {
         config.unwrap(),
         &resource,
         &Common { user_id: "u".into(), session_id: "s".into(), ..Common::default() },
-        None,
+        &|_| Some(Tls::default()),
     )
 }
 
@@ -112,7 +112,7 @@ fn fill(telemetry: &Telemetry) {
 async fn the_last_batch_of_a_short_life_arrives() {
     let collector = Collector::start(Some("200 OK"));
     let telemetry = telemetry(&collector.url, &[("OTEL_EXPORTER_OTLP_HEADERS", "x-key=configured,x-other=1")]);
-    telemetry.set_headers(vec![("X-Key".into(), "helper".into())]);
+    telemetry.set_headers(Some(vec![("X-Key".into(), "helper".into())]));
     fill(&telemetry);
     telemetry.flush().await;
     let all = collector.requests();
@@ -198,4 +198,16 @@ fn grpc_frames_a_message_by_its_length() {
     let (framed, kind) = crate::batch_sender::encoded(&tree, crate::Protocol::Grpc);
     assert_eq!((framed[0], &framed[1..5], &framed[5..]), (0, &(plain.len() as u32).to_be_bytes()[..], &plain[..]));
     assert_eq!(kind, "application/grpc");
+}
+
+#[test]
+fn files_for_tls_are_whole_or_nothing_is_sent() {
+    let here = include_bytes!("../Cargo.toml");
+    let named = |name: &str| Some(format!("{}/{name}", env!("CARGO_MANIFEST_DIR")));
+    let files = |roots, certificate, key| crate::TlsFiles { roots, certificate, key };
+    assert!(Tls::of_files(&files(None, None, None)).is_some());
+    let whole = Tls::of_files(&files(named("Cargo.toml"), named("Cargo.toml"), named("Cargo.toml"))).unwrap();
+    assert_eq!((whole.roots, whole.identity), (vec![here.to_vec()], Some([&here[..], b"\n", here].concat())));
+    assert!(Tls::of_files(&files(None, named("Cargo.toml"), None)).is_none(), "a certificate without its key");
+    assert!(Tls::of_files(&files(named("nothing"), None, None)).is_none(), "a file that is not there");
 }

@@ -7,6 +7,8 @@
 //! [`looping`] knows a loop when it sees one.
 
 pub mod matching;
+pub mod otlp;
+mod collector;
 mod pipes;
 pub mod postgres;
 mod signals;
@@ -17,6 +19,7 @@ mod world;
 pub mod captures;
 pub mod looping;
 
+pub use collector::{Batch, Collector, Manner};
 pub use run::{Outcome, Run, RunError, Step};
 pub use service::Service;
 pub use signals::reset_ignored_signals;

@@ -1,6 +1,6 @@
 //! The agent face: `claude …`.
 
-use super::{agent_commands, agent_worktree};
+use super::{agent_commands, agent_telemetry, agent_worktree};
 use crate::failure::{Ended, Failure};
 use crate::say;
 use agent::{InputFormat, OutputFormat};
@@ -34,7 +34,7 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> Ended {
         }
         environment = agent_worktree::enter(&typed, &environment)?;
     }
-    let resolved = match resolve::options(&typed, &mut environment) {
+    let mut resolved = match resolve::options(&typed, &mut environment) {
         Ok(resolved) => resolved,
         Err(refusal) => return refused(&typed, refusal),
     };
@@ -54,7 +54,8 @@ pub fn run(mut words: Vec<String>, mut environment: Environment) -> Ended {
     process::harden();
     let runtime = runtime()?;
     let retention = Retention::of(&resolved.options);
-    let exit = runtime.block_on(stdio::run(resolved.options));
+    let export = agent_telemetry::open(&typed, &mut resolved.options, &environment);
+    let exit = runtime.block_on(agent_telemetry::around(export, stdio::run(resolved.options)));
     // A thread may still sit in a read of stdin; nothing waits for it.
     runtime.shutdown_background();
     if let Some(retention) = retention.filter(|_| exit == ExitCode::Success) {

@@ -100,25 +100,17 @@ async fn traced(
     mut more: Vec<Box<dyn Sink>>,
     environment: &Environment,
 ) -> Ended {
-    let telemetry = loop_telemetry::open(environment).await;
+    let (telemetry, helper) = loop_telemetry::open(environment);
     if !telemetry.is_on() {
         return Box::pin(drive(job, show, watch, more)).await;
     }
-    let trace = runner::RunTrace::new(loop_telemetry::incoming(environment));
+    let trace = runner::RunTrace::new(telemetry.context());
     job.trace = telemetry.traces().then_some(trace);
     more.push(Box::new(runner::Spans::new(telemetry.clone(), trace)));
-    let beside = telemetry.clone();
-    let exporting = tokio::spawn(async move { beside.run().await });
-    let scraped = match telemetry.prometheus_address() {
-        Some((host, port)) => tokio::net::TcpListener::bind((host.as_str(), port)).await.ok(),
-        None => None,
-    };
-    let scraped = scraped.map(|listener| tokio::spawn(telemetry::serve_prometheus(listener, telemetry.clone())));
+    let exporting = telemetry::Exporting::start(telemetry, helper).await;
     let exit = Box::pin(drive(job, show, watch, more)).await;
-    exporting.abort();
-    drop(scraped);
     // What the console exporter has to say would not be a line of the loop's, so it is not printed.
-    telemetry.flush().await;
+    exporting.finish().await;
     exit
 }
 

@@ -1,73 +1,27 @@
-//! The loop's own export to the user's collector: what is configured, and who is named in it.
+//! The loop's own export to the user's collector.
 
-use crate::failure::Failure;
-use crate::say;
-use ::cloud::world::{CloudEnvironment as _, Command};
+use crate::collector;
 use resolve::{Environment, Machine};
-use std::time::Duration;
-use telemetry::{Common, Config, Resource, Telemetry, TraceContext};
+use telemetry::{Common, Config, HeadersHelper, Resource, Telemetry};
 
-/// A helper that asks for headers answers at once or not at all.
-const HELPER_WAIT: Duration = Duration::from_secs(30);
-
-/// What came in with the environment.
-pub fn incoming(environment: &Environment) -> Option<TraceContext> {
-    TraceContext::parse(environment.get("TRACEPARENT")?)
-}
-
-/// The handle; an empty one where nothing is configured.
-pub async fn open(environment: &Environment) -> Telemetry {
-    let Some(config) = Config::read(&|name| environment.get(name).map(str::to_owned)) else { return Telemetry::off() };
-    let headers = match helper_headers(environment).await {
-        Ok(headers) => headers,
-        Err(failure) => {
-            say::err(&format!("warning: otelHeadersHelper: {}; nothing is exported.", failure.reason()));
-            return Telemetry::off();
-        }
+/// The handle, with the helper that says its headers; an empty one where nothing is configured.
+pub fn open(environment: &Environment) -> (Telemetry, Option<HeadersHelper>) {
+    let Some(config) = Config::read(&|name| environment.get(name).map(str::to_owned)) else {
+        return (Telemetry::off(), None);
     };
-    let telemetry = Telemetry::new(config, &resource(), &common(environment), incoming(environment));
-    telemetry.set_headers(headers);
-    telemetry
-}
-
-fn resource() -> Resource {
-    let arch = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    Resource {
-        arch: arch.to_owned(),
-        os: std::env::consts::OS.to_owned(),
-        os_version: release.trim().to_owned(),
-        service: "ralph".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    }
-}
-
-fn common(environment: &Environment) -> Common {
-    let state = std::fs::read_to_string(resolve::places(environment).global_file()).unwrap_or_default();
-    let state: serde_json::Value = serde_json::from_str(&state).unwrap_or_default();
-    // An id that is kept nowhere is one for this process.
-    let fresh = || format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
-    Common {
-        user_id: state["userID"].as_str().map_or_else(fresh, str::to_owned),
+    // What is wrong with the model's endpoint is said by the run itself.
+    let Ok(client) = resolve::api(environment) else { return (Telemetry::off(), None) };
+    let version = env!("CARGO_PKG_VERSION");
+    let common = Common {
+        user_id: settings::user_id(&resolve::places(environment), &telemetry::random_user_id()),
         session_id: uuid::Uuid::new_v4().to_string(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        terminal: environment.get("TERM_PROGRAM").or(environment.get("TERM")).map(str::to_owned),
+        version: version.to_owned(),
         ..Common::default()
-    }
-}
-
-/// What the user's or the administrator's helper says; a folder's never counts.
-async fn helper_headers(environment: &Environment) -> Result<Vec<(String, String)>, Failure> {
-    let Some(command) = resolve::user_setting("otelHeadersHelper", environment) else { return Ok(Vec::new()) };
-    let client = resolve::api(environment)?;
-    let machine = Machine::new(environment, &client);
-    let said = machine.run(Command::Shell(command), HELPER_WAIT).await.map_err(Failure::failed)?;
-    let said: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(&said).map_err(|_| Failure::failed("its output is no JSON object of texts"))?;
-    let header = |(name, value): (String, serde_json::Value)| Some((name, value.as_str()?.to_owned()));
-    Ok(said.into_iter().filter_map(header).collect())
+    };
+    let resource = Resource::here("ralph", version);
+    let telemetry = Telemetry::new(config, &resource, &common, &|signal| collector::tls(signal, &client));
+    // What the user or the administrator says; a folder's never counts.
+    let command = resolve::user_setting("otelHeadersHelper", environment);
+    let helper = command.map(|command| collector::helper(command, Machine::new(environment, &client)));
+    (telemetry, helper)
 }

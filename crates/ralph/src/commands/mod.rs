@@ -4,6 +4,7 @@ mod acp;
 mod acp_bridge;
 pub mod agent;
 mod agent_commands;
+mod agent_telemetry;
 mod agent_worktree;
 mod auth;
 mod demo;

@@ -1,0 +1,108 @@
+//! What is open in a session: its interaction, and the requests and calls of each conversation. Plain data.
+
+use serde_json::Value;
+use std::collections::HashMap;
+use telemetry::{SpanId, TraceContext, TraceId};
+use turn::Ticket;
+
+/// From a prompt to its result.
+#[derive(Debug, Clone)]
+pub(crate) struct Interaction {
+    pub(crate) context: TraceContext,
+    pub(crate) start: u64,
+    pub(crate) sequence: u64,
+    /// What the user said.
+    pub(crate) prompt: Option<String>,
+}
+
+/// A question to the model that is not answered yet.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenRequest {
+    pub(crate) model: String,
+    pub(crate) effort: Option<String>,
+    /// When each attempt began.
+    pub(crate) attempts: Vec<u64>,
+}
+
+/// An answer whose last entry in the transcript is not written yet.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenResponse {
+    pub(crate) text: String,
+    pub(crate) model: String,
+    pub(crate) request_id: Option<String>,
+    pub(crate) is_finished: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) input: Value,
+    pub(crate) request_id: Option<String>,
+    pub(crate) start: u64,
+    /// Who decides, as far as is known.
+    pub(crate) source: &'static str,
+    /// A hook would let it run.
+    pub(crate) hook_allows: bool,
+    /// When it was let run.
+    pub(crate) running_since: Option<u64>,
+}
+
+/// Work whose answer says something about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    Check,
+    PreHook,
+    PermissionHook,
+    Verdict,
+    Permission,
+    Running,
+}
+
+/// One conversation: the main one or an agent's.
+#[derive(Debug, Default)]
+pub(crate) struct Talk {
+    /// What an agent's spans hang below; the main conversation's hang below the interaction.
+    pub(crate) parent: Option<TraceContext>,
+    /// The interaction in which an agent began.
+    pub(crate) salt: Option<SpanId>,
+    pub(crate) requests: HashMap<Ticket, OpenRequest>,
+    pub(crate) calls: HashMap<String, Call>,
+    pub(crate) waits: HashMap<Ticket, (Wait, String)>,
+    /// Of the last answer.
+    pub(crate) request_id: Option<String>,
+    pub(crate) model: String,
+    pub(crate) response: Option<OpenResponse>,
+    pub(crate) last_entry: Option<String>,
+    /// The trigger and the beginning of a compaction.
+    pub(crate) compaction: Option<(&'static str, u64)>,
+}
+
+impl Talk {
+    /// The call that an answer is about.
+    pub(crate) fn answered(&mut self, ticket: Ticket) -> Option<(Wait, String)> {
+        self.waits.remove(&ticket)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) session_id: String,
+    pub(crate) interaction: Option<Interaction>,
+    pub(crate) interactions: u64,
+    pub(crate) prompt_id: Option<String>,
+    /// The text of a prompt that may be a command.
+    pub(crate) maybe_command: Option<String>,
+    pub(crate) is_prompt_told: bool,
+    pub(crate) mode: Option<&'static str>,
+    /// By the agent's id; the main conversation's is empty.
+    pub(crate) talks: HashMap<String, Talk>,
+    /// The last status of each server, with its transport and scope.
+    pub(crate) servers: HashMap<String, (String, String, String)>,
+}
+
+/// A span of a trace that is known by what it is about, so that a child can be told of it before it has ended. `salt` is the
+/// interaction's, because ids of calls are unique in one answer only.
+pub(crate) fn span_of(trace: TraceId, salt: SpanId, words: &[&str]) -> TraceContext {
+    let span = SpanId::of(TraceId(trace.0 ^ u128::from(salt.0)), words);
+    TraceContext { trace, span }
+}

@@ -1,0 +1,215 @@
+//! A collector of OpenTelemetry on loopback: takes OTLP as JSON, as protobuf and over gRPC, and keeps what came.
+
+use crate::otlp;
+use serde_json::Value;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A client that says nothing for this long has gone wrong.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How HTTP/2 begins.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// The head of a frame of HTTP/2, and the kinds that matter here.
+const FRAME_HEAD: usize = 9;
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+const ACK: u8 = 1;
+/// `:status: 200`, as HPACK writes it.
+const STATUS_OK: &[u8] = &[0x88];
+/// The length and the mark before a message of gRPC.
+const GRPC_HEAD: usize = 5;
+
+/// How it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    Takes,
+    /// Every request is refused with this status.
+    Refuses(u16),
+    /// No request is ever answered.
+    Hangs,
+}
+
+/// One batch as it came.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The request's first line; empty for gRPC.
+    pub line: String,
+    /// Names in lower case; none for gRPC.
+    pub headers: Vec<(String, String)>,
+    pub bytes: Vec<u8>,
+    /// As OTLP in JSON. Null where the bytes are none.
+    pub body: Value,
+}
+
+impl Batch {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+pub struct Collector {
+    address: String,
+    batches: Arc<Mutex<Vec<Batch>>>,
+}
+
+impl Collector {
+    pub fn start(manner: Manner) -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?.to_string();
+        let batches: Arc<Mutex<Vec<Batch>>> = Arc::default();
+        let kept = Arc::clone(&batches);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let kept = Arc::clone(&kept);
+                // A client that breaks off shows in the test by what did not arrive.
+                std::thread::spawn(move || serve(stream, manner, &kept));
+            }
+        });
+        Ok(Self { address, batches })
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub fn batches(&self) -> Vec<Batch> {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All log records, in the order of their arrival.
+    pub fn logs(&self) -> Vec<Value> {
+        self.all(["resourceLogs", "scopeLogs", "logRecords"])
+    }
+
+    pub fn spans(&self) -> Vec<Value> {
+        self.all(["resourceSpans", "scopeSpans", "spans"])
+    }
+
+    pub fn metrics(&self) -> Vec<Value> {
+        self.all(["resourceMetrics", "scopeMetrics", "metrics"])
+    }
+
+    fn all(&self, path: [&str; 3]) -> Vec<Value> {
+        let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
+        let resources = self.batches().into_iter().flat_map(|batch| list(&batch.body, path[0]));
+        let scopes = resources.flat_map(|resource| list(&resource, path[1]));
+        scopes.flat_map(|scope| list(&scope, path[2])).collect()
+    }
+}
+
+fn serve(mut stream: TcpStream, manner: Manner, kept: &Mutex<Vec<Batch>>) -> Option<()> {
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    let mut bytes = Vec::new();
+    let mut piece = [0; 16 * 1024];
+    loop {
+        if bytes.starts_with(PREFACE) {
+            return grpc(stream, bytes.split_off(PREFACE.len()), manner, kept);
+        }
+        if let Some((batch, length)) = http(&bytes) {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
+            bytes.drain(..length);
+            match manner {
+                Manner::Takes => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()?,
+                Manner::Refuses(status) => {
+                    stream.write_all(format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\n\r\n").as_bytes()).ok()?;
+                }
+                Manner::Hangs => {}
+            }
+        }
+        let count = stream.read(&mut piece).ok().filter(|count| *count > 0)?;
+        bytes.extend_from_slice(&piece[..count]);
+    }
+}
+
+/// A whole request, and its length.
+fn http(bytes: &[u8]) -> Option<(Batch, usize)> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let mut lines = head.lines();
+    let line = lines.next()?.to_owned();
+    let pair =
+        |line: &str| line.split_once(':').map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()));
+    let headers: Vec<(String, String)> = lines.filter_map(pair).collect();
+    let mut batch = Batch { line, headers, bytes: Vec::new(), body: Value::Null };
+    let length: usize = batch.header("content-length")?.parse().ok()?;
+    batch.bytes = bytes.get(end..end + length)?.to_vec();
+    batch.body = match batch.header("content-type") {
+        Some("application/json") => serde_json::from_slice(&batch.bytes).unwrap_or_default(),
+        Some("application/x-protobuf") => {
+            let signal = ["traces", "logs", "metrics"].into_iter().find(|signal| batch.line.contains(signal));
+            signal.and_then(|signal| otlp::decode(signal, &batch.bytes)).unwrap_or_default()
+        }
+        _ => Value::Null,
+    };
+    Some((batch, end + length))
+}
+
+/// As much of HTTP/2 as one call of gRPC needs: the body of each stream, and an answer when it ends.
+fn grpc(mut stream: TcpStream, mut bytes: Vec<u8>, manner: Manner, kept: &Mutex<Vec<Batch>>) -> Option<()> {
+    stream.write_all(&frame(SETTINGS, 0, 0, &[])).ok()?;
+    let mut bodies: Vec<(u32, Vec<u8>)> = Vec::new();
+    let mut piece = [0; 16 * 1024];
+    loop {
+        while let Some((kind, flags, id, payload)) = take_frame(&mut bytes) {
+            match kind {
+                SETTINGS if flags & ACK == 0 => stream.write_all(&frame(SETTINGS, ACK, 0, &[])).ok()?,
+                PING if flags & ACK == 0 => stream.write_all(&frame(PING, ACK, 0, &payload)).ok()?,
+                DATA => match bodies.iter_mut().find(|(known, _)| *known == id) {
+                    Some((_, body)) => body.extend_from_slice(&payload),
+                    None => bodies.push((id, payload)),
+                },
+                _ => {}
+            }
+            if matches!(kind, DATA | HEADERS) && flags & END_STREAM != 0 {
+                let at = bodies.iter().position(|(known, _)| *known == id)?;
+                let (_, body) = bodies.remove(at);
+                kept.lock().unwrap_or_else(PoisonError::into_inner).push(message(&body));
+                if manner != Manner::Hangs {
+                    stream.write_all(&answer(id, if manner == Manner::Takes { b'0' } else { b'3' })).ok()?;
+                }
+            }
+        }
+        let count = stream.read(&mut piece).ok().filter(|count| *count > 0)?;
+        bytes.extend_from_slice(&piece[..count]);
+    }
+}
+
+/// The batch of a message. Which signal it is follows from what can be read as what.
+fn message(body: &[u8]) -> Batch {
+    let bytes = body.get(GRPC_HEAD..).unwrap_or_default().to_vec();
+    let read = |signal: &&str| otlp::decode(signal, &bytes);
+    let found = ["traces", "logs", "metrics"].iter().find_map(read).unwrap_or_default();
+    Batch { line: String::new(), headers: Vec::new(), bytes, body: found }
+}
+
+/// An empty answer with its status in the trailers.
+fn answer(id: u32, status: u8) -> Vec<u8> {
+    let trailer = [&[0, 11][..], b"grpc-status", &[1, status]].concat();
+    [
+        frame(HEADERS, END_HEADERS, id, STATUS_OK),
+        frame(DATA, 0, id, &[0; GRPC_HEAD]),
+        frame(HEADERS, END_HEADERS | END_STREAM, id, &trailer),
+    ]
+    .concat()
+}
+
+fn frame(kind: u8, flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
+    [&length[1..], &[kind, flags], &id.to_be_bytes(), payload].concat()
+}
+
+fn take_frame(bytes: &mut Vec<u8>) -> Option<(u8, u8, u32, Vec<u8>)> {
+    let head = bytes.get(..FRAME_HEAD)?;
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+    let (kind, flags) = (head[3], head[4]);
+    let id = u32::from_be_bytes([head[5], head[6], head[7], head[8]]) & 0x7fff_ffff;
+    let payload = bytes.get(FRAME_HEAD..FRAME_HEAD + length)?.to_vec();
+    bytes.drain(..FRAME_HEAD + length);
+    Some((kind, flags, id, payload))
+}
