@@ -78,7 +78,7 @@ pub(crate) async fn replay(
         let text = format!(
             "tree {tree}\nparent {tip}\nauthor {}\ncommitter {} {} +0000\n\n{message}",
             stored.author,
-            lender.committer(),
+            Repository::committer(),
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
         );
         let hash = words!["hash-object", "-t", "commit", "-w", "--stdin"];

@@ -260,7 +260,7 @@ impl Repository {
     }
 
     /// Whose name is on commits that we make, as git writes it.
-    pub(crate) fn committer(&self) -> String {
+    pub(crate) fn committer() -> String {
         format!("{AUTHOR} <{AUTHOR}@localhost>")
     }
 

@@ -173,8 +173,8 @@ impl Git {
             ("user.email", ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]),
         ] {
             // The last one counts.
-            let entries = listed.split('\0').filter_map(|entry| entry.split_once('\n'));
-            let value = entries.filter(|(name, _)| *name == key).last().map_or("", |(_, value)| value.trim());
+            let mut entries = listed.split('\0').filter_map(|entry| entry.split_once('\n'));
+            let value = entries.rfind(|(name, _)| *name == key).map_or("", |(_, value)| value.trim());
             if value.is_empty() {
                 return self;
             }
@@ -324,8 +324,6 @@ fn complaint_file() -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
-
     use super::{complaint, has_plain_config};
     use std::path::Path;
 

@@ -94,6 +94,7 @@ impl Environment {
     }
 
     /// The same outside, as seen from another folder.
+    #[must_use]
     pub fn in_folder(&self, folder: &Path) -> Self {
         Self { cwd: folder.canonicalize().unwrap_or_else(|_| folder.to_owned()), ..self.clone() }
     }
