@@ -13,6 +13,8 @@ mod explain;
 mod installed;
 #[path = "folder/memory.rs"]
 mod memory;
+#[path = "folder/messages.rs"]
+mod messages;
 #[path = "folder/nearby.rs"]
 mod nearby;
 #[path = "folder/plugins.rs"]

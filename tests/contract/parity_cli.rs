@@ -1,11 +1,14 @@
 //! The command line, the settings and the policies as clients of the reference know them.
 
+mod bundled;
 mod commands;
 mod flags;
 mod local_rules;
+mod monitor;
 mod plugins;
 mod policies;
 mod retention;
+mod schedule;
 mod worktree;
 
 use crate::common::{self, claude, finish};

@@ -14,6 +14,8 @@ mod git_state;
 mod modes;
 #[path = "request/prompt.rs"]
 mod prompt;
+#[path = "request/tool_search.rs"]
+mod tool_search;
 #[path = "request/user_shell.rs"]
 mod user_shell;
 

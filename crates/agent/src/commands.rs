@@ -1,10 +1,10 @@
 //! The effects of commands: prompts that begin with a slash, by name.
 
-use crate::builtin_commands::{self, resolve_alias};
 use crate::mentions::Mentions;
 use crate::skills::{Loaded, SkillError, Skills};
 use crate::{Options, Setup};
-use context::texts;
+use context::builtin_commands::{self, resolve_alias};
+use context::{bundled, texts};
 use conversation::{
     CHANGEABLE, Conversation, FlagSettings, FlagSettingsError, Inside, MainMachine, ModelSwitcher, SwitchError,
 };
@@ -72,6 +72,11 @@ impl Commands {
         if let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
             return expands("slash_command", &skill.name, skill.source);
         }
+        if self.options.bundled
+            && let Some(text) = bundled::expand(name, args)
+        {
+            return Command::Blocks(vec![json!({"type": "text", "text": text})]);
+        }
         match resolve_alias(name) {
             Some("init") => {
                 let text = format!("{} {args}", texts::INIT);
@@ -83,9 +88,9 @@ impl Commands {
             None if self.servers.prompts().iter().any(|prompt| prompt.full_name == name) => {
                 expands("mcp_prompt", name, "mcp")
             }
-            None => {
-                Command::Failed(builtin_commands::elsewhere(name).unwrap_or_else(|| unknown(&setup, name).to_string()))
-            }
+            None => Command::Failed(
+                builtin_commands::elsewhere(name).unwrap_or_else(|| unknown(&self.options, &setup, name).to_string()),
+            ),
         }
     }
 
@@ -101,7 +106,7 @@ impl Commands {
         let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) else {
             return match self.servers.prompt(name, &project::split_arguments(args)).await {
                 Some(called) => Ok(called?),
-                None => Err(unknown(&setup, name)),
+                None => Err(unknown(&self.options, &setup, name)),
             };
         };
         let id = self.output.ids().short('s');
@@ -137,7 +142,7 @@ impl Commands {
                 let title = self.transcripts.name_session(args).ok_or(CommandError::NoTitle)?;
                 Ok(format!("The session is now called {title}."))
             }
-            _ => Ok(help(&self.choices.setup())),
+            _ => Ok(help(&self.options, &self.choices.setup())),
         }
     }
 
@@ -195,8 +200,8 @@ impl Commands {
     }
 }
 
-fn help(setup: &Setup) -> String {
-    let own = builtin_commands::COMMANDS.iter().map(|(name, what)| format!("/{name}: {what}"));
+fn help(options: &Options, setup: &Setup) -> String {
+    let own = builtin_commands::listed(options).map(|(name, what, _)| format!("/{name}: {what}"));
     let skills = setup.skills.iter().filter(|skill| skill.user_invocable);
     own.chain(skills.map(|skill| format!("/{}: {}", skill.name, skill.description))).collect::<Vec<_>>().join("\n")
 }
@@ -211,9 +216,9 @@ fn split(text: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, args.trim()))
 }
 
-fn unknown(setup: &Setup, name: &str) -> CommandError {
+fn unknown(options: &Options, setup: &Setup, name: &str) -> CommandError {
     let skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.as_str());
-    let own = builtin_commands::COMMANDS.iter().map(|(name, _)| *name);
+    let own = builtin_commands::listed(options).map(|(name, ..)| name);
     let known = skills.chain(own).take(NAMES_MAX).map(str::to_owned).collect();
     CommandError::Unknown { name: name.to_owned(), known }
 }

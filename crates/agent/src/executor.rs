@@ -147,14 +147,15 @@ impl Execute for Executor {
             Effect::RunTool { ticket, tool_use_id, name, input, run } => {
                 inner.run_tool(ticket, Permitted { tool_use_id, name, input, run }, early).boxed_local()
             }
-            Effect::StartAgent { ticket, tool_use_id, input } => {
+            Effect::StartAgent { ticket, tool_use_id, input, in_background } => {
                 // Counted from this very step on.
                 let counted = inner.parts.subagents.count_one();
                 let (sender, inbox) = channel(AGENT_INBOX);
                 inner.agents.borrow_mut().insert(ticket, sender);
                 let started = async move {
                     let inside = Inside { ticket, early: &early };
-                    let (result, stopped) = inner.start_agent(tool_use_id, input, counted, inside, inbox).await;
+                    let call = AgentCall { tool_use_id, input, in_background };
+                    let (result, stopped) = inner.start_agent(call, counted, inside, inbox).await;
                     inner.agents.borrow_mut().remove(&ticket);
                     Input::AgentFinished { ticket, result, stopped }
                 };
@@ -315,13 +316,13 @@ impl Inner {
 
     async fn start_agent(
         &self,
-        tool_use_id: String,
-        input: Value,
+        call: AgentCall,
         counted: Counted,
         inside: Inside<'_>,
         inbox: Receiver<Input>,
     ) -> (CallResult, bool) {
         let (parts, conversation) = (&self.parts, &*self.conversation);
+        let AgentCall { tool_use_id, input, in_background } = call;
         let setup = parts.choices.setup();
         let agent = match agent::named(&setup, input["subagent_type"].as_str()) {
             Ok(agent) => agent.clone(),
@@ -329,7 +330,6 @@ impl Inner {
         };
         let text = |key: &str| input[key].as_str().unwrap_or_default().to_owned();
         parts.subagents.stats.request(input["run_in_background"].as_bool());
-        let is_background = input["run_in_background"].as_bool().or(agent.background).unwrap_or(false);
         let call = (tool_use_id.clone(), "Agent".to_owned());
         let assignment = Assignment {
             is_isolated: input["isolation"].as_str().or(agent.isolation.as_deref()) == Some("worktree"),
@@ -337,11 +337,12 @@ impl Inner {
             task: text("prompt"),
             description: text("description"),
             tool_use_id,
+            name: input["name"].as_str().map(str::to_owned),
             model: input["model"].as_str().map(str::to_owned),
             hooks: Hooks::default(),
         };
         let subagents = &parts.subagents;
-        if is_background && subagents.may_launch(conversation) {
+        if in_background {
             subagents.stats.leave_in_background();
             let launched = subagents.launch(conversation, &assignment, counted, inside).await;
             return (launched.unwrap_or_else(|error| CallResult::error(error.to_string())), false);
@@ -426,6 +427,13 @@ impl Inner {
         parts.last_is_error.set(outcome.is_error());
         parts.output.result(outcome).await;
     }
+}
+
+/// A call that starts an agent.
+struct AgentCall {
+    tool_use_id: String,
+    input: Value,
+    in_background: bool,
 }
 
 /// Runs the machines of sub-agents.

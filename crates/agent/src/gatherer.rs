@@ -36,7 +36,9 @@ impl Gatherer {
                 self.settings.look(conversation).await;
                 // A skill or the client may have chosen a model with another window.
                 self.machine.set(Change::CompactAt(compact_at(&self.options, &conversation.model())));
-                Gathered { late: self.hooks.take_reminders(), ..Gathered::default() }
+                let mut late = self.hooks.take_reminders();
+                late.extend(conversation.take_mail());
+                Gathered { late, ..Gathered::default() }
             }
             Gather::AfterCalls => {
                 Gathered { reminders: self.memories.follow(conversation).await, ..Gathered::default() }

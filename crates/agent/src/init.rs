@@ -1,7 +1,7 @@
 //! `system/init`: what a client is told of the session before each turn.
 
 use crate::Options;
-use crate::builtin_commands;
+use context::builtin_commands;
 use conversation::Conversation;
 use conversation::rules::Rules;
 use mcp::SessionServers;
@@ -22,7 +22,8 @@ pub fn init(
 ) -> Init {
     let setup = choices.setup();
     let user_skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.clone());
-    let own = builtin_commands::COMMANDS.iter().filter(|_| options.slash).map(|(name, _)| (*name).to_owned());
+    let own = builtin_commands::listed(options).map(|(name, ..)| name.to_owned());
+    let own = own.filter(|name| !setup.skills.iter().any(|skill| skill.name == *name));
     let prompts = servers.prompts().into_iter().map(|prompt| prompt.full_name);
     let added = rules.extra_roots();
     let roots = options.extra_roots.iter().chain(&added);

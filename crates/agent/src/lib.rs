@@ -10,12 +10,10 @@
 
 mod git_state;
 mod access;
-mod builtin_commands;
 mod checkouts;
 mod elicitation;
 mod rewind;
 mod servers;
-mod task_news;
 
 mod gatherer;
 mod init;
@@ -30,6 +28,7 @@ mod subagents;
 mod suggester;
 
 mod skills;
+mod worktrees;
 
 mod commands;
 mod control;
@@ -46,7 +45,7 @@ pub use checkouts::{Checkout, CheckoutError, Existing, check_out};
 pub use options::{
     Access, Asking, AutoCompact, BuiltinAgents, Caching, Elsewhere, InputFormat, Limits, Linger, Options, OutputFormat,
     OutsideSetup, Permissions, Preparation, Prompter, Prompting, Schema, Session, SessionPlan, Setup, StateEvents,
-    StdinKind, ToolChoice, ToolSetup,
+    StdinKind, ToolChoice, ToolSearch, ToolSetup,
 };
 pub use output::{PIPE_BUF, Writer, warn};
 pub use rewind::rewind_files;

@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::access::Access;
-use context::texts;
+use context::{known_references, texts};
 use conversation::{Conversation, values};
 use mcp::SessionServers;
 use model::{CachePolicy, Failure, Ledger, Reply, Request, ToolDefinition};
@@ -161,11 +161,18 @@ impl ModelAsker {
         let effort = model::effort_beside(&info, thinking.as_ref(), effort);
         let mut betas = asking.betas.clone();
         betas.extend(model::request_betas(&info, thinking.as_ref(), effort.as_deref()));
+        let id = self.id(&question.model).to_owned();
+        let config = self.access_for(&question.model).config();
+        let toolset = conversation.toolset.borrow();
+        let searches = toolset.is_searched() && model::takes_deferred_tools(config, &id);
+        if searches {
+            betas.push(model::tool_search_beta(config, &id).to_owned());
+        }
         Request {
             max_tokens,
             system: conversation.system.borrow().clone(),
-            messages: question.messages,
-            tools: conversation.toolset.borrow().definitions(),
+            messages: known_references(question.messages, |name| searches && toolset.find(name).is_some()),
+            tools: if searches || !toolset.is_searched() { toolset.definitions() } else { toolset.full_definitions() },
             effort,
             thinking,
             betas,
@@ -173,7 +180,7 @@ impl ModelAsker {
             cache: asking.cache.policy(&info.id),
             task_budget: asking.task_budget,
             overload_retries: question.has_fallback.then_some(OVERLOADS_BEFORE_FALLBACK),
-            model: self.id(&question.model).to_owned(),
+            model: id,
             ..self.plain_request()
         }
     }

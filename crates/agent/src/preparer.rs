@@ -2,6 +2,7 @@
 
 use crate::git_state::GitState;
 use crate::{Options, SessionPlan};
+use context::conversation_tools::agent;
 use context::{Tool, Toolset, overhead, prompt};
 use conversation::rules::Rules;
 use conversation::{Conversation, HookRunner, MainMachine, Memories, Reader, frontmatter_hooks};
@@ -75,6 +76,7 @@ impl Preparer {
             Change::Structured(setup.schema.is_some()),
             Change::PlanInstructions(setup.prompting.plan.clone()),
             Change::SubagentText(setup.subagent_text),
+            Change::Background(agent::background(&self.options, &setup)),
         ] {
             self.machine.set(change);
         }

@@ -68,6 +68,8 @@ pub enum News {
     Task(TaskEvent),
     /// A hook in the background wants to be heard.
     Woken(String),
+    /// The time of this prompt has come.
+    Due(String),
 }
 
 /// Whether the session to go on with waits for a call that a hook put off. Then it needs no prompt.
@@ -171,6 +173,7 @@ impl Session {
         tokio::select! {
             event = self.wired.task_news.tasks.next_event() => News::Task(event),
             words = self.parts().hooks.woken(), if takes_wakes => News::Woken(words),
+            prompt = self.parts().tools.schedule.next(), if takes_wakes => News::Due(prompt),
         }
     }
 
@@ -178,6 +181,10 @@ impl Session {
     pub async fn take_news(&self, news: News) {
         let notice = match news {
             News::Task(event) => self.wired.task_news.tell(event).await,
+            News::Due(prompt) => {
+                self.prompt(Box::new(UserInput::text(prompt)));
+                None
+            }
             News::Woken(words) => {
                 Some(format!("<system-reminder>\nA hook in the background says:\n{words}\n</system-reminder>"))
             }
@@ -196,6 +203,11 @@ impl Session {
     pub fn has_tasks(&self) -> bool {
         let tasks = &self.wired.task_news.tasks;
         tasks.running_count() > 0 || tasks.has_news()
+    }
+
+    /// The model has set itself a time to go on.
+    pub fn has_wakeup(&self) -> bool {
+        self.parts().tools.schedule.has_wakeup()
     }
 
     pub fn has_task_news(&self) -> bool {
@@ -350,6 +362,7 @@ impl Advisers for HookAdvisers {
                 task: question.words,
                 description: "judge a hook's condition".into(),
                 tool_use_id: tool_use_id.unwrap_or(HOOK_AGENT).to_owned(),
+                name: None,
                 model: question.model.or_else(|| Some(self.options.asking.small_model.clone())),
                 is_isolated: false,
                 hooks: Hooks::default(),

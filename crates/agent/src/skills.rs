@@ -66,6 +66,7 @@ impl Skills {
             task,
             description: skill.name.clone(),
             tool_use_id: call_id.to_owned(),
+            name: None,
             model: skill.model.clone(),
             hooks: frontmatter_hooks::of_forked_skill(&self.options, skill),
         };

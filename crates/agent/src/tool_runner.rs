@@ -5,12 +5,16 @@
 use crate::Options;
 use crate::model_asker::ModelAsker;
 use crate::skills::{Loaded, Skills};
-use crate::task_news::TaskNews;
+use crate::subagents::Subagents;
+use crate::worktrees::Worktrees;
 use context::conversation_tools::task_list::{Task, TaskList};
 use context::conversation_tools::tasks::{TaskMoment, TaskRefused};
-use context::conversation_tools::{ASK_USER, agent, is_task_tool, plan, question, search, skill, structured, tasks};
+use context::conversation_tools::{
+    ASK_USER, agent, is_task_tool, messages, plan, question, schedule, search, skill, structured, tasks, tool_search,
+    worktree,
+};
 use conversation::rules::Rules;
-use conversation::{Conversation, HookRunner, Inside, Updates, values};
+use conversation::{Conversation, HookRunner, Inside, Schedule, TaskNews, Updates, values};
 use hooks::{CwdChanged, TaskCompleted, TaskCreated};
 use mcp::{ServerError, SessionServers, is_servers_tool};
 use options::Choices;
@@ -40,6 +44,9 @@ pub struct ToolRunner {
     pub task_news: Rc<TaskNews>,
     pub task_list: RefCell<TaskList>,
     pub web_searches: Cell<u32>,
+    pub schedule: Schedule,
+    pub worktrees: Worktrees,
+    pub subagents: Rc<Subagents>,
 }
 
 /// A call that may run.
@@ -77,8 +84,20 @@ impl ToolRunner {
             "Agent" => agent::check(&setup, &input),
             "Skill" => skill::called(&setup, &input).map(drop),
             "WebSearch" => search::check(&input),
-            "ExitPlanMode" => return plan::check(&self.options.permissions.prompter).map(|()| input),
+            "ExitPlanMode" => {
+                return plan::check(&self.options.permissions.prompter, self.rules.mode()).map(|()| input);
+            }
+            "ToolSearch" => tool_search::check(&input),
             ASK_USER => question::check(&input),
+            name if messages::is_one(name) => {
+                return messages::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
+            }
+            name if worktree::is_one(name) => {
+                return worktree::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
+            }
+            name if schedule::is_one(name) => {
+                return schedule::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
+            }
             name if is_task_tool(name) => {
                 return tasks::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
             }
@@ -122,6 +141,15 @@ impl ToolRunner {
             "Skill" => self.load_skill(conversation, &call, inside).await,
             "WebSearch" => self.search(conversation, &call.input).await.into(),
             "ExitPlanMode" => self.end_plan(conversation, &call.input).await.into(),
+            "EnterPlanMode" => {
+                self.updates.change_mode(PermissionMode::Plan).await;
+                plan::entered().into()
+            }
+            "SendMessage" => self.subagents.say(conversation, &call.tool_use_id, &call.input).await.into(),
+            name if worktree::is_one(name) => self.move_in_or_out(conversation, name, &call.input).await.into(),
+            "ListAgents" => self.subagents.known.listed().into(),
+            name if schedule::is_one(name) => self.schedule.run(name, &call.input).into(),
+            "ToolSearch" => tool_search::run(&conversation.toolset.borrow().findable(), &call.input).into(),
             ASK_USER => question::run(&call.input).into(),
             name if is_task_tool(name) => {
                 let may = async |moment, task: &Task| self.may_change_task(conversation, moment, task).await;
@@ -196,6 +224,16 @@ impl ToolRunner {
         match self.model.ask_with(&conversation.model(), search::SYSTEM, question, tool).await {
             Ok(reply) => search::result(query, &reply, started.elapsed().as_secs_f64()),
             Err(failure) => CallResult::error(failure.message.clone()),
+        }
+    }
+
+    async fn move_in_or_out(&self, conversation: &Conversation, name: &str, input: &Value) -> CallResult {
+        if self.rules.mode() == PermissionMode::Plan {
+            return CallResult::error("Nothing is made or moved in plan mode.");
+        }
+        match worktree::worktree_name(input) {
+            Some(worktree) if name == "EnterWorktree" => self.worktrees.enter(conversation, worktree).await,
+            _ => self.worktrees.leave(conversation, input).await,
         }
     }
 

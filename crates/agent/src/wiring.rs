@@ -18,16 +18,16 @@ use crate::skills::Skills;
 use crate::small::{self, Question};
 use crate::subagents::Subagents;
 use crate::suggester::Suggester;
-use crate::task_news::TaskNews;
 use crate::tool_runner::ToolRunner;
+use crate::worktrees::Worktrees;
 use crate::{BuiltinAgents, Elsewhere, InputFormat, Options, Preparation, Prompter, SessionPlan};
 use context::conversation_tools::agent;
 use context::conversation_tools::task_list::TaskList;
 use context::{ToolResources, Toolset};
 use conversation::rules::{self, Rules};
 use conversation::{
-    Beginning, Conversation, FlagSettings, HookParts, HookRunner, MainMachine, Memories, ModelSwitcher, Reader,
-    SettingsFiles, SubagentStats, Updates, frontmatter_hooks,
+    Beginning, Conversation, FlagSettings, HookParts, HookRunner, KnownAgents, MainMachine, Memories, ModelSwitcher,
+    Reader, Schedule, SettingsFiles, SubagentStats, TaskNews, Updates, frontmatter_hooks,
 };
 use hooks::Hooks;
 use mcp::SessionServers;
@@ -265,6 +265,7 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
         skill_texts: Rc::clone(&skill_texts),
         running: Rc::new(Cell::new(0)),
         stats: SubagentStats::default(),
+        known: KnownAgents::default(),
         drive: OnceCell::new(),
     });
     (subagents, skill_texts)
@@ -303,6 +304,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
         options: Rc::clone(&base.options),
         output: Rc::clone(&base.output),
         tasks: base.resources.tasks.clone(),
+        secrets: base.secrets.clone(),
     });
     let suggester = Suggester {
         choices: Rc::clone(&base.choices),
@@ -312,7 +314,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
     };
     let requests = requests::requests(&base, &changers, &machine, &main, &checkpoints, &model);
     let parts = Parts {
-        tools: tool_runner(&base, &changers, &model, &checkpoints, &skills, &task_news),
+        tools: tool_runner(&base, &changers, &model, &checkpoints, &skills, (&task_news, &subagents)),
         permissions: PermissionAsker {
             options: Rc::clone(&base.options),
             client: Rc::clone(&base.client),
@@ -368,7 +370,7 @@ fn tool_runner(
     model: &Rc<ModelAsker>,
     checkpoints: &Rc<Checkpoints>,
     skills: &Rc<Skills>,
-    task_news: &Rc<TaskNews>,
+    (task_news, subagents): (&Rc<TaskNews>, &Rc<Subagents>),
 ) -> ToolRunner {
     ToolRunner {
         options: Rc::clone(&base.options),
@@ -383,6 +385,15 @@ fn tool_runner(
         task_news: Rc::clone(task_news),
         task_list: RefCell::new(TaskList::default()),
         web_searches: Cell::new(0),
+        schedule: Schedule::new(base.options.tools.shortest_wakeup),
+        subagents: Rc::clone(subagents),
+        worktrees: Worktrees {
+            options: Rc::clone(&base.options),
+            resources: Rc::clone(&base.resources),
+            rules: Rc::clone(&base.rules),
+            hooks: Rc::clone(&base.hooks),
+            entered: RefCell::default(),
+        },
     }
 }
 

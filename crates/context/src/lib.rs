@@ -5,7 +5,10 @@
 //!
 //! Modules stand in the order of their use, lower ones first.
 
+pub mod bundled;
+pub mod builtin_commands;
 mod known_memory;
+mod references;
 pub mod style;
 pub mod texts;
 mod tool_resources;
@@ -17,6 +20,7 @@ pub mod prompt;
 mod size;
 
 pub use known_memory::{Known, News};
+pub use references::known_references;
 pub use size::{overhead, system_chars, tools_chars};
 pub use tool_resources::ToolResources;
 pub use toolset::{Tool, Toolset};

@@ -10,7 +10,9 @@ pub fn system_chars(system: &[Value]) -> usize {
 
 /// Characters of tool definitions.
 pub fn tools_chars(toolset: &Toolset) -> usize {
-    toolset.definitions().iter().map(|tool| tool.text().len()).sum()
+    // What is searched for occupies nothing until it is found.
+    let loaded = toolset.definitions();
+    loaded.iter().filter(|tool| !tool.is_deferred()).map(|tool| tool.text().len()).sum()
 }
 
 /// Characters that every request has beside the messages.

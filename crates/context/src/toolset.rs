@@ -1,9 +1,16 @@
 //! Which tools a conversation has, under which names, and how they are told to the model.
 
-use crate::conversation_tools;
+use crate::conversation_tools::{
+    self,
+    tool_search::{self, Findable},
+};
 use mcp::McpTool;
 use model::ToolDefinition;
-use options::{Options, Prompter, Setup, ToolChoice};
+use options::{Options, Prompter, Setup, ToolChoice, ToolSearch};
+use policy::names::{
+    CRON_CREATE, CRON_DELETE, CRON_LIST, ENTER_PLAN_MODE, ENTER_WORKTREE, EXIT_WORKTREE, LIST_AGENTS, MONITOR,
+    SCHEDULE_WAKEUP, SEND_MESSAGE,
+};
 use policy::{Offered, ToolEntry};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,6 +25,8 @@ pub struct Tool {
     pub name: String,
     pub may_run_beside_others: bool,
     definition: ToolDefinition,
+    /// It is not loaded before a search has found it, where there is a search.
+    is_searched: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -38,16 +47,19 @@ impl Toolset {
             ToolChoice::Only(names) => names.iter().any(|wanted| canonical(wanted) == entry.name),
         };
         let named = matches!(options.tools.choice, ToolChoice::Only(_));
+        let searches = searches(options, from_servers.as_deref().unwrap_or_default());
         let available = |entry: &ToolEntry| match entry.offered {
             Offered::Always => true,
             Offered::OptIn => named,
             Offered::WithTodoList => options.tools.todo_write,
             Offered::WithTaskList => options.tools.task_list || named,
-            Offered::InPlanMode => mode == PermissionMode::Plan,
+            Offered::ForPlans => mode == PermissionMode::Plan || options.permissions.prompter == Prompter::Client,
             Offered::WithPrompter => options.permissions.prompter == Prompter::Client,
             Offered::WithSkills => !setup.skills.is_empty() || named,
             Offered::WithServers => has_servers,
             Offered::WithOutputSchema => setup.schema.is_some(),
+            Offered::WithToolSearch => searches,
+            Offered::Searched => searches || named,
         };
         let specs = tools::builtin()
             .map(tools::Tool::spec)
@@ -72,6 +84,7 @@ impl Toolset {
             listed(only, without, name)
                 && !is_clients(name)
                 && name != conversation_tools::ASK_USER
+                && !is_mains(name)
                 && (may_nest || name != "Agent")
         })
     }
@@ -96,7 +109,16 @@ impl Toolset {
     fn of(mut tools: Vec<Tool>) -> Self {
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         tools.dedup_by(|a, b| a.name == b.name);
-        let definitions = tools.iter().map(|tool| tool.definition.clone()).collect();
+        if !tools.iter().any(|tool| tool.is_searched) {
+            tools.retain(|tool| !tool.is_search());
+        }
+        let searches = tools.iter().any(Tool::is_search);
+        let definitions = tools.iter().map(|tool| match tool {
+            tool if tool.is_search() => searching(&tools),
+            tool if searches && tool.is_searched => tool.definition.deferred(),
+            tool => tool.definition.clone(),
+        });
+        let definitions = definitions.collect();
         Self { tools, definitions }
     }
 
@@ -126,6 +148,23 @@ impl Toolset {
         Arc::clone(&self.definitions)
     }
 
+    /// The same for a model that knows no search: everything in full.
+    pub fn full_definitions(&self) -> Arc<[ToolDefinition]> {
+        let loaded = self.tools.iter().filter(|tool| !tool.is_search());
+        loaded.map(|tool| tool.definition.clone()).collect()
+    }
+
+    /// Some tools are not loaded before a search has found them.
+    pub fn is_searched(&self) -> bool {
+        self.tools.iter().any(Tool::is_search)
+    }
+
+    /// What a search can find.
+    pub fn findable(&self) -> Vec<Findable<'_>> {
+        let found = self.tools.iter().filter(|tool| tool.is_searched);
+        found.map(|tool| Findable { name: &tool.name, description: tool.description() }).collect()
+    }
+
     /// For `system/init`, which calls some tools by an older name.
     pub fn names(&self) -> Vec<String> {
         let init_name = |name: &str| policy::names::find(name).and_then(|entry| entry.init_name);
@@ -135,11 +174,13 @@ impl Toolset {
 
 impl Tool {
     pub fn new(name: &str, may_run_beside_others: bool, description: &str, schema: &impl Serialize) -> Self {
-        Self { name: name.into(), may_run_beside_others, definition: ToolDefinition::new(name, description, schema) }
+        let definition = ToolDefinition::new(name, description, schema);
+        Self { name: name.into(), may_run_beside_others, definition, is_searched: false }
     }
 
     pub fn of_server(tool: &McpTool) -> Self {
-        Self::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema)
+        let is_searched = !tool.always_load;
+        Self { is_searched, ..Self::new(&tool.full_name, tool.read_only, &tool.description, &tool.schema) }
     }
 
     /// Characters of its definition in a request.
@@ -149,8 +190,37 @@ impl Tool {
 
     fn from_spec(spec: &ToolSpec, setup: &Setup) -> Self {
         let description = conversation_tools::description(spec, setup);
-        Self::new(&spec.name, spec.may_run_beside_others, &description, &spec.schema)
+        let is_searched = spec.entry.offered == Offered::Searched;
+        Self { is_searched, ..Self::new(&spec.name, spec.may_run_beside_others, &description, &spec.schema) }
     }
+
+    fn description(&self) -> &str {
+        self.definition.value()["description"].as_str().unwrap_or_default()
+    }
+
+    fn is_search(&self) -> bool {
+        self.name == policy::names::TOOL_SEARCH.name
+    }
+}
+
+/// Whether tools are searched for in the main conversation: its model and endpoint must know how.
+fn searches(options: &Options, from_servers: &[Tool]) -> bool {
+    let asking = &options.asking;
+    let search = options.tools.search;
+    if search == ToolSearch::Off || !model::takes_deferred_tools(&options.access.client, &asking.model) {
+        return false;
+    }
+    let window = model::info(&asking.model).context_window;
+    let window = asking.window.map_or(window, |most| most.min(window));
+    let chars = || from_servers.iter().filter(|tool| tool.is_searched).map(Tool::size).sum();
+    search.is_on(if search == ToolSearch::On { 0 } else { chars() }, window)
+}
+
+/// The search, with the names of what it can find.
+fn searching(tools: &[Tool]) -> ToolDefinition {
+    let names = tools.iter().filter(|tool| tool.is_searched).map(|tool| tool.name.as_str());
+    let spec = &tool_search::SPEC;
+    ToolDefinition::new(&spec.name, &tool_search::description(names), &spec.schema)
 }
 
 fn listed(only: Option<&[String]>, without: &[String], name: &str) -> bool {
@@ -161,6 +231,14 @@ fn listed(only: Option<&[String]>, without: &[String], name: &str) -> bool {
 /// There because of a flag of the client's, whatever an agent's own list says.
 fn is_clients(name: &str) -> bool {
     matches!(name, turn::STRUCTURED_OUTPUT | "ExitPlanMode")
+}
+
+/// Only the main conversation plans with a person, hears of agents and tasks, has a clock and moves.
+fn is_mains(name: &str) -> bool {
+    let one = [ENTER_PLAN_MODE, LIST_AGENTS, SEND_MESSAGE];
+    let by_clock = [CRON_CREATE, CRON_DELETE, CRON_LIST, SCHEDULE_WAKEUP];
+    let moves = [ENTER_WORKTREE, EXIT_WORKTREE, MONITOR];
+    one.iter().chain(&by_clock).chain(&moves).any(|entry| entry.name == name)
 }
 
 fn removed(options: &Options, name: &str) -> bool {

@@ -35,7 +35,7 @@ pub struct Conversation {
     /// A sub-agent's own, or what a skill chose for this turn; else the session's counts.
     pub effort: RefCell<Option<String>>,
     /// Beside everybody's rules.
-    pub rules: RuleSet,
+    pub rules: RefCell<RuleSet>,
     /// The rules that count here, put together when they last changed.
     pub policy: RefCell<Option<(u64, Policy)>>,
     /// Hooks that an agent's own file names, and its skills'; they run for it alone.
@@ -45,6 +45,8 @@ pub struct Conversation {
     targets: RefCell<HashMap<String, (String, Targets)>>,
     /// Calls whose input was checked when the model made them, as long as that is sure.
     is_checked: RefCell<HashMap<String, bool>>,
+    /// What was said to it while it works.
+    mail: RefCell<Vec<String>>,
     waiting: RefCell<HashMap<u64, oneshot::Sender<Inner>>>,
     inner_calls: Cell<u64>,
 }
@@ -78,12 +80,13 @@ impl Conversation {
             system: RefCell::new(system),
             mode,
             effort: RefCell::new(effort),
-            rules,
+            rules: RefCell::new(rules),
             policy: RefCell::default(),
             hooks: RefCell::new(hooks),
             memory: RefCell::new(memory),
             targets: RefCell::default(),
             is_checked: RefCell::default(),
+            mail: RefCell::default(),
             waiting: RefCell::default(),
             inner_calls: Cell::default(),
         }
@@ -105,6 +108,15 @@ impl Conversation {
         self.subagent().is_some_and(|sub| sub.answers_a_hook)
     }
 
+    /// Says something to it, which it reads before its next question.
+    pub fn tell(&self, message: String) {
+        self.mail.borrow_mut().push(message);
+    }
+
+    pub fn take_mail(&self) -> Vec<String> {
+        self.mail.take()
+    }
+
     /// The model that is asked next.
     pub fn model(&self) -> String {
         self.machine.borrow().model().to_owned()
@@ -122,6 +134,11 @@ impl Conversation {
 
     pub fn tools(&self) -> Rc<tools::ToolContext> {
         Rc::clone(&self.tools.borrow())
+    }
+
+    /// The tools work in another place from here on. What they had.
+    pub fn replace_tools(&self, tools: Rc<tools::ToolContext>) -> Rc<tools::ToolContext> {
+        self.tools.replace(tools)
     }
 
     /// Commands see how hard the model thinks that runs them.

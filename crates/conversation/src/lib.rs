@@ -6,11 +6,15 @@
 //! Modules stand in the order of their use, lower ones first.
 
 mod conversation;
+mod cron;
+mod known_agents;
 mod main_machine;
+mod schedule;
 mod subagent_stats;
 pub mod values;
 
 mod hook_payload;
+mod task_news;
 pub mod rules;
 
 mod hook_runner;
@@ -30,9 +34,12 @@ pub use conversation::{Beginning, Conversation, HOOK_AGENT, Inner, Inside};
 pub use flag_settings::{CHANGEABLE, FlagSettings, FlagSettingsError};
 pub use hook_payload::AGENT_TASK;
 pub use hook_runner::{Advisers, Between, HookParts, HookRunner};
+pub use known_agents::{Active, KnownAgent, KnownAgents};
 pub use main_machine::MainMachine;
 pub use memory::{Memories, Reader};
 pub use model_switcher::{ModelSwitcher, SwitchError};
 pub use permission_updates::Updates;
+pub use schedule::Schedule;
 pub use settings_files::SettingsFiles;
 pub use subagent_stats::SubagentStats;
+pub use task_news::TaskNews;

@@ -52,6 +52,16 @@ impl ToolDefinition {
         }
     }
 
+    /// The same, which the API loads when a search has found it.
+    #[must_use]
+    pub fn deferred(&self) -> Self {
+        let open = self.text().strip_suffix('}').unwrap_or_default();
+        match RawValue::from_string(format!("{open},\"defer_loading\":true}}")) {
+            Ok(text) => Self(Arc::new(Definition { text, value: OnceLock::new(), is_deferred: true })),
+            Err(_) => self.clone(),
+        }
+    }
+
     /// Whether the API loads the schema later.
     pub fn is_deferred(&self) -> bool {
         self.0.is_deferred

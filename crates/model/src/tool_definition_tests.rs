@@ -31,3 +31,13 @@ fn a_definition_that_is_loaded_later_says_so() {
     assert!(ToolDefinition::from(json!({"name": "A", "defer_loading": true})).is_deferred());
     assert!(!ToolDefinition::from(json!({"name": "A", "defer_loading": "true"})).is_deferred());
 }
+
+#[test]
+fn a_deferred_definition_says_so_and_nothing_else() {
+    let plain = ToolDefinition::new("A", "does", &serde_json::json!({"type": "object"}));
+    let deferred = plain.deferred();
+    assert!(deferred.is_deferred() && !plain.is_deferred());
+    let mut value = plain.value().clone();
+    value["defer_loading"] = true.into();
+    assert_eq!(deferred.value(), &value);
+}

@@ -6,6 +6,7 @@
 //! Modules stand in the order of their use, lower ones first.
 
 mod schema;
+mod tool_search;
 
 mod options;
 
@@ -21,3 +22,4 @@ pub use options::{
     ToolChoice, ToolSetup,
 };
 pub use schema::{Schema, SchemaError};
+pub use tool_search::ToolSearch;

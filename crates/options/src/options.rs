@@ -213,6 +213,7 @@ pub struct Permissions {
 
 pub struct ToolSetup {
     pub choice: ToolChoice,
+    pub search: crate::ToolSearch,
     pub todo_write: bool,
     /// The newer form of the same: tools for single tasks.
     pub task_list: bool,
@@ -222,6 +223,8 @@ pub struct ToolSetup {
     /// Commands in the sandbox need no permission, unless a rule says otherwise.
     pub auto_allow_bash: bool,
     pub web_searches: u32,
+    /// The model may wake itself after this at the earliest.
+    pub shortest_wakeup: Duration,
     pub web_cache: Duration,
     /// Pages of this machine may be fetched: for tests on loopback.
     pub web_private: bool,
@@ -308,6 +311,8 @@ pub struct Options {
     pub mentions: bool,
     /// Prompts that begin with a slash are commands.
     pub slash: bool,
+    /// The commands that come with us count.
+    pub bundled: bool,
     /// Instruction files, where they count at all.
     pub memory: Option<project::MemoryOptions>,
     pub bare: bool,

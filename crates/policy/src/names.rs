@@ -59,7 +59,8 @@ pub enum Offered {
     WithTodoList,
     /// With the list of tasks, or where `--tools` names it.
     WithTaskList,
-    InPlanMode,
+    /// In plan mode, and where the client can ask a person: there the model may begin to plan by itself.
+    ForPlans,
     /// Where the client can put questions to a person.
     WithPrompter,
     /// Where there are skills, or where `--tools` names it.
@@ -68,6 +69,10 @@ pub enum Offered {
     WithServers,
     /// Where the client gave a schema for the answer.
     WithOutputSchema,
+    /// Where tools are searched for.
+    WithToolSearch,
+    /// Behind the search, or where `--tools` names it.
+    Searched,
 }
 
 impl ToolEntry {
@@ -105,6 +110,8 @@ impl RuleKind {
 }
 
 pub const BASH: ToolEntry = ToolEntry { in_bare_mode: true, ..ToolEntry::new("Bash", RuleKind::Command, "command") };
+pub const MONITOR: ToolEntry =
+    ToolEntry { offered: Offered::Searched, ..ToolEntry::new("Monitor", RuleKind::Command, "command") };
 pub const READ: ToolEntry = ToolEntry { in_bare_mode: true, ..ToolEntry::new("Read", RuleKind::Read, "file_path") };
 pub const EDIT: ToolEntry = ToolEntry {
     in_bare_mode: true,
@@ -137,9 +144,19 @@ pub const TASK_OUTPUT: ToolEntry =
 pub const TASK_STOP: ToolEntry =
     ToolEntry { aliases: &["KillShell", "KillBash"], ..ToolEntry::session("TaskStop", Offered::Always) };
 pub const EXIT_PLAN_MODE: ToolEntry =
-    ToolEntry { offered: Offered::InPlanMode, ..ToolEntry::new("ExitPlanMode", RuleKind::PlanEnd, "") };
+    ToolEntry { offered: Offered::ForPlans, ..ToolEntry::new("ExitPlanMode", RuleKind::PlanEnd, "") };
 pub const ASK_USER_QUESTION: ToolEntry =
     ToolEntry { offered: Offered::WithPrompter, ..ToolEntry::new("AskUserQuestion", RuleKind::Question, "") };
+pub const ENTER_PLAN_MODE: ToolEntry = ToolEntry::session("EnterPlanMode", Offered::WithPrompter);
+pub const TOOL_SEARCH: ToolEntry = ToolEntry::session("ToolSearch", Offered::WithToolSearch);
+pub const SEND_MESSAGE: ToolEntry = ToolEntry::session("SendMessage", Offered::Searched);
+pub const LIST_AGENTS: ToolEntry = ToolEntry::session("ListAgents", Offered::Searched);
+pub const SCHEDULE_WAKEUP: ToolEntry = ToolEntry::session("ScheduleWakeup", Offered::Searched);
+pub const CRON_CREATE: ToolEntry = ToolEntry::session("CronCreate", Offered::Searched);
+pub const CRON_DELETE: ToolEntry = ToolEntry::session("CronDelete", Offered::Searched);
+pub const CRON_LIST: ToolEntry = ToolEntry::session("CronList", Offered::Searched);
+pub const ENTER_WORKTREE: ToolEntry = ToolEntry::session("EnterWorktree", Offered::Searched);
+pub const EXIT_WORKTREE: ToolEntry = ToolEntry::session("ExitWorktree", Offered::Searched);
 pub const STRUCTURED_OUTPUT: ToolEntry = ToolEntry::session("StructuredOutput", Offered::WithOutputSchema);
 pub const LIST_MCP_RESOURCES: ToolEntry = ToolEntry::session("ListMcpResourcesTool", Offered::WithServers);
 pub const READ_MCP_RESOURCE: ToolEntry = ToolEntry::session("ReadMcpResourceTool", Offered::WithServers);
@@ -153,6 +170,7 @@ pub const MCP_TOOL: ToolEntry = ToolEntry { name: "mcp__", offered: Offered::Wit
 /// Every row but [`MCP_TOOL`], which stands for many names.
 pub static TABLE: &[ToolEntry] = &[
     BASH,
+    MONITOR,
     READ,
     EDIT,
     WRITE,
@@ -172,22 +190,26 @@ pub static TABLE: &[ToolEntry] = &[
     TASK_STOP,
     EXIT_PLAN_MODE,
     ASK_USER_QUESTION,
+    ENTER_PLAN_MODE,
+    TOOL_SEARCH,
+    SEND_MESSAGE,
+    LIST_AGENTS,
+    SCHEDULE_WAKEUP,
+    CRON_CREATE,
+    CRON_DELETE,
+    CRON_LIST,
+    ENTER_WORKTREE,
+    EXIT_WORKTREE,
     STRUCTURED_OUTPUT,
     LIST_MCP_RESOURCES,
     READ_MCP_RESOURCE,
     // Tools of other programs that read the same settings files.
-    ToolEntry::new("Monitor", RuleKind::Command, "command"),
     POWER_SHELL,
     ToolEntry::new("LS", RuleKind::Search, "path"),
     ToolEntry::new("LSP", RuleKind::Read, "file_path"),
     ToolEntry::session("ReadMcpResourceDirTool", Offered::WithServers),
-    ToolEntry::session("EnterPlanMode", Offered::Always),
-    ToolEntry::session("ToolSearch", Offered::Always),
     ToolEntry::session("WaitForMcpServers", Offered::WithServers),
     ToolEntry::session("RefreshMcpTools", Offered::WithServers),
-    ToolEntry::session("EnterWorktree", Offered::Always),
-    ToolEntry::session("ExitWorktree", Offered::Always),
-    ToolEntry::session("ListAgents", Offered::Always),
     ToolEntry::session("EndConversation", Offered::Always),
 ];
 

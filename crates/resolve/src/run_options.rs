@@ -57,6 +57,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     let agent = folder::chosen_agent(typed, &settings, (&agents, &plugins), input)?;
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
     let mut tools = tooling::resolve(typed, environment, &places, &session, (&asking.model, &extra_roots));
+    tools.search = tooling::search(environment, &access.client);
     let confined = confined::resolve(typed, &settings, &places, &extra_roots, environment, &mut warnings)?;
     policies::restrain_root(&mut permissions, environment, confined.is_some() && typed.sandbox.is_given)?;
     if let Some(confined) = confined {
@@ -97,6 +98,8 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
         setup,
         mentions: !environment.is_on("CLAUDE_CODE_DISABLE_ATTACHMENTS"),
         slash: !bare && !typed.disable_slash_commands,
+        bundled: !environment.is_on("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS")
+            && settings.flag("disableBundledSkills") != Some(true),
         memory,
         observer: observer::Observer::off(),
         debug_file: debug_file(typed, &places, &session),

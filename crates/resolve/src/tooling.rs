@@ -6,7 +6,7 @@ use crate::confined::Confined;
 use crate::environment::{Environment, temp_dir};
 use crate::refusal::Refusal;
 use arguments::Arguments;
-use options::{Limits, Linger, Session, ToolChoice, ToolSetup};
+use options::{Limits, Linger, Session, ToolChoice, ToolSearch, ToolSetup};
 use session::Store;
 use settings::Places;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ const WEB_SEARCHES: u64 = 200;
 /// Background shells may finish this long after the last result once stdin is closed.
 const LINGER_SHELLS: Duration = Duration::from_secs(5);
 const LINGER_AGENTS_MS: u64 = 600_000;
+/// A model that wakes itself more often than this only spends.
+const SHORTEST_WAKEUP: Duration = Duration::from_mins(1);
 
 /// `slots` is how many requests the endpoint answers at a time, where it says.
 pub fn limits(
@@ -92,6 +94,7 @@ pub fn resolve(
     let wanted = environment.is_on(list) || (!environment.is_off(list) && model::info(model).wants_task_list());
     ToolSetup {
         choice: choice(typed),
+        search: ToolSearch::Off,
         todo_write: off,
         task_list: !off && wanted,
         shell: shell(environment, places, session, roots),
@@ -102,8 +105,26 @@ pub fn resolve(
             .number("CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS")
             .map_or(tools::Web::CACHE_FOR, Duration::from_millis),
         auto_allow_bash: false,
+        shortest_wakeup: shortest_wakeup(environment),
         web_private: cfg!(debug_assertions) && environment.is_on("RALPH_TEST_PRIVATE_WEB"),
     }
+}
+
+/// A test need not wait for a minute.
+fn shortest_wakeup(environment: &Environment) -> Duration {
+    let given = environment.number("RALPH_TEST_WAKEUP_MS").filter(|_| cfg!(debug_assertions));
+    given.map_or(SHORTEST_WAKEUP, Duration::from_millis)
+}
+
+/// Whether tools are searched for: as the user says, else where the endpoint is the API's own.
+pub fn search(environment: &Environment, client: &model::ClientConfig) -> ToolSearch {
+    if environment.is_on("CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS") {
+        return ToolSearch::Off;
+    }
+    let is_own = client.cloud.is_none()
+        && client.profile.name == model::ProfileName::Anthropic
+        && client.base_url.trim_end_matches('/') == model::ClientConfig::DEFAULT_BASE_URL.trim_end_matches('/');
+    ToolSearch::read(environment.get("ENABLE_TOOL_SEARCH"), is_own)
 }
 
 /// In the sandbox, and without our credentials.

@@ -103,6 +103,10 @@ impl Desk {
         if self.lines.is_some() {
             return Some(now + FOR_EVER);
         }
+        // It comes within the hour, and the turn that it begins is part of the work.
+        if session.has_wakeup() {
+            return Some(now + FOR_EVER);
+        }
         if !session.has_tasks() {
             return None;
         }

@@ -64,6 +64,11 @@ pub struct TaskInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskEvent {
     Started(TaskInfo),
+    /// It has something to say while it runs.
+    Said {
+        task: TaskInfo,
+        text: String,
+    },
     /// The status is never `Running`.
     Finished {
         task: TaskInfo,
@@ -95,7 +100,7 @@ struct Registry {
 #[derive(Debug, Default)]
 struct TaskTable {
     tasks: Vec<Entry>,
-    /// Two a task at most, and the starter of tasks reads them between turns.
+    /// A few a task, whose runner bounds them, and the starter of tasks reads them between turns.
     news: VecDeque<TaskEvent>,
     /// Calls that are waited for and could be left alone, and whether somebody wants that.
     awaited: Vec<(String, bool)>,
@@ -190,7 +195,7 @@ impl Tasks {
             .into_iter()
             .filter_map(|news| match news {
                 TaskEvent::Started(task) => Some(task),
-                TaskEvent::Finished { .. } => None,
+                TaskEvent::Said { .. } | TaskEvent::Finished { .. } => None,
             })
             .collect()
     }
@@ -247,6 +252,15 @@ impl Tasks {
             // The sender lives in `self`; it cannot be gone.
             let _ = changed.changed().await;
         }
+    }
+
+    fn say(&self, id: &str, text: String) {
+        let mut state = self.lock();
+        if let Some(task) = state.find(id).map(|entry| entry.info.clone()) {
+            state.news.push_back(TaskEvent::Said { task, text });
+        }
+        drop(state);
+        self.0.changed.send_replace(());
     }
 
     fn finish(&self, id: &str, ending: Ending) {
@@ -324,6 +338,11 @@ impl Running {
     /// Completes when somebody wants the task to stop.
     pub async fn stop_requested(&self) {
         self.tasks.wait_for(|state| state.find(&self.id).is_none_or(|entry| entry.asked_to_stop).then_some(())).await;
+    }
+
+    /// Tells whoever listens something before the end.
+    pub(crate) fn say(&self, text: String) {
+        self.tasks.say(&self.id, text);
     }
 
     pub fn finish(mut self, ending: Ending) {

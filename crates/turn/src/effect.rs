@@ -103,6 +103,8 @@ pub enum Effect {
         ticket: Ticket,
         tool_use_id: String,
         input: Value,
+        /// Nobody waits for it: the answer says that it has started.
+        in_background: bool,
     },
     /// Replace secrets in a result. Nothing that a tool or a hook said reaches anybody before. → `SecretsHidden`
     HideSecrets {

@@ -47,6 +47,7 @@ mod ids;
 mod model_answer;
 mod next;
 mod books;
+mod background;
 mod settings;
 mod words;
 mod error;
@@ -72,6 +73,7 @@ mod say;
 #[cfg(test)]
 mod testing;
 
+pub use background::Background;
 pub use batch::STRUCTURED_OUTPUT;
 pub use compact::asked_aside;
 pub use conversation::{blocks_of, last_text, text_of, without_last_text};

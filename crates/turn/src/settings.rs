@@ -1,5 +1,6 @@
 //! What a machine is set up with, and what may change between two steps.
 
+use crate::background::Background;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use wire::PermissionMode;
@@ -159,6 +160,8 @@ pub struct Settings {
     /// The agent that the session runs as, and the session's title, for SessionStart hooks.
     pub session_agent: Option<String>,
     pub session_title: Option<String>,
+    /// Who is not waited for.
+    pub background: Background,
 }
 
 impl Default for Settings {
@@ -181,6 +184,7 @@ impl Default for Settings {
             start_source: "startup",
             session_agent: None,
             session_title: None,
+            background: Background::default(),
         }
     }
 }
@@ -202,6 +206,7 @@ pub enum Change {
     /// The text before the first message, for the next time that the conversation starts over.
     Preamble(Option<String>),
     SessionTitle(Option<String>),
+    Background(Background),
 }
 
 /// A call that a hook put off; the next turn begins with it.

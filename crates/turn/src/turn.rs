@@ -308,6 +308,7 @@ impl Turn {
             Change::SubagentText(shown) => settings.shows_subagent_text = shown,
             Change::Preamble(preamble) => self.conversation.set_preamble(preamble),
             Change::SessionTitle(title) => settings.session_title = title,
+            Change::Background(background) => settings.background = background,
         }
     }
 

@@ -49,9 +49,9 @@ pub use requests::{
     SeedReadState, SessionCost, SetMaxThinkingTokens, SetModel, SetPermissionMode, SettingsReport, TaskId, TaskOutput,
 };
 pub use system::{
-    CompactBoundary, CompactMetadata, HookResponse, HookStarted, Informational, Init, LocalCommandOutput,
-    ModelFallback, Notification, PluginInstall, Retry, SessionStateChanged, Status, System, TaskNotification,
-    TaskProgress, TaskStarted, TaskUpdated, ToolDenied,
+    BackgroundTasksChanged, CompactBoundary, CompactMetadata, HookResponse, HookStarted, Informational, Init,
+    LocalCommandOutput, ModelFallback, Notification, PluginInstall, Retry, SessionStateChanged, Status, System,
+    TaskNotification, TaskProgress, TaskStarted, TaskUpdated, ToolDenied,
 };
 pub use usage::{CacheCreation, ModelUsage, ServerToolUse, Usage};
 pub use visible::{is_hidden, visible};

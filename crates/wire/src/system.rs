@@ -17,6 +17,7 @@ tagged! {
         TaskProgress(Box<TaskProgress>) = "task_progress",
         TaskUpdated(TaskUpdated) = "task_updated",
         TaskNotification(Box<TaskNotification>) = "task_notification",
+        BackgroundTasksChanged(BackgroundTasksChanged) = "background_tasks_changed",
         HookStarted(HookStarted) = "hook_started",
         HookResponse(Box<HookResponse>) = "hook_response",
         Notification(Notification) = "notification",
@@ -171,6 +172,13 @@ message! {
         subagent_type: String = "subagent_type",
         usage: Value = "usage",
         last_tool_name: String = "last_tool_name",
+    }
+}
+
+message! {
+    /// Every background task that runs, after one of them began or ended.
+    pub struct BackgroundTasksChanged {
+        tasks: Vec<Value> = "tasks",
     }
 }
 

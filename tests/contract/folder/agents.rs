@@ -94,12 +94,53 @@ fn where_background_tasks_are_off_the_agent_is_waited_for() {
     assert_eq!(results(&outcome).len(), 1);
 }
 
+/// The agent works on after the first result; its end begins a turn of its own, and both turns have a result.
 #[test]
-fn a_caller_with_one_prompt_gets_one_result_after_its_agents() {
-    let world = project(json!([review(true), say("fine"), say("done")]));
+fn a_caller_with_one_prompt_gets_a_second_result_when_its_agent_has_ended() {
+    let world = project(json!([review(true), say("all good"), say("all good"), say("heard of it")]));
     let outcome = finish(streaming(&world, "hi"));
-    assert!(tool_results(&outcome)[0].starts_with("fine"), "{:?}", tool_results(&outcome));
-    assert_eq!((results(&outcome).len(), &outcome.result().unwrap()["result"]), (1, &json!("done")));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let events = outcome.events();
+    let position = |wanted: &dyn Fn(&Value) -> bool| events.iter().position(wanted).expect("the event");
+    let launched = position(&|event| event["tool_use_result"]["status"] == "async_launched");
+    let first = position(&|event| event["type"] == "result");
+    let ended = position(&|event| event["subtype"] == "task_notification");
+    assert!(launched < first && launched < ended);
+    let results = results(&outcome);
+    assert_eq!((results.len(), &results[1]["result"]), (2, &json!("heard of it")));
+    assert_eq!(results[1]["origin"], json!({"kind": "task-notification"}));
+    let sets: Vec<usize> = events
+        .iter()
+        .filter(|event| event["subtype"] == "background_tasks_changed")
+        .map(|event| event["tasks"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(sets, [1, 0], "who runs is told when it begins and when it ends");
+    let updated = events.iter().find(|event| event["subtype"] == "task_updated").unwrap();
+    assert_eq!(updated["patch"]["status"], "completed");
+}
+
+#[test]
+fn a_caller_that_reads_one_object_gets_the_last_result() {
+    let world = project(json!([review(true), say("all good"), say("all good"), say("heard of it")]));
+    let outcome = finish(claude(&world).args(["-p", "hi", "--output-format", "json"]));
+    assert_eq!((outcome.code, outcome.lines.len()), (Some(0), 1), "{:?}", outcome.lines);
+    let result: Value = serde_json::from_str(&outcome.lines[0]).unwrap();
+    assert_eq!(result["result"], "heard of it");
+}
+
+#[test]
+fn a_signal_ends_agents_in_the_background_too() {
+    let task = json!({"description": "wait", "prompt": "wait", "run_in_background": true});
+    let world = project(json!([call("Agent", &task), bash("sleep 302"), bash("sleep 302")]));
+    let run = streaming(&world, "go")
+        .args(["--dangerously-skip-permissions"])
+        .wait(json!({"type": "assistant", "message": {"content": [{"name": "Bash"}]}, "parent_tool_use_id": "toolu_000001_0"}))
+        .signal(2);
+    let outcome = finish(run);
+    assert!(outcome.unmet.is_empty() && !outcome.lingered, "{:?}", outcome.unmet);
+    assert_eq!(outcome.code, Some(130));
+    let ended = outcome.events().into_iter().find(|event| event["subtype"] == "task_notification").expect("it ended");
+    assert_eq!(ended["status"], "stopped");
 }
 
 fn question() -> Value {

@@ -199,7 +199,10 @@ impl Facts {
                 let judged = self.calls.get(tool_use_id).and_then(|call| call.run.as_ref());
                 rule(judged == run.as_ref(), || format!("{tool_use_id} runs {run:?} where {judged:?} was judged"))?;
             }
-            Effect::StartAgent { ticket, tool_use_id, input } => {
+            Effect::StartAgent { ticket, tool_use_id, input, in_background } => {
+                let is_wished = input["run_in_background"] == true;
+                let may = turn.role().is_main() && turn.settings().background.is_allowed && is_wished;
+                rule(!in_background || may, || format!("{tool_use_id} is left in the background by nobody's wish"))?;
                 self.ask(*ticket, Asked::Agent);
                 self.see_run(tool_use_id, input)?;
             }

@@ -134,7 +134,16 @@ impl World {
 
     fn tool_use_of(&mut self, name: &str) -> Value {
         let number = self.number();
-        json!({"type": "tool_use", "id": format!("t{number}"), "name": name, "input": {"v": number}})
+        let mut input = json!({"v": number});
+        if matches!(name, "Agent" | "Task") {
+            // Most are waited for; some calls say nothing of it.
+            match self.pick(6) {
+                0 => input["run_in_background"] = json!(true),
+                1 => input["run_in_background"] = json!(false),
+                _ => {}
+            }
+        }
+        json!({"type": "tool_use", "id": format!("t{number}"), "name": name, "input": input})
     }
 
     pub fn failure(&mut self) -> ModelFailure {

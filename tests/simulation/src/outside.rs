@@ -6,8 +6,8 @@ use crate::transcript::Scratch;
 use crate::world::World;
 use serde_json::{Value, json};
 use turn::{
-    Change, Config, Input, InterruptCause, Limits, Prompter, Recall, Role, STRUCTURED_OUTPUT, Settings, Subagent,
-    ToolFacts, ToolTable, Turn,
+    Background, Change, Config, Input, InterruptCause, Limits, Prompter, Recall, Role, STRUCTURED_OUTPUT, Settings,
+    Subagent, ToolFacts, ToolTable, Turn,
 };
 use wire::{PermissionMode, UserInput, UserMessage};
 
@@ -61,6 +61,7 @@ impl World {
             shows_subagent_text: self.happens(20),
             replays_prompts: self.happens(20),
             setup_trigger: self.happens(10).then_some("init"),
+            background: Background { is_allowed: !self.happens(20), ..Background::default() },
             ..Settings::default()
         }
     }

@@ -260,7 +260,7 @@ impl World {
                 let stream = self.stream(ticket);
                 self.wait(at, ticket, Work::Stream(stream));
             }
-            Effect::StartAgent { ticket, .. } => self.start_subagent(at, ticket)?,
+            Effect::StartAgent { ticket, in_background, .. } => self.start_subagent(at, ticket, in_background)?,
             Effect::RunTool { ticket, .. } | Effect::AskPermission { ticket, .. } if self.happens(NEVER_PERCENT) => {
                 self.wait(at, ticket, Work::Never);
             }
@@ -320,7 +320,7 @@ impl World {
         Ok(())
     }
 
-    fn start_subagent(&mut self, at: usize, ticket: Ticket) -> Result<(), String> {
+    fn start_subagent(&mut self, at: usize, ticket: Ticket, is_background: bool) -> Result<(), String> {
         let depth = self.agents[at].turn.role().depth() + 1;
         if depth > self.limits.subagent_depth {
             return Err(format!("a sub-agent at depth {depth}"));
@@ -333,7 +333,6 @@ impl World {
             self.wait(at, ticket, Work::SubagentEnded(result, false));
             return Ok(());
         }
-        let is_background = at == 0 && self.happens(15);
         let child = self.new_subagent(depth, Parent { agent: at, ticket, is_background });
         let work = if is_background {
             Work::SubagentEnded(CallResult::text("launched", serde_json::json!({})), false)

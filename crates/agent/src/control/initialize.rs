@@ -1,8 +1,8 @@
 //! `initialize`: what a client sets up before its first prompt, and what it learns about us.
 
 use super::group::{Group, Reply};
-use crate::builtin_commands;
 use crate::{Options, Schema, SessionPlan, Setup};
+use context::builtin_commands;
 use context::style;
 use conversation::{HookRunner, ModelSwitcher};
 use mcp::SessionServers;
@@ -142,10 +142,9 @@ pub fn skills(setup: &Setup) -> Vec<Value> {
 }
 
 /// Every command and every agent.
-pub fn lists(setup: &Setup, servers: &SessionServers) -> Value {
-    let own = builtin_commands::COMMANDS.iter().map(
-        |(name, description)| json!({"name": name, "description": description, "argumentHint": "", "builtin": true}),
-    );
+pub fn lists(options: &Options, setup: &Setup, servers: &SessionServers) -> Value {
+    let own = builtin_commands::listed(options)
+        .map(|(name, what, hint)| json!({"name": name, "description": what, "argumentHint": hint, "builtin": true}));
     let prompts = servers.prompts().into_iter().map(
         |prompt| json!({"name": prompt.full_name, "description": prompt.description, "argumentHint": prompt.hint()}),
     );
@@ -165,7 +164,7 @@ pub fn lists(setup: &Setup, servers: &SessionServers) -> Value {
 }
 
 fn describe(options: &Options, choices: &Choices, servers: &SessionServers, hooks_applied: bool) -> Value {
-    let mut lists = lists(&choices.setup(), servers);
+    let mut lists = lists(options, &choices.setup(), servers);
     let source = options.access.credentials.chosen.as_ref().map(|chosen| chosen.source.clone());
     let mut payload = json!({
         "commands": lists["commands"].take(),

@@ -106,7 +106,7 @@ fn plugins(handles: &ReloadRequests, request: &Value) -> Result<Value, ReloadErr
         }
     }
     choices.change_setup(|setup| setup.plugins = Rc::new(after));
-    let mut answer = initialize::lists(&choices.setup(), servers);
+    let mut answer = initialize::lists(options, &choices.setup(), servers);
     answer["plugins"] = json!(init::plugins(&choices.setup().plugins));
     answer["mcpServers"] = servers::status(servers)["mcpServers"].take();
     answer["error_count"] = json!(errors);

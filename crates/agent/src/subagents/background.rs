@@ -4,9 +4,8 @@
 //! An interrupt of the conversation does not reach them; being stopped by name, and the end of the
 //! process, do.
 
-use super::{Assignment, Counted, Ready, SubagentError, Subagents, status_word};
-use crate::InputFormat;
-use conversation::{AGENT_TASK, Conversation, Inside};
+use super::{Assignment, Counted, Launch, Ready, SubagentError, Subagents, status_word};
+use conversation::{AGENT_TASK, Active, Conversation, Inside};
 use serde_json::json;
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -22,13 +21,6 @@ pub fn any_running(tasks: &tools::Tasks) -> bool {
 }
 
 impl Subagents {
-    /// Only the main conversation hears of tasks that finish, so only it may start them; and a caller that
-    /// gave one prompt reads one result, so there the agent is waited for.
-    pub fn may_launch(&self, parent: &Conversation) -> bool {
-        let talks_on = self.options.input == InputFormat::StreamJson;
-        talks_on && parent.role.is_main() && self.options.tools.shell.background_allowed
-    }
-
     /// Starts an agent and returns at once.
     pub async fn launch(
         self: &Rc<Self>,
@@ -40,20 +32,9 @@ impl Subagents {
         self.resources.tasks.room()?;
         let ready = self.prepare(parent, assignment, counted, Some(inside)).await?;
         let agent_id = ready.agent_id.clone();
-        let output_file =
-            open_output(&self.options.tools.shell.spill_dir, &agent_id).map_err(SubagentError::AnswerFile)?;
-        let new = NewTask {
-            id: agent_id.clone(),
-            kind: AGENT_TASK,
-            description: assignment.description.clone(),
-            command: None,
-            tool_use_id: assignment.tool_use_id.clone(),
-            output_file: output_file.clone(),
-        };
-        let running = self.resources.tasks.begin(new)?;
-        self.announce(assignment, &agent_id, Some(true)).await;
-        let description = assignment.description.clone();
-        tokio::task::spawn_local(work(Rc::clone(self), ready, running, output_file.clone(), description));
+        let active = self.remember(&ready, assignment);
+        let launch = Launch::of(&ready, assignment);
+        let output_file = self.start(ready, active, &launch).await?;
         let words = format!(
             "The agent {agent_id} is launched and works in the background. You are told when it has finished; its answer is then in {}.",
             output_file.display()
@@ -66,6 +47,33 @@ impl Subagents {
             "outputFile": output_file,
         });
         Ok(CallResult::text(words, structured))
+    }
+
+    /// Lets an agent work as a background task. The file will hold its answer.
+    pub async fn start(
+        self: &Rc<Self>,
+        ready: Ready,
+        active: Active,
+        launch: &Launch,
+    ) -> Result<PathBuf, SubagentError> {
+        let spill_dir = &self.options.tools.shell.spill_dir;
+        let output_file = open_output(spill_dir, &launch.task_id).map_err(SubagentError::AnswerFile)?;
+        let new = NewTask {
+            id: launch.task_id.clone(),
+            kind: AGENT_TASK,
+            description: launch.description.clone(),
+            command: None,
+            tool_use_id: launch.tool_use_id.clone(),
+            output_file: output_file.clone(),
+        };
+        let running = self.resources.tasks.begin(new)?;
+        self.announce(launch, Some(true)).await;
+        let work = work(Rc::clone(self), ready, running, output_file.clone(), launch.description.clone());
+        tokio::task::spawn_local(async move {
+            let _active = active;
+            work.await;
+        });
+        Ok(output_file)
     }
 }
 

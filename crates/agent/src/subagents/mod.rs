@@ -4,18 +4,21 @@
 
 mod background;
 mod error;
+mod messages;
 mod setup;
 mod worktree;
 
 pub use background::any_running;
 pub use error::SubagentError;
+pub use setup::moved as moved_rules;
 
 use crate::skill_texts::SkillTexts;
 use crate::{Options, Prompter};
 use context::{Tool, ToolResources, prompt};
 use conversation::rules::{self, Rules};
 use conversation::{
-    Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, Memories, Reader, SubagentStats, frontmatter_hooks,
+    Beginning, Conversation, HOOK_AGENT, HookRunner, Inside, KnownAgents, Memories, Reader, SubagentStats,
+    frontmatter_hooks,
 };
 use futures_util::future::LocalBoxFuture;
 use hooks::Hooks;
@@ -29,7 +32,7 @@ use setup::SubagentSetup;
 use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
-use tokio::sync::mpsc::Receiver;
+use tokio::sync::mpsc::{Receiver, channel};
 use turn::{
     CallContent, CallResult, Config, Input, Role, Settings, Subagent, SubagentResult, SubagentStatus, SubagentTask,
     Turn,
@@ -55,6 +58,8 @@ pub struct Assignment {
     pub description: String,
     /// The call that asks for it.
     pub tool_use_id: String,
+    /// How the caller wants to call it later.
+    pub name: Option<String>,
     /// What the caller asks for; the agent's own otherwise.
     pub model: Option<String>,
     /// In a checkout of its own.
@@ -73,6 +78,27 @@ pub struct Ready {
     worktree: Option<Worktree>,
     _servers: Option<AgentServers>,
     _counted: Counted,
+}
+
+/// What clients are told of an agent that starts.
+pub struct Launch {
+    pub task_id: String,
+    pub agent_type: String,
+    pub description: String,
+    pub prompt: String,
+    pub tool_use_id: String,
+}
+
+impl Launch {
+    fn of(ready: &Ready, assignment: &Assignment) -> Self {
+        Self {
+            task_id: ready.agent_id.clone(),
+            agent_type: assignment.agent.name.clone(),
+            description: assignment.description.clone(),
+            prompt: assignment.task.clone(),
+            tool_use_id: assignment.tool_use_id.clone(),
+        }
+    }
 }
 
 /// What an agent came to.
@@ -97,6 +123,8 @@ pub struct Subagents {
     /// Sub-agents at work now, against the limit.
     pub running: Rc<Cell<usize>>,
     pub stats: SubagentStats,
+    /// Those that can be spoken to.
+    pub known: KnownAgents,
     pub drive: OnceCell<Weak<dyn Drive>>,
 }
 
@@ -137,7 +165,9 @@ impl Subagents {
         inbox: Receiver<Input>,
     ) -> Result<Finished, SubagentError> {
         let ready = self.prepare(parent, assignment, counted, Some(inside)).await?;
-        self.announce(assignment, &ready.agent_id, None).await;
+        let _active = self.remember(&ready, assignment);
+        let launch = Launch::of(&ready, assignment);
+        self.announce(&launch, None).await;
         let (task_id, output_file) = (ready.agent_id.clone(), ready.transcript_file.clone());
         let finished = self.carry_out(ready, inbox).await;
         let notification = TaskNotification {
@@ -154,14 +184,14 @@ impl Subagents {
     }
 
     /// Tells the client that an agent starts.
-    async fn announce(&self, assignment: &Assignment, agent_id: &str, is_backgrounded: Option<bool>) {
+    async fn announce(&self, launch: &Launch, is_backgrounded: Option<bool>) {
         let event = TaskStarted {
-            task_id: agent_id.to_owned(),
-            tool_use_id: assignment.tool_use_id.clone(),
-            description: assignment.description.clone(),
+            task_id: launch.task_id.clone(),
+            tool_use_id: launch.tool_use_id.clone(),
+            description: launch.description.clone(),
             task_type: "local_agent".into(),
-            subagent_type: Some(assignment.agent.name.clone()),
-            prompt: Some(assignment.task.clone()),
+            subagent_type: Some(launch.agent_type.clone()),
+            prompt: Some(launch.prompt.clone()),
             is_backgrounded,
             ..TaskStarted::default()
         };
@@ -269,7 +299,17 @@ impl Subagents {
             return Finished { result, status: SubagentStatus::Stopped, totals: Value::Null };
         };
         let task = std::mem::take(&mut ready.task);
-        let ended = drive.drive(Rc::clone(&ready.conversation), task, inbox).await;
+        let mut ended = drive.drive(Rc::clone(&ready.conversation), task, inbox).await;
+        // What was said to it too late for its last question.
+        while ended.status == SubagentStatus::Completed {
+            let mail = ready.conversation.take_mail();
+            if mail.is_empty() {
+                break;
+            }
+            let task = SubagentTask { task: mail.join("\n\n"), skills: Vec::new() };
+            let (_nobody, inbox) = channel(1);
+            ended = drive.drive(Rc::clone(&ready.conversation), task, inbox).await;
+        }
         let mut result = ended.result;
         if let Some(worktree) = ready.worktree.take()
             && let Some(note) = worktree.settle().await

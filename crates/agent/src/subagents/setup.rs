@@ -36,7 +36,7 @@ impl Subagents {
 }
 
 /// Rules about the project's paths, for the same paths in another checkout of it.
-fn moved(rules: &RuleSet, here: &Path, cwd: &Path) -> RuleSet {
+pub fn moved(rules: &RuleSet, here: &Path, cwd: &Path) -> RuleSet {
     let again = |rules: &[Rule]| -> Vec<Rule> {
         let anchored = rules.iter().filter_map(|rule| {
             let inner = rule.source.anchor.strip_prefix(here).ok()?;

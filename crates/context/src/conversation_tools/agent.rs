@@ -4,11 +4,12 @@
 
 use super::error::CallError;
 use crate::texts;
-use options::Setup;
+use options::{Options, Setup};
 use policy::names;
 use project::AgentDef;
 use serde_json::Value;
 use tools::ToolSpec;
+use turn::Background;
 
 pub static SPEC: ToolSpec = ToolSpec::beside_others(
     &names::AGENT,
@@ -37,6 +38,16 @@ pub fn builtin() -> Vec<AgentDef> {
         reader(agent("Explore", "finds code and answers questions about it; only reads", texts::EXPLORE)),
         reader(agent("Plan", "works out how a change should be made; only reads", texts::PLAN)),
     ]
+}
+
+/// What the machine has to know to decide who is waited for.
+pub fn background(options: &Options, setup: &Setup) -> Background {
+    let unnamed = |name: &str| if name == GENERAL_AGENT { "" } else { name }.to_owned();
+    let alone = setup.agents.iter().filter(|agent| agent.background == Some(true));
+    Background {
+        is_allowed: options.tools.shell.background_allowed,
+        agents: alone.flat_map(|agent| [agent.name.clone(), unnamed(&agent.name)]).collect(),
+    }
 }
 
 pub fn listing(setup: &Setup) -> String {

@@ -18,6 +18,16 @@ pub enum CallError {
     SearchQuery,
     #[error("WebSearch takes allowed_domains or blocked_domains, not both.")]
     SearchDomains,
+    #[error("ToolSearch needs \"query\": words, or select:NAME.")]
+    ToolQuery,
+    #[error("SendMessage needs \"to\" and \"message\", neither of them empty.")]
+    EmptyMessage,
+    #[error("ScheduleWakeup needs \"delaySeconds\" and \"prompt\", or \"stop\".")]
+    Wakeup,
+    #[error(
+        "EnterWorktree needs \"name\" (letters, digits, dot, dash, underscore) or \"path\" of a worktree below .claude/worktrees."
+    )]
+    WorktreeName,
     #[error("AskUserQuestion needs \"questions\", a list of one to four.")]
     Questions,
     #[error("Every question needs \"question\", its text.")]

@@ -6,13 +6,17 @@
 mod error;
 
 pub mod agent;
+pub mod messages;
 pub mod plan;
 pub mod question;
+pub mod schedule;
 pub mod search;
 pub mod skill;
 pub mod structured;
 pub mod task_list;
 pub mod tasks;
+pub mod tool_search;
+pub mod worktree;
 
 pub use error::CallError;
 pub use question::ASK_USER;
@@ -23,7 +27,16 @@ use options::Setup;
 use tools::ToolSpec;
 
 pub fn specs() -> impl Iterator<Item = &'static ToolSpec> {
-    [&agent::SPEC, &skill::SPEC, &search::SPEC, &plan::SPEC, &question::SPEC].into_iter().chain(&tasks::SPECS)
+    let single = [
+        &agent::SPEC,
+        &skill::SPEC,
+        &search::SPEC,
+        &plan::SPEC,
+        &plan::ENTER_SPEC,
+        &question::SPEC,
+        &tool_search::SPEC,
+    ];
+    single.into_iter().chain(&tasks::SPECS).chain(&messages::SPECS).chain(&schedule::SPECS).chain(&worktree::SPECS)
 }
 
 /// A tool's description with what this project adds to it.

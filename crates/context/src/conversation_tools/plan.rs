@@ -13,10 +13,20 @@ pub static SPEC: ToolSpec = ToolSpec::alone(
     r#"{"type":"object","properties":{"plan":{"type":"string","description":"The plan, in Markdown"}},"additionalProperties":true}"#,
 );
 
+pub static ENTER_SPEC: ToolSpec = ToolSpec::alone(
+    &names::ENTER_PLAN_MODE,
+    "Begin to plan: from here on you only read, until the user has approved the plan that you hand in with ExitPlanMode. For work with several good \
+     ways or with much to change; not for small and clear tasks.",
+    r#"{"type":"object","properties":{},"additionalProperties":true}"#,
+);
+
 /// Leaving plan mode is a person's decision. Where nobody is there to take it, that is not a denial of a
 /// permission, so it is not listed as one.
-pub fn check(prompter: &Prompter) -> Result<(), CallResult> {
+pub fn check(prompter: &Prompter, mode: PermissionMode) -> Result<(), CallResult> {
     match prompter {
+        _ if mode != PermissionMode::Plan => {
+            Err(CallResult::misuse("Plan mode is not on, so there is no plan to hand in. Go on with the work."))
+        }
         Prompter::Nobody => Err(CallResult::error(
             "The plan cannot be approved: nobody is here to do it. Stay in plan mode and give the plan as your final answer.",
         )),
@@ -27,6 +37,12 @@ pub fn check(prompter: &Prompter) -> Result<(), CallResult> {
 pub fn run(input: &Value, is_agent: bool) -> CallResult {
     let structured = json!({"plan": input["plan"], "isAgent": is_agent});
     CallResult::text("The plan is approved. Carry it out now.", structured)
+}
+
+/// Plan mode is on now.
+pub fn entered() -> CallResult {
+    let words = "Plan mode is on: read and think, change nothing, and hand in the plan with ExitPlanMode.";
+    CallResult::text(words, json!({"message": words}))
 }
 
 /// Where the session stood before it planned; a session that began with planning asks from here on.

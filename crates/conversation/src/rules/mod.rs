@@ -3,6 +3,7 @@
 //! Deliberately absent: who is asked and what follows from an answer (`turn`).
 
 mod hidden;
+mod monitor;
 mod suggest;
 
 pub use hidden::denied;
@@ -10,7 +11,7 @@ pub use suggest::suggestions;
 
 use crate::conversation::Conversation;
 use options::Options;
-use policy::{Call, Decision, Policy, Rule, RuleKind, RuleSet, Targets, Verdict};
+use policy::{Call, Decision, Policy, Rule, RuleKind, RuleSet, Targets, Verdict, names};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -123,14 +124,20 @@ impl Rules {
         policy.mode = self.mode_of(conversation);
         policy.cwd = conversation.tools().workspace.cwd();
         let rules = tools::find(name).map_or(RuleKind::Other, |tool| tool.spec().entry.rules);
-        self.decide(policy, &Call { tool: name, rules, input, targets }, wants_a_person)
+        let own = self.decide(policy, &Call { tool: name, rules, input, targets }, wants_a_person);
+        if name != names::MONITOR.name {
+            return own;
+        }
+        policy.mode = self.mode_of(conversation);
+        let as_bash = self.decide(policy, &Call { tool: names::BASH.name, rules, input, targets }, wants_a_person);
+        monitor::together(own, as_bash)
     }
 
     fn policy(&self, conversation: &Conversation) -> Policy {
         let mut rules = self.list();
         rules.allow.extend(self.grants.borrow().iter().cloned());
         rules.deny.extend(self.bans.borrow().iter().cloned());
-        let own = &conversation.rules;
+        let own = conversation.rules.borrow();
         rules.allow.extend(own.allow.iter().cloned());
         rules.ask.extend(own.ask.iter().cloned());
         rules.deny.extend(own.deny.iter().cloned());

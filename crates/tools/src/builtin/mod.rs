@@ -4,6 +4,7 @@ mod bash;
 mod edit;
 mod glob;
 mod grep;
+mod monitor;
 mod notebook_edit;
 mod read;
 mod task_tools;
@@ -25,6 +26,7 @@ static TOOLS: &[&(dyn Tool + Sync)] = &[
     &grep::Grep,
     &todo_write::TodoWrite,
     &bash::Bash,
+    &monitor::Monitor,
     &task_tools::TaskOutput,
     &task_tools::TaskStop,
     &web_fetch::WebFetch,

@@ -76,6 +76,11 @@ impl OutputFile {
         self.size() > KEPT && self.file.set_len(KEPT).is_ok()
     }
 
+    /// What stands from a place on, as far as it goes.
+    pub(crate) fn read_from(&self, offset: u64, most: usize) -> Vec<u8> {
+        read_at(&self.file, offset, most).unwrap_or_default()
+    }
+
     pub(crate) fn read(&self, max_chars: usize) -> Excerpt {
         excerpt(&self.file, max_chars).unwrap_or_default()
     }

@@ -1,18 +1,19 @@
 //! Background tasks, as clients and the model are told of them.
 
-use crate::Options;
-use conversation::AGENT_TASK;
-use output::{Output, clock};
+use crate::hook_payload::AGENT_TASK;
+use options::Options;
+use output::{Output, Secrets, clock};
 use serde_json::json;
 use std::path::Path;
 use std::rc::Rc;
-use tools::{TaskEvent, TaskInfo, Tasks};
-use wire::{Event, System, TaskNotification, TaskStarted, TaskUpdated};
+use tools::{Status, TaskEvent, TaskInfo, Tasks};
+use wire::{BackgroundTasksChanged, Event, System, TaskNotification, TaskStarted, TaskUpdated};
 
 pub struct TaskNews {
     pub options: Rc<Options>,
     pub output: Rc<Output>,
     pub tasks: Tasks,
+    pub secrets: Secrets,
 }
 
 impl TaskNews {
@@ -30,6 +31,7 @@ impl TaskNews {
                 self.started(task).await;
                 None
             }
+            TaskEvent::Said { task, text } => Some(self.said(&task, &text)),
             TaskEvent::Finished { task, summary } => self.finished(task, summary).await,
         }
     }
@@ -37,7 +39,7 @@ impl TaskNews {
     async fn started(&self, task: TaskInfo) {
         // An agent has been told of by whoever started it, who knows more of it.
         if task.kind == AGENT_TASK {
-            return;
+            return self.tell_set().await;
         }
         let started = TaskStarted {
             task_id: task.id,
@@ -48,6 +50,25 @@ impl TaskNews {
             ..TaskStarted::default()
         };
         self.output.send(Event::System(System::TaskStarted(Box::new(started)))).await;
+        self.tell_set().await;
+    }
+
+    /// Clients replace what they know of running tasks by this.
+    async fn tell_set(&self) {
+        let running = self.tasks.list().into_iter().filter(|task| task.status == Status::Running);
+        let shown =
+            running.map(|task| json!({"task_id": task.id, "task_type": task.kind, "description": task.description}));
+        let changed = BackgroundTasksChanged { tasks: shown.collect(), ..BackgroundTasksChanged::default() };
+        self.output.send(Event::System(System::BackgroundTasksChanged(changed))).await;
+    }
+
+    /// Nothing of a secret is told to the model.
+    fn said(&self, task: &TaskInfo, text: &str) -> String {
+        let text = self.secrets.hide_text(text);
+        let TaskInfo { id, description, .. } = task;
+        format!(
+            "<task-notification>\n<task-id>{id}</task-id>\n<summary>Monitor \"{description}\" says</summary>\n<event>{text}</event>\n</task-notification>"
+        )
     }
 
     async fn finished(&self, task: TaskInfo, summary: String) -> Option<String> {
@@ -55,6 +76,7 @@ impl TaskNews {
         let patch = json!({"status": if status == "stopped" { "killed" } else { status }, "end_time": clock::now_ms()});
         let updated = TaskUpdated { task_id: task.id.clone(), patch, ..TaskUpdated::default() };
         self.output.send(Event::System(System::TaskUpdated(updated))).await;
+        self.tell_set().await;
         let output_file = task.output_file.display().to_string();
         let most = self.options.limits.agent_output;
         let answer = if task.kind == AGENT_TASK { answer_in(&task.output_file, most) } else { String::new() };

@@ -1,5 +1,8 @@
 //! The names of commands that are part of the agent: they act on the session, not through the model.
 
+use crate::bundled::BUNDLED;
+use options::Options;
+
 /// Names and what they do, for clients that list them.
 pub const COMMANDS: &[(&str, &str)] = &[
     ("clear", "forget the conversation and start a new one"),
@@ -15,6 +18,13 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("rename", "give the session a title"),
     ("usage", "what this session has cost so far"),
 ];
+
+/// All commands of ours that this session has, with what they do and what may stand behind them.
+pub fn listed(options: &Options) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let own = COMMANDS.iter().map(|(name, what)| (*name, *what, ""));
+    let prompts = BUNDLED.iter().filter(|_| options.bundled).map(|one| (one.name, one.description, one.hint));
+    own.chain(prompts).filter(|_| options.slash)
+}
 
 /// Commands of the reference that need a person at a terminal.
 const ELSEWHERE: [&str; 17] = [
