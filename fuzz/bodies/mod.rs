@@ -4,6 +4,7 @@
 #[path = "../../tests/faults/api.rs"]
 mod api;
 mod config_files;
+mod event_stream;
 mod path_resolver;
 mod recording;
 mod shell;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 type Body = fn(&[u8]);
 
 /// Name of the target and of its corpus, and its body.
-pub const ALL: [(&str, Body); 8] = [
+pub const ALL: [(&str, Body); 10] = [
     ("stdin_line", stdin::line),
     ("sse", sse),
     ("shell", shell::command),
@@ -25,6 +26,8 @@ pub const ALL: [(&str, Body); 8] = [
     ("transcript", transcript::load),
     ("config_files", config_files::load),
     ("recording", recording::load),
+    ("event_stream", event_stream::frames),
+    ("event_stream_checksums", event_stream::checksums),
 ];
 
 /// Holds `bytes` against the body of that name.

@@ -1,5 +1,6 @@
 //! The command line, the settings and the policies as clients of the reference know them.
 
+mod asked;
 mod bundled;
 mod commands;
 mod flags;
@@ -9,6 +10,9 @@ mod plugins;
 mod policies;
 mod retention;
 mod schedule;
+mod server_logins;
+mod serving;
+mod slow_servers;
 mod worktree;
 
 use crate::common::{self, claude, finish};

@@ -39,7 +39,7 @@ macro_rules! targets {
     };
 }
 
-targets! { stdin_line sse shell rules path_resolver transcript config_files recording }
+targets! { stdin_line sse shell rules path_resolver transcript config_files recording event_stream event_stream_checksums }
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")

@@ -235,6 +235,9 @@ impl Inner {
     }
 
     async fn ask_model(self: Rc<Self>, ticket: Ticket, question: ModelQuestion, early: Sender<Input>) -> Input {
+        if self.conversation.role.is_main() {
+            self.parts.preparer.refresh(&self.conversation);
+        }
         self.parts.model.ask(&self.conversation, ticket, question, &early).await
     }
 

@@ -37,6 +37,8 @@ mod tool_runner;
 mod driver;
 mod executor;
 
+mod direct_calls;
+
 mod wiring;
 
 pub mod session;

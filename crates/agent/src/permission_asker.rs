@@ -29,7 +29,7 @@ impl PermissionAsker {
             // A program is no person.
             Prompter::Tool(_) if self.servers.wants_a_person(&question.name) => PermissionAnswer::Nobody,
             Prompter::Tool(tool) => {
-                if let Some(missing) = self.servers.missing_prompter(tool) {
+                if let Some(missing) = self.servers.missing_prompter(tool).await {
                     return PermissionAnswer::NoPrompter(missing);
                 }
                 let asked = self.notified(conversation, question, self.ask_tool(tool, question));

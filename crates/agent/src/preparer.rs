@@ -19,7 +19,7 @@ pub struct Preparer {
     pub servers: Rc<SessionServers>,
     pub memories: Rc<Memories>,
     pub machine: Rc<MainMachine>,
-    pub git: GitState,
+    pub git: Rc<GitState>,
 }
 
 impl Preparer {
@@ -40,6 +40,13 @@ impl Preparer {
             problem: missing_agent(&setup),
             preamble: if is_first { self.preamble(conversation) } else { None },
             initial_prompt: initial_prompt(&setup).filter(|_| is_first && is_new),
+        }
+    }
+
+    /// Between two requests of a turn: servers that have become ready meanwhile are there from the next one on.
+    pub fn refresh(&self, conversation: &Conversation) {
+        if self.servers.refresh() {
+            self.equip(conversation);
         }
     }
 

@@ -46,10 +46,13 @@ fn deps(options: &Options, client: &Rc<ClientAsker>) -> Deps {
         user: None,
         client: ("ralph".into(), env!("CARGO_PKG_VERSION").into()),
         start_timeout: options.outside.start_timeout,
+        waits: options.outside.waits,
         call_timeout: options.outside.call_timeout,
         lookup_timeout: LOOKUP,
         idle_timeout: options.outside.idle_timeout,
         http: Rc::new(move |_| model::plain_client(&access).map_err(HostError::from)),
+        logins: options.outside.logins.clone(),
+        login: options.outside.login.clone(),
         max_output_tokens: options.outside.max_output_tokens,
         spill_dir: options.tools.shell.spill_dir.clone(),
     }

@@ -4,6 +4,7 @@
 //! [`Session`] is the handle that any number of places may hold; [`Turns`] runs its turns, one after another.
 
 use crate::Options;
+use crate::direct_calls;
 use crate::driver::Driver;
 use crate::elicitation::UserElicit;
 use crate::executor::{AgentDriver, Executor, Parts};
@@ -224,6 +225,19 @@ impl Session {
             let suggestion = PromptSuggestion { suggestion, ..PromptSuggestion::default() };
             self.output().send(Event::PromptSuggestion(suggestion)).await;
         }
+    }
+
+    /// Makes ready for calls without a model, and tells the tools that can be called so.
+    pub async fn prepare_calls(&self) -> Vec<Value> {
+        self.client_left();
+        let main = &self.wired.main;
+        self.parts().preparer.prepare(main, true).await;
+        main.toolset.borrow().builtin_definitions()
+    }
+
+    /// Calls a built-in tool where settings, rules and hooks allow it. The content of its result, and whether it is an error.
+    pub async fn call_tool(&self, name: &str, input: Value) -> (Value, bool) {
+        direct_calls::call(self.parts(), &self.wired.main, name, input).await
     }
 
     /// Setup and SessionStart hooks, and nothing else.

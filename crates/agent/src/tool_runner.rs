@@ -112,6 +112,11 @@ impl ToolRunner {
         finish
     }
 
+    /// Runs a built-in tool outside of any turn; `None` where there is none of this name.
+    pub async fn run_alone(&self, conversation: &Conversation, call: &Permitted) -> Option<ToolFinish> {
+        Some(self.run_builtin(conversation, tools::find(&call.name)?, call).await)
+    }
+
     async fn call_server(&self, name: &str, input: Value) -> ToolFinish {
         match self.servers.call(name, input).await {
             Ok(called) => {

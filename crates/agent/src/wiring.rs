@@ -71,6 +71,7 @@ struct Base {
     memories: Rc<Memories>,
     transcripts: Rc<Transcripts>,
     ledger: Rc<Ledger>,
+    git: Rc<GitState>,
 }
 
 pub fn wire(
@@ -134,6 +135,7 @@ fn base(options: Rc<Options>, output: Rc<Output>, secrets: Secrets, questions: S
         memories,
         transcripts,
         ledger,
+        git: Rc::default(),
     }
 }
 
@@ -263,6 +265,7 @@ fn subagents(base: &Base) -> (Rc<Subagents>, Rc<SkillTexts>) {
         memories: Rc::clone(&base.memories),
         transcripts: Rc::clone(&base.transcripts),
         skill_texts: Rc::clone(&skill_texts),
+        git: Rc::clone(&base.git),
         running: Rc::new(Cell::new(0)),
         stats: SubagentStats::default(),
         known: KnownAgents::default(),
@@ -331,7 +334,7 @@ fn finish(base: Base, main: Rc<Conversation>, machine: Rc<MainMachine>) -> Wired
             servers: Rc::clone(&base.servers),
             memories: Rc::clone(&base.memories),
             machine: Rc::clone(&machine),
-            git: GitState::default(),
+            git: Rc::clone(&base.git),
         },
         gatherer: Gatherer {
             options: Rc::clone(&base.options),

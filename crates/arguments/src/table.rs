@@ -314,17 +314,24 @@ pub const COMMANDS: &[Command] = &[
     Command {
         name: "mcp",
         aliases: &[],
-        arguments: "add|add-json|list|get|remove|reset-project-choices …",
+        arguments: "add|add-json|list|get|remove|login|logout|serve|reset-project-choices …",
         summary: "MCP servers of this folder and of yours",
         details: "",
-        words: &["add", "add-json", "list", "get", "remove", "reset-project-choices"],
+        words: &["add", "add-json", "list", "get", "remove", "login", "logout", "serve", "reset-project-choices"],
         options: Listed(&[
             ("-s, --scope SCOPE", "local, project or user"),
             ("-t, --transport KIND", "stdio, http or sse"),
             ("-e, --env NAME=VALUE", "a variable for the server; repeatable"),
             ("-H, --header 'NAME: VALUE'", "a header for the server; repeatable"),
+            ("--client-id ID", "the client id for a login, where the server registers none itself"),
+            ("--callback-port PORT", "where a login takes the browser's answer, for such a client"),
+            ("--no-browser", "login: show the page's address and open no browser"),
         ]),
-        examples: &[("ralph mcp add files npx -y some-server", "a server that is a program")],
+        examples: &[
+            ("ralph mcp add files npx -y some-server", "a server that is a program"),
+            ("ralph mcp login tracker", "log in to a remote server"),
+            ("ralph mcp serve", "our own tools for another client, on stdin and stdout"),
+        ],
     },
     Command {
         name: "plugin",

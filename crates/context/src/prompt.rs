@@ -45,8 +45,15 @@ pub fn system(
 }
 
 /// A sub-agent's system blocks.
-pub fn sub_system(options: &Options, choices: &Choices, prompt: &str, cwd: &Path, notes: Option<String>) -> Vec<Value> {
+pub fn sub_system(
+    options: &Options,
+    choices: &Choices,
+    prompt: &str,
+    cwd: &Path,
+    (git, notes): (Option<String>, Option<String>),
+) -> Vec<Value> {
     let mut texts = vec![prompt.to_owned(), surroundings(options, choices, cwd)];
+    texts.extend(git);
     texts.extend(notes);
     texts.extend(choices.setup().prompting.append_subagent.clone());
     blocks(&texts)

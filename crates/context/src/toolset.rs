@@ -13,6 +13,7 @@ use policy::names::{
 };
 use policy::{Offered, ToolEntry};
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tools::ToolSpec;
@@ -163,6 +164,12 @@ impl Toolset {
     pub fn findable(&self) -> Vec<Findable<'_>> {
         let found = self.tools.iter().filter(|tool| tool.is_searched);
         found.map(|tool| Findable { name: &tool.name, description: tool.description() }).collect()
+    }
+
+    /// The definitions of the tools that run without a conversation.
+    pub fn builtin_definitions(&self) -> Vec<Value> {
+        let builtin = self.tools.iter().filter(|tool| tools::find(&tool.name).is_some());
+        builtin.filter_map(|tool| serde_json::from_str(tool.definition.text()).ok()).collect()
     }
 
     /// For `system/init`, which calls some tools by an older name.

@@ -3,6 +3,7 @@
 //! Deliberately absent: what an answer does to a conversation (`turn`), and the payloads of its events (`hook_payload`).
 
 use crate::conversation::Conversation;
+use crate::hook_notes;
 use crate::hook_payload::{PayloadFacts, event_of, with_payload};
 use crate::rules::Rules;
 use crate::values;
@@ -246,8 +247,13 @@ impl HookRunner {
         };
         let reach = Reach { runner: self, conversation, tool_use_id: payload.tool_use_id() };
         let meter = HookMeter::default();
+        let tool_use_id = payload.tool_use_id();
         let observe = |run: HookRun| {
             measure(&meter, &run);
+            let note = conversation.zip(hook_notes::success(&run, tool_use_id));
+            if let Some((conversation, note)) = note {
+                conversation.transcript.borrow_mut().attachment(&self.output.ids().next(), &note, None);
+            }
             self.tell(run);
         };
         let access = options.access.client.clone();

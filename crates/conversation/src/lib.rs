@@ -13,6 +13,7 @@ mod schedule;
 mod subagent_stats;
 pub mod values;
 
+mod hook_notes;
 mod hook_payload;
 mod task_news;
 pub mod rules;
@@ -21,6 +22,7 @@ mod hook_runner;
 
 pub mod frontmatter_hooks;
 mod memory;
+mod unattended;
 mod settings_files;
 
 mod context_usage;
@@ -43,3 +45,4 @@ pub use schedule::Schedule;
 pub use settings_files::SettingsFiles;
 pub use subagent_stats::SubagentStats;
 pub use task_news::TaskNews;
+pub use unattended::{Allowed, UnattendedCall};

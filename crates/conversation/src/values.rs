@@ -72,6 +72,7 @@ pub fn model_failure(failure: Failure) -> ModelFailure {
         status: failure.status,
         category: failure.category,
         message: failure.message,
+        api_type: failure.api_type,
         reset: failure.reset_at.map(reset),
         api_ms: failure.api_ms,
         prompt_too_long: failure.prompt_too_long,

@@ -8,11 +8,13 @@ use crate::error::{ConnectError, SetupError};
 use crate::handler::Handler;
 use crate::helper;
 use crate::notes::Notes;
+use crate::oauth::{Auth, login_key};
 use crate::prompt::Prompt;
 use crate::tool::McpTool;
 use crate::web::{self, FIRST_BYTE, WebError};
 use crate::{http, sdk, sse, stdio};
 use process::Piped;
+use reqwest::header::{AUTHORIZATION, HeaderMap};
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::IntoTransport;
@@ -146,14 +148,24 @@ impl Attempt<'_> {
         let client = web::client(builder).map_err(SetupError::Client)?;
         let headers = helper::headers(self.config, self.deps).await.map_err(SetupError::from)?;
         let headers = web::headers(&headers).map_err(SetupError::from)?;
+        let auth = self.auth(url, &headers, &client);
         // A server that was given more time for its calls may use it before it answers.
         let patience = FIRST_BYTE.max(self.config.timeout.unwrap_or_default());
         let notes = Notes::default();
         if matches!(self.config.transport, Transport::Sse { .. }) {
-            let stream = sse::open(client, &address, headers, patience, notes.clone()).await?;
+            let stream = sse::open(client, &address, (headers, auth), patience, notes.clone()).await?;
             self.handshake(stream, notes).await
         } else {
-            self.handshake(http::transport(client, url, headers, patience, notes.clone()), notes).await
+            self.handshake(http::transport(client, url, (headers, auth), patience, notes.clone()), notes).await
+        }
+    }
+
+    /// A header of the entry says more than a login. Before a folder is trusted, its servers get no token.
+    fn auth(&self, url: &str, headers: &HeaderMap, client: &reqwest::Client) -> Auth {
+        let is_authorised = headers.contains_key(AUTHORIZATION) || self.config.inherits == Inherits::Basics;
+        match &self.deps.logins {
+            Some(store) if !is_authorised => Auth::stored(store, login_key(&self.config.name, url), client),
+            _ => Auth::default(),
         }
     }
 

@@ -1,11 +1,14 @@
 //! What a manager of servers is given: everything it must not find out by itself.
 
 use crate::elicit::Elicit;
+use crate::oauth::{LoginOptions, LoginStore};
 use crate::sdk::{HostError, SdkLink};
+use crate::waits::StartWaits;
 use process::Env;
 use reqwest::ClientBuilder;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
@@ -27,6 +30,8 @@ pub struct Deps {
     pub client: (String, String),
     /// For one server, from its start to its list of tools.
     pub start_timeout: Duration,
+    /// How long requests wait for servers that are still connecting.
+    pub waits: StartWaits,
     /// For one call, where the server's entry does not say.
     pub call_timeout: Duration,
     /// For a list, a prompt or a resource.
@@ -34,6 +39,9 @@ pub struct Deps {
     /// For a call of which nothing is heard, instead of the defaults; zero means no such limit.
     pub idle_timeout: Option<Duration>,
     pub http: HttpSetup,
+    /// Who keeps the logins of remote servers.
+    pub logins: Option<Arc<dyn LoginStore>>,
+    pub login: LoginOptions,
     /// Longer results go to a file.
     pub max_output_tokens: u64,
     pub spill_dir: PathBuf,

@@ -1,6 +1,7 @@
 //! What can go wrong with a server: while it is connected, and when it is asked for something.
 
 use crate::helper::HelperError;
+use crate::oauth::LoginError;
 use crate::prompt::MissingArguments;
 use crate::sdk::HostError;
 use crate::web::{self, BadHeader, WebError};
@@ -23,6 +24,8 @@ pub enum ServerError {
     Disabled(String),
     #[error("the MCP server {server:?} failed: {reason}")]
     Failed { server: String, reason: String },
+    #[error("the MCP server {server:?}: {reason}")]
+    Login { server: String, reason: LoginError },
     /// The server's own words.
     #[error("{0}")]
     Refused(String),

@@ -6,6 +6,7 @@
 use crate::events::Decoder;
 use crate::message::{self, MESSAGE_MAX};
 use crate::notes::Notes;
+use crate::oauth::Auth;
 use crate::web::{self, WebError};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE};
@@ -39,6 +40,7 @@ pub(crate) struct Backend {
     client: reqwest::Client,
     /// Of the configuration.
     headers: HeaderMap,
+    auth: Auth,
     patience: Duration,
     notes: Notes,
 }
@@ -46,11 +48,11 @@ pub(crate) struct Backend {
 pub(crate) fn transport(
     client: reqwest::Client,
     url: &str,
-    headers: HeaderMap,
+    (headers, auth): (HeaderMap, Auth),
     patience: Duration,
     notes: Notes,
 ) -> StreamableHttpClientTransport<Backend> {
-    let backend = Backend { client, headers, patience, notes };
+    let backend = Backend { client, headers, auth, patience, notes };
     let mut config = StreamableHttpClientTransportConfig::with_uri(url);
     let mut tries = ExponentialBackoff::default();
     tries.max_times = Some(STREAM_TRIES);
@@ -77,7 +79,7 @@ impl Backend {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Refused> {
-        web::send(request, self.patience).await.map_err(failed)
+        self.auth.send(request, self.patience).await.map_err(failed)
     }
 
     fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
@@ -200,7 +202,7 @@ impl StreamableHttpClient for Backend {
         protocol: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Refused> {
         let request = self.dressed(self.client.delete(&*uri), Some(&session), protocol);
-        web::send(request, GOODBYE).await.map(drop).map_err(failed)
+        self.auth.send(request, GOODBYE).await.map(drop).map_err(failed)
     }
 
     async fn get_stream(

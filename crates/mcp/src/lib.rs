@@ -5,8 +5,8 @@
 //! ours, so that a server that crashes, hangs or floods ends nothing but its own call. Processes are
 //! started through `process`.
 //!
-//! Deliberately absent: finding configurations, permissions, logging in to a server (one that wants it is
-//! `needs-auth`), and answering a server that wants to use our model. One that wants to question our user is
+//! Deliberately absent: finding configurations, permissions, where logins are kept ([`LoginStore`]), and answering a server that
+//! wants to use our model. One that wants to question our user is
 //! answered by whoever can ask ([`Elicit`]), and declined where nobody can.
 
 // Modules stand in the order of their use, lower ones first. Pure values:
@@ -15,12 +15,14 @@ mod expand;
 mod message;
 mod names;
 mod schema;
+mod server;
 mod text;
 
 mod config;
 mod notes;
 mod spill;
 mod tool;
+mod waits;
 
 mod content;
 mod hide;
@@ -31,6 +33,8 @@ mod ask;
 mod elicit;
 mod sdk;
 mod web;
+
+mod oauth;
 
 mod deps;
 mod helper;
@@ -50,6 +54,7 @@ mod live;
 
 mod servers;
 
+mod logins;
 mod resources;
 mod server_tool;
 
@@ -60,9 +65,11 @@ pub use content::Called;
 pub use deps::{Deps, HttpSetup};
 pub use elicit::Elicit;
 pub use error::ServerError;
+pub use oauth::{LoginError, LoginLock, LoginOptions, LoginStore, PendingLogin, ServerLogin, login_key};
 pub use prompt::Prompt;
 pub use resources::{LIST_RESOURCES, ListResources, READ_RESOURCE, ReadResource};
 pub use sdk::{HostError, SdkLink};
+pub use server::{ServerFace, ServerInput, call_answer};
 pub use server_tool::{ServerTool, outcome};
 pub use servers::{DYNAMIC, Servers, SetResult};
 pub use session_servers::{
@@ -70,3 +77,4 @@ pub use session_servers::{
 };
 pub use table::Status;
 pub use tool::McpTool;
+pub use waits::StartWaits;

@@ -28,6 +28,11 @@ impl Names {
     }
 }
 
+/// How the names of all tools of a server begin.
+pub(crate) fn prefix(server: &str) -> String {
+    format!("mcp__{}__", cleaned(server))
+}
+
 fn cleaned(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
 }

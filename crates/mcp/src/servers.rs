@@ -37,6 +37,9 @@ const SHUTDOWN: Duration = Duration::from_millis(250);
 /// Added to a server's own start limit when a call waits for it: the server's reason is better.
 const SLACK: Duration = Duration::from_millis(500);
 
+/// Of an answer that goes to a host as it is; a line on the wire stays below a mebibyte.
+const RAW_MAX: usize = 900 * 1024;
+
 /// Where a server set by [`Servers::set`] is said to come from.
 pub const DYNAMIC: &str = "dynamic";
 
@@ -73,6 +76,33 @@ impl Servers {
         let _ = timeout(patience, self.until(|table| !table.any_pending())).await;
     }
 
+    /// Returns when no server is pending that requests still wait for.
+    pub async fn settled(&self) {
+        loop {
+            let news = self.table.news.notified();
+            let Some(until) = self.table.waited_for_until(Instant::now()) else { return };
+            // A server that is pending then is reported as pending.
+            let _ = timeout_at(until, news).await;
+        }
+    }
+
+    /// Returns when none of these servers is pending any more, or after `start_timeout`.
+    pub(crate) async fn ready_of(&self, names: &[String]) {
+        let patience = self.table.deps.start_timeout;
+        let _ = timeout(patience, self.until(|table| !table.any_pending_of(names))).await;
+    }
+
+    /// Returns when a tool of this name is there, or when no server is pending that could have it.
+    pub(crate) async fn ready_for(&self, full_name: &str) {
+        let is_decided = |table: &Table| table.tool(full_name).is_some() || !table.may_come(full_name);
+        let _ = timeout(self.table.deps.start_timeout, self.until(is_decided)).await;
+    }
+
+    /// Another number after every change of what servers offer.
+    pub fn offers_version(&self) -> u64 {
+        self.table.offers_version()
+    }
+
     async fn until(&self, reached: impl Fn(&Table) -> bool) {
         loop {
             let news = self.table.news.notified();
@@ -104,6 +134,7 @@ impl Servers {
     /// Calls a tool. Dropping the future tells the server that nobody waits any more. Whatever the
     /// server does, it ends nothing but this call.
     pub async fn call(&self, full_name: &str, arguments: Value) -> Result<Called, ServerError> {
+        self.ready_for(full_name).await;
         let Some(tool) = self.table.tool(full_name) else {
             return Err(ServerError::NoTool(full_name.to_owned()));
         };
@@ -115,6 +146,46 @@ impl Servers {
         let result = self.with_reason(&tool.server, &connection, result).await?;
         let limits = Limits { chars: tool.max_result_chars, ..self.limits() };
         Ok(ResultWriter { server: &tool.server, tool: &tool.name, limits, spill: &self.table.spill }.called(&result))
+    }
+
+    /// Calls a tool for a program instead of a model: the server's own content, as long as it may be. A server of the client's own
+    /// process is not called through us.
+    pub async fn call_raw(&self, full_name: &str, arguments: Value) -> Result<Value, ServerError> {
+        self.ready_for(full_name).await;
+        let tool = self.table.tool(full_name).ok_or_else(|| ServerError::NoTool(full_name.to_owned()))?;
+        self.refuse_sdk(&tool.server)?;
+        let mut params = CallToolRequestParams::new(tool.name.clone());
+        params.arguments = Some(object(arguments)?);
+        let connection = self.connection(&tool.server).await?;
+        let result = ask(&connection.peer, CallToolRequest::new(params).into(), self.patience(&tool.server)).await;
+        let result = self.with_reason(&tool.server, &connection, result).await?;
+        fitting(&tool.server, result)
+    }
+
+    /// The contents of a page that a server brings for a host to show: `ui://` addresses only.
+    pub async fn page(&self, server: &str, uri: &str) -> Result<Value, ServerError> {
+        if !uri.starts_with("ui://") {
+            return Err(ServerError::failed(
+                server,
+                format!("{uri:?} is no ui:// address; only those are read for a host"),
+            ));
+        }
+        self.refuse_sdk(server)?;
+        let connection = self.connection(server).await?;
+        let request = ReadResourceRequest::new(ReadResourceRequestParams::new(uri)).into();
+        let result = ask(&connection.peer, request, self.brief(server)).await;
+        let mut result = self.with_reason(server, &connection, result).await?;
+        fitting(server, result["contents"].take())
+    }
+
+    fn refuse_sdk(&self, server: &str) -> Result<(), ServerError> {
+        match self.table.config(server) {
+            None => Err(ServerError::NoServer(server.to_owned())),
+            Some(config) if config.transport == Transport::Sdk => {
+                Err(ServerError::failed(server, "it lives in the client, which can ask it without us"))
+            }
+            Some(_) => Ok(()),
+        }
     }
 
     /// What people may call like commands.
@@ -176,6 +247,12 @@ impl Servers {
         let result = ask(&connection.peer, request, self.brief(server)).await;
         let result = self.with_reason(server, &connection, result).await?;
         Ok(read_resource(server, &result, self.limits(), &self.table.spill))
+    }
+
+    /// The entry of a server, for what is done with it beside its connection.
+    pub(crate) fn config_and_deps(&self, name: &str) -> Result<(Rc<ServerConfig>, Rc<Deps>), ServerError> {
+        let config = self.table.config(name).ok_or_else(|| ServerError::NoServer(name.to_owned()))?;
+        Ok((config, Rc::clone(&self.table.deps)))
     }
 
     fn limits(&self) -> Limits {
@@ -346,6 +423,15 @@ impl Servers {
             }
         }
     }
+}
+
+/// What a host gets must fit into one line of the wire.
+fn fitting(server: &str, result: Value) -> Result<Value, ServerError> {
+    let length = result.to_string().len();
+    if length <= RAW_MAX {
+        return Ok(result);
+    }
+    Err(ServerError::failed(server, format!("its answer of {length} bytes is longer than the limit of {RAW_MAX}")))
 }
 
 fn object(arguments: Value) -> Result<Map<String, Value>, ServerError> {

@@ -8,6 +8,7 @@ use crate::error::ConnectError;
 use crate::events::{Decoder, Event, TooLong};
 use crate::message::{self, MESSAGE_MAX};
 use crate::notes::Notes;
+use crate::oauth::Auth;
 use crate::web::{self, WebError};
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
@@ -21,6 +22,7 @@ use url::Url;
 pub(crate) struct EventStream {
     client: reqwest::Client,
     headers: HeaderMap,
+    auth: Auth,
     patience: Duration,
     /// Where messages are posted.
     endpoint: Url,
@@ -63,12 +65,12 @@ impl Incoming {
 pub(crate) async fn open(
     client: reqwest::Client,
     url: &Url,
-    headers: HeaderMap,
+    (headers, auth): (HeaderMap, Auth),
     patience: Duration,
     notes: Notes,
 ) -> Result<EventStream, ConnectError> {
     let request = client.get(url.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
-    let response = web::send(request, patience).await?;
+    let response = auth.send(request, patience).await?;
     if !response.status().is_success() {
         return Err(web::refusal(response).await.0.into());
     }
@@ -83,7 +85,7 @@ pub(crate) async fn open(
             break endpoint(url, event.data.as_deref().unwrap_or_default())?;
         }
     };
-    Ok(EventStream { client, headers, patience, endpoint, incoming, notes })
+    Ok(EventStream { client, headers, auth, patience, endpoint, incoming, notes })
 }
 
 fn endpoint(server: &Url, told: &str) -> Result<Url, ConnectError> {
@@ -101,10 +103,11 @@ impl Transport<RoleClient> for EventStream {
 
     fn send(&mut self, message: ClientJsonRpcMessage) -> impl Future<Output = Result<(), WebError>> + Send + 'static {
         let request = self.client.post(self.endpoint.clone()).headers(self.headers.clone());
-        let patience = self.patience;
+        let (auth, patience) = (self.auth.clone(), self.patience);
         async move {
             let body = serde_json::to_vec(&message).map_err(|error| WebError::Unclear(error.to_string()))?;
-            let response = web::send(request.header(CONTENT_TYPE, "application/json").body(body), patience).await?;
+            let request = request.header(CONTENT_TYPE, "application/json").body(body);
+            let response = auth.send(request, patience).await?;
             if response.status().is_success() { Ok(()) } else { Err(web::refusal(response).await.0) }
         }
     }

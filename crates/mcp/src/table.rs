@@ -4,10 +4,11 @@ use crate::config::{ServerConfig, Transport};
 use crate::connect::Offers;
 use crate::deps::Deps;
 use crate::live::Life;
-use crate::names::Names;
+use crate::names::{Names, prefix};
 use crate::prompt::Prompt;
 use crate::spill::Spill;
 use crate::tool::McpTool;
+use crate::waits::wait_for;
 use rmcp::model::{ServerJsonRpcMessage, ServerPeerInfo};
 use rmcp::{Peer, RoleClient};
 use serde_json::Value;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 /// A server's standing, in the words of `init` and `mcp_status`.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +65,8 @@ struct Entry {
     config: Rc<ServerConfig>,
     life: u64,
     state: State,
+    /// When the present life began.
+    since: Instant,
     /// Kept when the connection is lost: the model was told of its tools, and a call brings the server back.
     offers: Offers,
     running: Option<Running>,
@@ -80,6 +84,8 @@ pub(crate) struct Table {
     /// Servers on their way out.
     leaving: RefCell<Vec<JoinHandle<()>>>,
     lives: Cell<u64>,
+    /// Counts changes of what servers offer.
+    offers_version: Cell<u64>,
     /// Rung whenever a server's state changes.
     pub(crate) news: Notify,
 }
@@ -93,6 +99,7 @@ impl Table {
             entries: RefCell::default(),
             leaving: RefCell::default(),
             lives: Cell::new(0),
+            offers_version: Cell::new(0),
             news: Notify::new(),
         }
     }
@@ -113,6 +120,35 @@ impl Table {
         self.entries.borrow().iter().any(|entry| matches!(entry.state, State::Pending))
     }
 
+    /// Whether one of these servers is pending.
+    pub(crate) fn any_pending_of(&self, names: &[String]) -> bool {
+        names.iter().any(|name| matches!(self.state(name), Some(State::Pending)))
+    }
+
+    /// Whether a tool of this name may still come from a server that is pending.
+    pub(crate) fn may_come(&self, full_name: &str) -> bool {
+        let entries = self.entries.borrow();
+        let mut pending = entries.iter().filter(|entry| matches!(entry.state, State::Pending));
+        pending.any(|entry| full_name.starts_with(&prefix(&entry.config.name)))
+    }
+
+    /// Until when requests wait for a server that is pending: the next such moment after `now`.
+    pub(crate) fn waited_for_until(&self, now: Instant) -> Option<Instant> {
+        let entries = self.entries.borrow();
+        let pending = entries.iter().filter(|entry| matches!(entry.state, State::Pending));
+        let until = |entry: &Entry| entry.since + wait_for(&entry.config, self.deps.waits, self.deps.start_timeout);
+        pending.map(until).filter(|until| *until > now).min()
+    }
+
+    /// Another number after every change of what servers offer.
+    pub(crate) fn offers_version(&self) -> u64 {
+        self.offers_version.get()
+    }
+
+    fn offers_changed(&self) {
+        self.offers_version.set(self.offers_version.get() + 1);
+    }
+
     /// Adds a server that is not known by that name and connects it.
     pub(crate) fn add(self: &Rc<Self>, config: ServerConfig) {
         if self.config(&config.name).is_some() {
@@ -123,6 +159,7 @@ impl Table {
             config: Rc::new(config),
             life: 0,
             state: State::Disabled,
+            since: Instant::now(),
             offers: Offers::default(),
             running: None,
         };
@@ -139,6 +176,7 @@ impl Table {
             let life = Life { config: entry.config.clone(), number, table: Rc::downgrade(self), close: close.clone() };
             let task = tokio::task::spawn_local(life.run(self.deps.clone()));
             entry.life = number;
+            entry.since = Instant::now();
             entry.running = Some(Running { task, close });
         });
     }
@@ -162,10 +200,12 @@ impl Table {
     pub(crate) fn remove(&self, name: &str) {
         self.end(name, State::Disabled);
         self.entries.borrow_mut().retain(|entry| entry.config.name != name);
+        self.offers_changed();
     }
 
     pub(crate) fn forget_tools(&self, name: &str) {
         self.change(name, |entry| entry.offers = Offers::default());
+        self.offers_changed();
     }
 
     pub(crate) fn take_leaving(&self) -> Vec<JoinHandle<()>> {
@@ -189,6 +229,7 @@ impl Table {
     }
 
     pub(crate) fn connected(&self, life: &Life, connection: Connection, offers: Offers) {
+        self.offers_changed();
         self.tell(life, |entry| {
             entry.state = State::Connected(Rc::new(connection));
             entry.offers = offers;
@@ -204,6 +245,7 @@ impl Table {
     }
 
     pub(crate) fn listed(&self, life: &Life, offers: Offers) {
+        self.offers_changed();
         self.tell(life, |entry| entry.offers = offers);
     }
 

@@ -29,7 +29,7 @@ pub(crate) enum WebError {
     Unreachable(String),
     #[error("it did not begin to answer within {} s", .0.as_secs())]
     Slow(Duration),
-    #[error("it wants authorization; give its header in \"headers\" of the configuration")]
+    #[error("it wants authorization; log in with 'mcp login', or give its header in \"headers\" of the configuration")]
     Unauthorized,
     #[error("it answered HTTP {status}{}", .said.as_ref().map(|said| format!(": {said}")).unwrap_or_default())]
     Refused { status: u16, said: Option<String> },

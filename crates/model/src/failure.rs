@@ -56,6 +56,8 @@ pub struct Failure {
     /// The word that `assistant.error` and `api_retry.error` carry.
     pub category: &'static str,
     pub message: String,
+    /// The API's own word for it, such as `rate_limit_error`.
+    pub api_type: Option<String>,
     pub request_id: Option<String>,
     /// What the server asked us to wait.
     pub retry_after: Option<Duration>,
@@ -91,6 +93,7 @@ impl Failure {
             status: None,
             category: "unknown",
             message: message.into(),
+            api_type: None,
             request_id: None,
             retry_after: None,
             reset_at: None,
@@ -120,9 +123,11 @@ impl Failure {
         };
         let label = if kind.is_empty() { String::new() } else { format!("{kind}: ") };
         let message = format!("{status} {label}{what}{}{}", hint(status), in_brackets(request_id.as_deref()));
+        let api_type = Some(kind.clone()).filter(|kind| !kind.is_empty());
         Self {
             status: Some(status),
             category: if code == "insufficient_quota" { "billing_error" } else { category(status, &kind, &what) },
+            api_type,
             request_id,
             retry_after: facts.retry_after,
             reset_at: facts.reset_at,
@@ -153,6 +158,7 @@ impl Failure {
         Self {
             status: Some(status),
             category: category(status, kind, said),
+            api_type: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
             request_id,
             prompt_too_long: too_long(said),
             overloaded: status == 529,

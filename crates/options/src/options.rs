@@ -10,6 +10,7 @@ use settings::{Places, Settings};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::PermissionMode;
 
@@ -170,9 +171,13 @@ pub struct OutsideSetup {
     /// The whole environment of servers that are processes.
     pub env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     pub start_timeout: Duration,
+    pub waits: mcp::StartWaits,
     pub call_timeout: Duration,
     pub idle_timeout: Option<Duration>,
     pub max_output_tokens: u64,
+    /// Who keeps the logins of remote servers.
+    pub logins: Option<Arc<dyn mcp::LoginStore>>,
+    pub login: mcp::LoginOptions,
 }
 
 /// Who answers when a permission is needed.

@@ -1,12 +1,13 @@
 //! Parts of what a session is started with, for commands that start none and for the loop.
 
-use crate::access;
 use crate::configuration::{minimal, places, places_for, settings, sources};
 use crate::confined::{self, Foreign};
 use crate::environment::Environment;
 use crate::permissions::{self, Judging};
 use crate::refusal::Refusal;
+use crate::{access, outside, sessions};
 use arguments::Arguments;
+use options::OutsideSetup;
 use runner::ConfinedAgent;
 use sandbox::Rules;
 use settings::{Places, Settings, Sources};
@@ -98,4 +99,23 @@ pub fn user_setting(key: &str, environment: &Environment) -> Option<String> {
 /// What keeps requests from being sent at all, for `doctor`.
 pub fn endpoint_problem(environment: &Environment) -> Option<String> {
     access::client(environment).err().map(|refusal| refusal.text)
+}
+
+/// The servers that files and flags configure, for commands that connect to them.
+pub struct CommandServers {
+    pub outside: OutsideSetup,
+    pub client: model::ClientConfig,
+    pub places: Places,
+}
+
+pub fn command_servers(typed: &Arguments, environment: &Environment) -> Result<CommandServers, Refusal> {
+    let mut environment = environment.clone();
+    let places = places_for(typed, &environment)?;
+    let (bare, safe) = minimal(typed, &environment);
+    let settings = settings(typed, (&places, &environment), sources(typed)?, bare || safe)?.settings;
+    environment.overlay(&settings.env);
+    let session = sessions::resolve(typed, &places, &environment)?;
+    let nothing = project::Plugins::default();
+    let outside = outside::resolve(typed, &settings, &places, &nothing, &environment, (bare || safe, &session))?;
+    Ok(CommandServers { outside, client: access::client(&environment)?, places })
 }

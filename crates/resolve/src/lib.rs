@@ -24,6 +24,7 @@ mod declared_plugins;
 mod access;
 mod confined;
 mod folder;
+mod server_logins;
 mod outside;
 mod permissions;
 mod sessions;
@@ -43,8 +44,8 @@ pub use confined::Foreign;
 pub use connection::CONTRACT_VERSION;
 pub use environment::{Environment, EnvironmentError, asks_only_version, hangup_is_ignored, stdin_kind, temp_dir};
 pub use for_commands::{
-    confined_checks, credentials_only, endpoint_problem, held, judging, loaded_settings, profile, sandbox_is_policy,
-    user_setting, with_settings,
+    CommandServers, command_servers, confined_checks, credentials_only, endpoint_problem, held, judging,
+    loaded_settings, profile, sandbox_is_policy, user_setting, with_settings,
 };
 pub use permissions::Judging;
 pub use refusal::Refusal;

@@ -2,8 +2,9 @@
 
 use crate::environment::Environment;
 use crate::refusal::Refusal;
+use crate::server_logins::login_store;
 use arguments::Arguments;
-use mcp::{Inherits, Problem, ServerConfig};
+use mcp::{Inherits, LoginOptions, Problem, ServerConfig, StartWaits};
 use options::OutsideSetup;
 use project::Plugins;
 use serde_json::{Map, Value, json};
@@ -13,6 +14,10 @@ use std::path::Path;
 use std::time::Duration;
 
 const START_MS: u64 = 30_000;
+/// The first request waits this long for servers of the user and of the folder.
+const FIRST_WAIT_MS: u64 = 2_000;
+/// For servers that must be there from the beginning.
+const CONNECT_MS: u64 = 5_000;
 /// In effect none: a call may run for a day.
 const CALL_MS: u64 = 100_000_000;
 const OUTPUT_TOKENS: u64 = 25_000;
@@ -67,10 +72,33 @@ pub fn resolve(
         strict: typed.strict_mcp_config,
         env: server_env(environment, places, session),
         start_timeout: millis("MCP_TIMEOUT").unwrap_or(Duration::from_millis(START_MS)),
+        waits: waits(environment),
         call_timeout: millis("MCP_TOOL_TIMEOUT").unwrap_or(Duration::from_millis(CALL_MS)),
         idle_timeout: environment.number("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT").map(Duration::from_millis),
         max_output_tokens: environment.number("MAX_MCP_OUTPUT_TOKENS").unwrap_or(OUTPUT_TOKENS),
+        logins: Some(login_store(places)),
+        login: login(environment),
     })
+}
+
+/// For clients that are registered by hand with an authorization server.
+fn login(environment: &Environment) -> LoginOptions {
+    LoginOptions {
+        callback_port: environment.number("MCP_OAUTH_CALLBACK_PORT").and_then(|port| port.try_into().ok()),
+        client_secret: environment.get("MCP_CLIENT_SECRET").map(str::to_owned),
+    }
+}
+
+/// `MCP_CONNECTION_NONBLOCKING` says whether the first request waits at all, `MCP_CONNECT_TIMEOUT_MS` how long.
+fn waits(environment: &Environment) -> StartWaits {
+    let given = environment.number("MCP_CONNECT_TIMEOUT_MS");
+    let connect = Duration::from_millis(given.unwrap_or(CONNECT_MS));
+    let usual = match () {
+        () if environment.is_on("MCP_CONNECTION_NONBLOCKING") => Duration::ZERO,
+        () if environment.is_off("MCP_CONNECTION_NONBLOCKING") => connect,
+        () => Duration::from_millis(given.unwrap_or(FIRST_WAIT_MS)),
+    };
+    StartWaits { usual, always_load: connect }
 }
 
 /// Looks a variable of the environment up.

@@ -26,6 +26,7 @@ mod layers;
 mod settings;
 mod credentials;
 mod oauth;
+mod server_logins;
 pub mod policies;
 
 pub use credentials::{Chosen, Considered, CredentialInputs, Found, Resolution, Secret, credentials};
@@ -37,6 +38,7 @@ pub use oauth::{OAuth, OAuthLock, store_oauth};
 pub use permission_store::{restrictions, store_permission_update};
 pub use places::Places;
 pub use scope::Scope;
+pub use server_logins::{ServerLoginLock, server_login};
 pub use settings::{Permissions, Settings, line_of};
 pub use sources::{SourceKind, Sourced, Sources};
 pub use surfaces::{Surface, is_on, is_plugin_only};

@@ -34,6 +34,8 @@ mod web;
 mod context;
 
 mod existing;
+mod suggest;
+mod workspace_diff;
 mod fence;
 mod tool;
 
@@ -51,8 +53,10 @@ pub use read_log::{Range, ReadLog, Seen};
 pub use schema::InputError;
 pub use shell::{Exits, OnRequest, Shell, UnconfinedReason, UserShell, find_shell};
 pub use stamp::Stamp;
+pub use suggest::suggest_files;
 pub use tasks::{Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
 pub use todos::Todos;
 pub use tool::{InputSchema, Invocation, Tool, ToolFuture, ToolSpec};
 pub use web::{AskSmall, MakeClient, Web, WebError};
 pub use workspace::{PathError, Target, Workspace, real_path};
+pub use workspace_diff::workspace_diff;

@@ -124,6 +124,7 @@ impl Turn {
             "isApiErrorMessage": true,
             "error": failure.category,
             "apiErrorStatus": failure.status,
+            "apiErrorType": failure.api_type,
         });
         self.emit_assistant(message, Some(failure.category.into()), Some(fields), cx);
     }

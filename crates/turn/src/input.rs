@@ -273,6 +273,16 @@ pub enum CallContent {
     Blocks(Vec<Value>),
 }
 
+/// As the API has it.
+impl From<CallContent> for Value {
+    fn from(content: CallContent) -> Self {
+        match content {
+            CallContent::Text(text) => Self::from(text),
+            CallContent::Blocks(blocks) => Self::from(blocks),
+        }
+    }
+}
+
 /// `is_error` on the wire. Some tools of the reference send `false`, others leave it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorFlag {
@@ -347,7 +357,7 @@ impl CallResult {
     }
 
     /// The same call with what a hook puts in the place of its output.
-    pub(crate) fn replaced(&self, output: Value) -> Self {
+    pub fn replaced(&self, output: Value) -> Self {
         let content = match &output {
             Value::String(text) => CallContent::Text(text.clone()),
             Value::Array(blocks) => CallContent::Blocks(blocks.clone()),

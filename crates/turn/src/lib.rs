@@ -87,5 +87,6 @@ pub use input::{
     Prepared, Recall, SubagentTask, Ticket, ToolFinish,
 };
 pub use model_answer::{FailureSource, ModelAnswer, ModelFailure, Reset};
+pub use permission::refusal_unattended;
 pub use settings::{Change, DeferredCall, Limits, Now, Prompter, Role, Settings, Subagent, ToolFacts, ToolTable};
 pub use turn::{Config, Turn, step};

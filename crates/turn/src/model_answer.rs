@@ -60,6 +60,8 @@ pub struct ModelFailure {
     /// The word that `assistant.error` carries.
     pub category: &'static str,
     pub message: String,
+    /// The API's own word for it.
+    pub api_type: Option<String>,
     pub reset: Option<Reset>,
     pub api_ms: u64,
     /// The conversation does not fit: a compaction may help.

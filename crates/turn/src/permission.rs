@@ -215,6 +215,11 @@ fn is_asked(decision: &Decision, wish: Option<HookDecision>) -> Option<bool> {
     }
 }
 
+/// Why a call does not run where nobody can be asked; `None` where it may. `wish` is what hooks want.
+pub fn refusal_unattended(name: &str, decision: &Decision, wish: Option<HookDecision>) -> Option<String> {
+    (is_asked(decision, wish) != Some(false)).then(|| refusal(name, decision))
+}
+
 /// What the model is told.
 fn refusal(name: &str, decision: &Decision) -> String {
     let reason = decision.reason.trim_end_matches('.');

@@ -3,6 +3,7 @@ use super::*;
 #[expect(clippy::unnecessary_box_returns, reason = "every user wants the box")]
 fn failure(category: &'static str) -> Box<ModelFailure> {
     Box::new(ModelFailure {
+        api_type: None,
         source: FailureSource::Http,
         status: Some(429),
         category,

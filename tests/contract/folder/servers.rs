@@ -121,7 +121,12 @@ fn a_server_that_the_user_adds_is_there_in_later_runs() {
             (added.code, added.lines[0].as_str()),
             (Some(0), format!("Added MCP server desk ({scope} scope)").as_str())
         );
-        assert_eq!(mcp(&["list"]).lines, [format!("desk: sh servers/desk.sh ({scope})")]);
+        let health = if scope == "project" {
+            "⏸ Not started: this folder is not trusted ('ralph trust')"
+        } else {
+            "✓ Connected, 2 tools"
+        };
+        assert_eq!(mcp(&["list"]).lines, [format!("desk: sh servers/desk.sh ({scope}) - {health}")]);
         let outcome = finish(streaming(&world, "hi"));
         assert_eq!(
             init(&outcome)["mcp_servers"],
@@ -135,7 +140,7 @@ fn a_server_that_the_user_adds_is_there_in_later_runs() {
         (&["remove", "desk"][..], "No MCP server found with name: desk"),
         (&["add-json", "bad", r#"{"type":"ws","url":"ws://x"}"#], "is not supported"),
         (&["add-json", "bad", "{"], "is not JSON"),
-        (&["serve"], "is not part of this agent"),
+        (&["add-from-claude-desktop"], "is not part of this agent"),
         (&["sell", "it"], "usage: mcp"),
     ] {
         let refused = mcp(words);

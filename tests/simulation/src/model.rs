@@ -158,6 +158,7 @@ impl World {
         ];
         let (status, category, prompt_too_long, overloaded) = kinds[self.pick(kinds.len())];
         ModelFailure {
+            api_type: None,
             source: FailureSource::Http,
             status,
             category,

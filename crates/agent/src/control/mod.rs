@@ -13,12 +13,14 @@ pub mod files;
 pub mod initialize;
 pub mod permissions;
 pub mod reload;
+pub mod server_access;
 pub mod servers;
 pub mod session;
 pub mod settings;
 pub mod tasks;
 pub mod turns;
 pub mod usage;
+pub mod workspace;
 
 pub use group::Group;
 

@@ -12,6 +12,7 @@ pub use background::any_running;
 pub use error::SubagentError;
 pub use setup::moved as moved_rules;
 
+use crate::git_state::GitState;
 use crate::skill_texts::SkillTexts;
 use crate::{Options, Prompter};
 use context::{Tool, ToolResources, prompt};
@@ -120,6 +121,7 @@ pub struct Subagents {
     pub memories: Rc<Memories>,
     pub transcripts: Rc<Transcripts>,
     pub skill_texts: Rc<SkillTexts>,
+    pub git: Rc<GitState>,
     /// Sub-agents at work now, against the limit.
     pub running: Rc<Cell<usize>>,
     pub stats: SubagentStats,
@@ -232,11 +234,13 @@ impl Subagents {
             Some(inside) => self.skill_texts.preloaded(parent, &agent.skills, inside).await,
             None => Vec::new(),
         };
+        // Another checkout stands otherwise.
+        let git = if worktree.is_none() { self.git.text() } else { None };
         let mut hooks = frontmatter_hooks::of_subagent(options, agent);
         hooks.add(assignment.hooks.clone());
         let beginning = Beginning {
             tools: self.tools_in(cwd.clone(), &rules),
-            system: prompt::sub_system(options, &self.choices, &agent.prompt, &cwd, notes),
+            system: prompt::sub_system(options, &self.choices, &agent.prompt, &cwd, (git, notes)),
             role: Role::Sub(Box::new(sub)),
             mode: self.mode_for(parent, agent),
             effort: agent.effort.clone(),

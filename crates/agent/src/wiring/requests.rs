@@ -6,12 +6,14 @@ use crate::control::files::FileRequests;
 use crate::control::initialize::Initialize;
 use crate::control::permissions::PermissionRequests;
 use crate::control::reload::ReloadRequests;
+use crate::control::server_access::ServerAccessRequests;
 use crate::control::servers::ServerRequests;
 use crate::control::session::SessionRequests;
 use crate::control::settings::SettingsRequests;
 use crate::control::tasks::TaskRequests;
 use crate::control::turns::TurnRequests;
 use crate::control::usage::UsageRequests;
+use crate::control::workspace::WorkspaceRequests;
 use crate::control::{Group, Requests};
 use crate::model_asker::ModelAsker;
 use conversation::{Conversation, MainMachine};
@@ -58,6 +60,18 @@ pub(super) fn requests(
             ledger: Rc::clone(&base.ledger),
         }),
         Rc::new(ServerRequests { servers: Rc::clone(&base.servers) }),
+        Rc::new(ServerAccessRequests {
+            servers: Rc::clone(&base.servers),
+            rules: Rc::clone(&base.rules),
+            main: Rc::clone(main),
+            secrets: base.secrets.clone(),
+        }),
+        Rc::new(WorkspaceRequests {
+            options: Rc::clone(&base.options),
+            main: Rc::clone(main),
+            machine: Rc::clone(machine),
+            secrets: base.secrets.clone(),
+        }),
         Rc::new(TaskRequests {
             options: Rc::clone(&base.options),
             secrets: base.secrets.clone(),

@@ -45,6 +45,14 @@ pub fn entered() -> CallResult {
     CallResult::text(words, json!({"message": words}))
 }
 
+/// The plan that the model handed in last.
+pub fn last(messages: &[Value]) -> Option<String> {
+    let blocks =
+        messages.iter().rev().filter_map(|message| message["content"].as_array()).flat_map(|all| all.iter().rev());
+    let mut plans = blocks.filter(|block| block["type"] == "tool_use" && block["name"] == "ExitPlanMode");
+    plans.find_map(|block| block["input"]["plan"].as_str().map(str::to_owned))
+}
+
 /// Where the session stood before it planned; a session that began with planning asks from here on.
 pub fn after_plan(started_in: PermissionMode) -> PermissionMode {
     if started_in == PermissionMode::Plan { PermissionMode::Default } else { started_in }

@@ -40,7 +40,7 @@ impl SessionServers {
         }
         let started = AgentServers { servers: Rc::clone(self), names };
         servers.start(new);
-        servers.ready().await;
+        servers.ready_of(&started.names).await;
         self.say_failures(servers);
         Some(started)
     }

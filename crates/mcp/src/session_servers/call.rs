@@ -38,7 +38,10 @@ impl SessionServers {
     }
 
     /// Why the tool that should answer permission questions cannot.
-    pub fn missing_prompter(&self, tool: &str) -> Option<String> {
+    pub async fn missing_prompter(&self, tool: &str) -> Option<String> {
+        if let Some(servers) = self.started.get() {
+            servers.ready_for(tool).await;
+        }
         let tools = self.started.get().map(Servers::tools).unwrap_or_default();
         let names: Vec<String> = tools.into_iter().map(|tool| tool.full_name).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -50,6 +53,7 @@ impl SessionServers {
     /// One call beside the conversation, by the server's own names: a hook's.
     pub async fn call_named(&self, server: &str, tool: &str, arguments: Value) -> Result<String, ServerError> {
         let servers = self.started.get().ok_or(ServerError::NoneConfigured)?;
+        servers.ready_of(&[server.to_owned()]).await;
         let found = servers.tools().into_iter().find(|known| known.server == server && known.name == tool);
         let found = found.ok_or_else(|| ServerError::NoToolOf { server: server.to_owned(), tool: tool.to_owned() })?;
         let called = servers.call(&found.full_name, arguments).await?;

@@ -5,6 +5,7 @@
 
 mod agent_servers;
 mod call;
+mod login;
 mod resources;
 
 pub use agent_servers::AgentServers;
@@ -70,8 +71,12 @@ pub struct SessionServers {
     agent_servers: RefCell<HashMap<String, usize>>,
     /// What the toolset was last made of.
     shown: Cell<usize>,
+    /// The version of the offers that this was.
+    seen: Cell<u64>,
     /// Servers whose failure was said on stderr.
     said: RefCell<Vec<String>>,
+    /// Logins that clients began, by server.
+    logins: RefCell<HashMap<String, login::Waiting>>,
 }
 
 impl SessionServers {
@@ -84,7 +89,9 @@ impl SessionServers {
             announced: RefCell::default(),
             agent_servers: RefCell::default(),
             shown: Cell::default(),
+            seen: Cell::default(),
             said: RefCell::default(),
+            logins: RefCell::default(),
         }
     }
 
@@ -134,17 +141,30 @@ impl SessionServers {
         &*self.handles.variable
     }
 
-    /// Waits, bounded, until no server is pending, and has tools made anew where they have changed.
+    /// Waits for servers that are still connecting, each as long as [`crate::StartWaits`] says, and has tools made anew where
+    /// they have changed.
     pub async fn settle(&self) {
         let Some(servers) = self.started.get() else { return };
-        servers.ready().await;
+        servers.settled().await;
         self.say_failures(servers);
+        self.refresh();
+    }
+
+    /// Has tools made anew where they have changed. True where they have.
+    pub fn refresh(&self) -> bool {
+        let Some(servers) = self.started.get() else { return false };
+        let version = servers.offers_version();
+        if self.seen.replace(version) == version {
+            return false;
+        }
         let fingerprint = servers.tools().iter().fold(1, |sum: usize, tool| {
             sum.wrapping_mul(31).wrapping_add(tool.full_name.len() + tool.schema.to_string().len())
         });
-        if self.shown.replace(fingerprint) != fingerprint {
+        let is_new = self.shown.replace(fingerprint) != fingerprint;
+        if is_new {
             self.note_change();
         }
+        is_new
     }
 
     /// Has the tools of the next turn made anew.

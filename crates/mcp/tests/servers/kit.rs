@@ -1,6 +1,6 @@
 //! What the suites share: a world with one thread, and servers in it.
 
-use ralph_mcp::{Called, Deps, SdkLink, ServerConfig, Servers, Status};
+use ralph_mcp::{Called, Deps, LoginOptions, SdkLink, ServerConfig, Servers, StartWaits, Status};
 use serde_json::{Value, json};
 use std::future::Future;
 use std::path::PathBuf;
@@ -27,10 +27,13 @@ pub fn deps(folder: &tempfile::TempDir) -> Deps {
         user: None,
         client: ("test".into(), "1".into()),
         start_timeout: Duration::from_secs(20),
+        waits: StartWaits { usual: Duration::from_millis(300), always_load: Duration::from_secs(20) },
         call_timeout: Duration::from_secs(20),
         lookup_timeout: Duration::from_secs(20),
         idle_timeout: None,
         http: Rc::new(|_| Ok(reqwest::Client::builder().no_proxy().tls_certs_only([]))),
+        logins: None,
+        login: LoginOptions::default(),
         max_output_tokens: 25_000,
         spill_dir: folder.path().join("spilled"),
     }

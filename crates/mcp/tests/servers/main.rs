@@ -4,6 +4,7 @@
 
 mod asking;
 mod kit;
+mod login;
 mod remote;
 mod sdk;
 mod stdio;

@@ -21,7 +21,7 @@ pub fn run(words: &[String], typed: &Arguments, environment: &Environment) -> En
     }
     match command.name {
         "auth" => auth::run(rest, environment, Some(typed)),
-        "mcp" => mcp::run(rest, environment),
+        "mcp" => mcp::run(rest, typed, environment),
         "plugin" => plugin::run(rest, environment),
         "doctor" => doctor::run(environment, false, false),
         "agents" => agents(rest),

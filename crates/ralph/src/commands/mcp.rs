@@ -1,9 +1,11 @@
 //! `mcp add|add-json|list|get|remove|reset-project-choices`: the servers that the user has configured.
 //!
-//! Deliberately absent: logging in to servers, and serving our own tools.
+//! Elsewhere: how servers stand (`mcp_health`), logins (`mcp_login`), our own tools as a server (`mcp_serve`).
 
+use super::{mcp_health, mcp_login, mcp_serve};
 use crate::failure::{Ended, Failure};
 use crate::say;
+use arguments::Arguments;
 use resolve::Environment;
 use serde_json::{Map, Value, json};
 use settings::{Places, Scope, StoredServer};
@@ -11,10 +13,20 @@ use wire::ExitCode;
 
 const USAGE: &str = "usage: mcp add [-s local|project|user] [-t stdio|http|sse] [-e NAME=VALUE]… [-H \"Name: value\"]… \
                      <name> <command or address> [arguments…]\n       \
-                     mcp add-json [-s SCOPE] <name> <json> | list | get <name> | remove [-s SCOPE] <name> | reset-project-choices";
+                     mcp add-json [-s SCOPE] <name> <json> | list | get <name> | remove [-s SCOPE] <name> | reset-project-choices\n       \
+                     mcp login [--no-browser] <name> | logout <name> | serve";
 
-pub fn run(words: &[String], environment: &Environment) -> Ended {
-    say::out(&act(words, &resolve::places(environment))?);
+pub fn run(words: &[String], typed: &Arguments, environment: &Environment) -> Ended {
+    let asked = asked(words)?;
+    let plain: Vec<&str> = asked.words.iter().map(String::as_str).collect();
+    match plain.as_slice() {
+        ["serve"] => return mcp_serve::run(typed, environment),
+        ["login", name] => mcp_login::log_in(name, asked.no_browser, typed, environment)?,
+        ["logout", name] => mcp_login::log_out(name, typed, environment)?,
+        ["list"] => say::out(&list(typed, environment)?),
+        ["get", name] => say::out(&get(name, typed, environment)?),
+        _ => say::out(&act(&asked, &plain, &resolve::places(environment))?),
+    }
     Ok(ExitCode::Success)
 }
 
@@ -26,6 +38,10 @@ struct Asked {
     transport: Option<String>,
     env: Vec<String>,
     headers: Vec<String>,
+    /// Of a client that is registered by hand with the server's authorization server.
+    client_id: Option<String>,
+    callback_port: Option<u16>,
+    no_browser: bool,
 }
 
 /// Flags are ours up to the server's own command line, which begins with the third plain word or after `--`.
@@ -56,6 +72,13 @@ fn asked(words: &[String]) -> Result<Asked, Failure> {
             "-t" | "--transport" => asked.transport = Some(value()?),
             "-e" | "--env" => asked.env.push(value()?),
             "-H" | "--header" => asked.headers.push(value()?),
+            "--client-id" => asked.client_id = Some(value()?),
+            "--callback-port" => {
+                let port = value()?;
+                let wrong = |_| Failure::usage(format!("--callback-port is '{port}', which is no port"));
+                asked.callback_port = Some(port.parse().map_err(wrong)?);
+            }
+            "--no-browser" => asked.no_browser = true,
             _ if flag.starts_with('-') => {
                 return Err(Failure::usage(format!("unknown option '{flag}'\n{USAGE}")));
             }
@@ -65,26 +88,20 @@ fn asked(words: &[String]) -> Result<Asked, Failure> {
     Ok(asked)
 }
 
-fn act(words: &[String], places: &Places) -> Result<String, Failure> {
-    let asked = asked(words)?;
-    let plain: Vec<&str> = asked.words.iter().map(String::as_str).collect();
-    match plain.as_slice() {
-        ["add", name, target, args @ ..] => add(places, asked.scope, name, &entry(&asked, target, args)?),
+fn act(asked: &Asked, plain: &[&str], places: &Places) -> Result<String, Failure> {
+    match plain {
+        ["add", name, target, args @ ..] => add(places, asked.scope, name, &entry(asked, target, args)?),
         ["add-json", name, text] => {
             let entry =
                 serde_json::from_str(text).map_err(|error| refused(format!("the server is not JSON: {error}")))?;
             add(places, asked.scope, name, &entry)
         }
-        ["list"] => Ok(list(places)),
-        ["get", name] => get(places, name),
         ["remove", name] => remove(places, asked.scope, name),
         ["reset-project-choices"] => {
             settings::reset_project_choices(places).map_err(refused)?;
             Ok("The choices about this project's servers are forgotten.\n".to_owned())
         }
-        ["serve" | "login" | "logout" | "add-from-claude-desktop", ..] => {
-            Err(refused(format!("'mcp {}' is not part of this agent.", plain[0])))
-        }
+        ["add-from-claude-desktop", ..] => Err(refused(format!("'mcp {}' is not part of this agent.", plain[0]))),
         _ => Err(Failure::form(USAGE)),
     }
 }
@@ -101,10 +118,8 @@ fn entry(asked: &Asked, target: &str, args: &[&str]) -> Result<Value, Failure> {
     };
     let is_address = target.starts_with("http://") || target.starts_with("https://");
     match asked.transport.as_deref() {
-        Some(kind @ ("http" | "sse")) => {
-            Ok(json!({"type": kind, "url": target, "headers": pairs(&asked.headers, ':')?}))
-        }
-        None if is_address => Ok(json!({"type": "http", "url": target, "headers": pairs(&asked.headers, ':')?})),
+        Some(kind @ ("http" | "sse")) => Ok(remote(asked, kind, target, pairs(&asked.headers, ':')?)),
+        None if is_address => Ok(remote(asked, "http", target, pairs(&asked.headers, ':')?)),
         None | Some("stdio") => {
             Ok(json!({"type": "stdio", "command": target, "args": args, "env": pairs(&asked.env, '=')?}))
         }
@@ -112,8 +127,19 @@ fn entry(asked: &Asked, target: &str, args: &[&str]) -> Result<Value, Failure> {
     }
 }
 
+fn remote(asked: &Asked, kind: &str, url: &str, headers: Map<String, Value>) -> Value {
+    let mut entry = json!({"type": kind, "url": url, "headers": headers});
+    if let Some(id) = &asked.client_id {
+        entry["oauth"]["clientId"] = json!(id);
+    }
+    if let Some(port) = asked.callback_port {
+        entry["oauth"]["callbackPort"] = json!(port);
+    }
+    entry
+}
+
 /// In the words that clients know.
-fn refused(why: impl std::fmt::Display) -> Failure {
+pub fn refused(why: impl std::fmt::Display) -> Failure {
     Failure::agent(format!("Error: {why}"))
 }
 
@@ -157,20 +183,25 @@ fn summary(server: &StoredServer) -> String {
     server.entry["command"].as_str().into_iter().chain(args).collect::<Vec<_>>().join(" ")
 }
 
-fn list(places: &Places) -> String {
-    let stored = settings::stored_servers(places);
+fn list(typed: &Arguments, environment: &Environment) -> Result<String, Failure> {
+    let stored = settings::stored_servers(&resolve::places(environment));
     if stored.is_empty() {
-        return "No MCP servers are configured. Add one with 'mcp add'.\n".to_owned();
+        return Ok("No MCP servers are configured. Add one with 'mcp add'.\n".to_owned());
     }
-    stored.iter().map(|server| format!("{}: {} ({})\n", server.name, summary(server), word(server.scope))).collect()
+    let health = mcp_health::of(None, typed, environment)?;
+    let line = |server: &StoredServer| {
+        format!("{}: {} ({}) - {}\n", server.name, summary(server), word(server.scope), health.of(&server.name))
+    };
+    Ok(stored.iter().map(line).collect())
 }
 
-fn get(places: &Places, name: &str) -> Result<String, Failure> {
-    let stored = settings::stored_servers(places);
+fn get(name: &str, typed: &Arguments, environment: &Environment) -> Result<String, Failure> {
+    let stored = settings::stored_servers(&resolve::places(environment));
     let server = stored.iter().find(|server| server.name == name);
     let server = server.ok_or_else(|| refused(format!("No MCP server found with name: {name}")))?;
     let entry = serde_json::to_string_pretty(&server.entry).unwrap_or_default();
-    Ok(format!("{name} ({} scope)\n{entry}\n", word(server.scope)))
+    let health = mcp_health::of(Some(name), typed, environment)?;
+    Ok(format!("{name} ({} scope)\nStatus: {}\n{entry}\n", word(server.scope), health.of(name)))
 }
 
 #[cfg(test)]

@@ -31,6 +31,9 @@ mod loop_screen;
 mod loop_signals;
 mod loop_telemetry;
 mod mcp;
+mod mcp_health;
+mod mcp_login;
+mod mcp_serve;
 mod mock;
 mod mock_record;
 mod plugin;
@@ -72,7 +75,7 @@ pub fn ralph(words: &[String], environment: &Environment) -> Ended {
         "auth" => auth::run(rest, environment, None),
         "doctor" => doctor::command(rest, environment),
         "explain" => explain::run(rest, environment),
-        "mcp" => mcp::run(rest, environment),
+        "mcp" => mcp::run(rest, &arguments::Arguments::default(), environment),
         "plugin" | "plugins" => plugin::run(rest, environment),
         "link" => link::run(rest, environment),
         "trust" => trust::run(environment),
