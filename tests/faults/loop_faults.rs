@@ -116,6 +116,10 @@ fn play(schedule: &Schedule, seed: u64) {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_gone(&world, seed);
+        // Between its verdict and its end: there is nothing left to go on with, and 'ralph resume' says so.
+        if verdict(&world).is_some() {
+            break verdict(&world).and_then(|event| i32::try_from(event["exit_code"].as_i64()?).ok());
+        }
     };
     assert_gone(&world, seed);
     assert_still(&world, seed);
@@ -185,10 +189,21 @@ fn assert_still(world: &World, seed: u64) {
     assert_eq!(before, look(), "seed {seed}: a file changed after the end");
 }
 
-fn check(world: &World, schedule: &Schedule, code: Option<i32>, seed: u64) {
+fn events(world: &World) -> Vec<Value> {
     let runs = std::fs::read_dir(world.wd().join(".ralph/runs")).into_iter().flatten().flatten();
     let text: String = runs.filter_map(|run| std::fs::read_to_string(run.path().join("events.ndjson")).ok()).collect();
-    let events: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Where the run is over.
+fn verdict(world: &World) -> Option<Value> {
+    let last =
+        events(world).into_iter().rfind(|event| event["type"] == "verdict" || event["type"] == "iteration_started");
+    last.filter(|event| event["type"] == "verdict")
+}
+
+fn check(world: &World, schedule: &Schedule, code: Option<i32>, seed: u64) {
+    let events = events(world);
     if schedule.disk.is_some() {
         // What is not recorded cannot be looked at; but the run has ended by itself, with a code that says how.
         assert!(matches!(code, Some(0..=3)), "seed {seed}: {code:?}");

@@ -96,6 +96,7 @@ fn options(folder: &Path, url: String) -> Options {
         hook_events: false,
         may_suggest: false,
         preparation: None,
+        bundled: false,
         state_events: StateEvents::Off,
         checkpoint_dir: None,
         stop_block_cap: 8,
@@ -137,6 +138,8 @@ fn options(folder: &Path, url: String) -> Options {
             web_searches: 0,
             web_cache: Duration::ZERO,
             web_private: false,
+            search: agent::ToolSearch::Off,
+            shortest_wakeup: Duration::from_secs(60),
         },
         outside: OutsideSetup {
             servers: Vec::new(),

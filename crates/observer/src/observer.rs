@@ -189,7 +189,8 @@ impl Recorder {
             Effect::AskPermission { ticket, question } => {
                 self.call_waits(role, *ticket, Wait::Permission, &question.tool_use_id);
             }
-            Effect::RunTool { ticket, tool_use_id, input, .. } | Effect::StartAgent { ticket, tool_use_id, input } => {
+            Effect::RunTool { ticket, tool_use_id, input, .. }
+            | Effect::StartAgent { ticket, tool_use_id, input, .. } => {
                 self.runs(role, *ticket, tool_use_id, input, mode);
             }
             Effect::Append(Entry::Assistant { id, .. }) => self.entry_written(role, id),

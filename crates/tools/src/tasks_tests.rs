@@ -25,6 +25,7 @@ async fn news_come_in_order_and_once() {
     while let Some(event) = tasks.try_next_event() {
         seen.push(match event {
             TaskEvent::Started(task) => format!("{} started", task.id),
+            TaskEvent::Said { task, text } => format!("{} says {text}", task.id),
             TaskEvent::Finished { task, .. } => format!("{} {}", task.id, task.status.as_str()),
         });
     }
