@@ -165,12 +165,10 @@ impl Access {
     }
 }
 
-#[expect(clippy::unnecessary_box_returns, reason = "every error path here carries the box")]
 fn unauthenticated(why: &dyn std::fmt::Display) -> Box<Failure> {
     local(&why.to_string(), "authentication_failed")
 }
 
-#[expect(clippy::unnecessary_box_returns, reason = "every error path here carries the box")]
 fn local(message: &str, category: &'static str) -> Box<Failure> {
     Box::new(Failure::local(message, category))
 }

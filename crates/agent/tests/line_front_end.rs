@@ -79,9 +79,26 @@ async fn say(session: &Session, turns: &mut Turns, line: &str) {
     }
 }
 
+fn tool_setup(folder: &Path) -> ToolSetup {
+    let shell = tools::Shell::new("/bin/sh".into(), Vec::new(), folder.join("spill"), folder.into());
+    ToolSetup {
+        choice: ToolChoice::Default,
+        todo_write: false,
+        task_list: false,
+        shell,
+        limits: tools::ToolLimits::default(),
+        concurrency: 10,
+        auto_allow_bash: false,
+        web_searches: 0,
+        web_cache: Duration::ZERO,
+        web_private: false,
+        search: agent::ToolSearch::Off,
+        shortest_wakeup: Duration::from_mins(1),
+    }
+}
+
 fn options(folder: &Path, url: String) -> Options {
     let places = settings::Places::new(folder.into(), Some(folder.into()), None);
-    let shell = tools::Shell::new("/bin/sh".into(), Vec::new(), folder.join("spill"), folder.into());
     let auth = model::Auth::None;
     Options {
         plugin_installs: Vec::new(),
@@ -127,20 +144,7 @@ fn options(folder: &Path, url: String) -> Options {
             prompter: Prompter::Nobody,
             may_bypass: false,
         },
-        tools: ToolSetup {
-            choice: ToolChoice::Default,
-            todo_write: false,
-            task_list: false,
-            shell,
-            limits: tools::ToolLimits::default(),
-            concurrency: 10,
-            auto_allow_bash: false,
-            web_searches: 0,
-            web_cache: Duration::ZERO,
-            web_private: false,
-            search: agent::ToolSearch::Off,
-            shortest_wakeup: Duration::from_secs(60),
-        },
+        tools: tool_setup(folder),
         outside: OutsideSetup {
             servers: Vec::new(),
             problems: Vec::new(),

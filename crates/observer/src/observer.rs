@@ -65,7 +65,7 @@ impl Observer {
     pub fn rename_session(&self, id: &str) {
         if let Some(recorder) = &self.0 {
             recorder.telemetry.set_session(id);
-            recorder.state().session_id = id.to_owned();
+            id.clone_into(&mut recorder.state().session_id);
         }
     }
 

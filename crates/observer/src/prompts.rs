@@ -80,9 +80,8 @@ impl Recorder {
 
     pub(crate) fn gathered(&self, role: &Role, gathered: &Gathered) {
         for attachment in &gathered.attachments {
-            let kind = match attachment.attachment["type"].as_str() {
-                Some(kind @ ("file" | "directory" | "mcp_resource")) => kind,
-                _ => continue,
+            let Some(kind @ ("file" | "directory" | "mcp_resource")) = attachment.attachment["type"].as_str() else {
+                continue;
             };
             self.record(role, Event::new("at_mention").with("mention_type", kind).with("success", "true"));
         }

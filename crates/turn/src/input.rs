@@ -357,6 +357,7 @@ impl CallResult {
     }
 
     /// The same call with what a hook puts in the place of its output.
+    #[must_use]
     pub fn replaced(&self, output: Value) -> Self {
         let content = match &output {
             Value::String(text) => CallContent::Text(text.clone()),

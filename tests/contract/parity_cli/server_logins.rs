@@ -44,7 +44,7 @@ impl Service {
 
     /// What was there does not count any more.
     fn revoke(&self) {
-        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = "revoked".to_owned();
+        "revoked".clone_into(&mut self.token.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn forms(&self) -> Vec<String> {

@@ -62,12 +62,15 @@ fn events_have_the_attributes_of_the_recorded_ones_in_their_order() {
     assert_eq!(numbers, (0..numbers.len()).map(|number| json!(number)).collect::<Vec<_>>());
 }
 
+/// Name, unit, whether it counts changes, and the names and kinds of its attributes.
+type MetricPoint = (String, String, bool, Vec<(String, String)>);
+
 #[test]
 fn metrics_have_the_names_units_and_attributes_of_the_recorded_ones() {
     let (collector, outcome) = conversation("http/json");
     let recorded: Value = serde_json::from_str(METRICS).unwrap();
     let recorded = recorded["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array().unwrap();
-    let told = |metrics: &[Value]| -> BTreeSet<(String, String, bool, Vec<(String, String)>)> {
+    let told = |metrics: &[Value]| -> BTreeSet<MetricPoint> {
         let one = |metric: &Value| {
             let sum = metric["sum"].clone();
             let is_delta = sum["aggregationTemporality"] == 1 && sum["isMonotonic"] == true;

@@ -40,7 +40,7 @@ fn secure_collector() -> (String, Arc<Mutex<Vec<String>>>) {
         for socket in listener.incoming().flatten() {
             let session = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
             let mut stream = rustls::StreamOwned::new(session, socket);
-            let mut chunk = [0; 64 * 1024];
+            let mut chunk = vec![0; 64 * 1024];
             // A client without a certificate fails in the handshake, at its first byte.
             if let Ok(count) = stream.read(&mut chunk)
                 && count > 0

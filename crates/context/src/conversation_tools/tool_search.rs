@@ -78,7 +78,7 @@ fn find<'a>(tools: &[Findable<'a>], query: &str, most: usize) -> Vec<&'a str> {
     let mut scored: Vec<(usize, &str)> =
         tools.iter().map(|tool| (score(tool, &words), tool.name)).filter(|(score, _)| *score > 0).collect();
     // The list is in the order of names, and stays so among equals.
-    scored.sort_by(|a, b| b.0.cmp(&a.0));
+    scored.sort_by_key(|found| std::cmp::Reverse(found.0));
     scored.into_iter().take(most).map(|(_, name)| name).collect()
 }
 

@@ -9,10 +9,9 @@ pub fn together(own: Decision, as_bash: Decision) -> Decision {
         |decision: &Decision| decision.verdict == Verdict::Ask && matches!(decision.reason_type, "rule" | "safety");
     match (&own, &as_bash) {
         (_, bash) if bash.verdict == Verdict::Deny => as_bash,
-        (own, _) if own.verdict == Verdict::Deny => own.clone(),
+        (other, _) if other.verdict == Verdict::Deny => own,
         (_, bash) if is_wish(bash) => as_bash,
-        (own, _) if is_wish(own) => own.clone(),
-        (own, _) if own.verdict == Verdict::Allow => own.clone(),
+        (other, _) if is_wish(other) || other.verdict == Verdict::Allow => own,
         _ => as_bash,
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct AuthServer {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Resource {
+struct Protected {
     #[serde(default)]
     resource: String,
     #[serde(default)]
@@ -63,9 +63,9 @@ pub(super) async fn discover(client: &reqwest::Client, server: &Url) -> Result<A
     let challenge = challenge(client, server).await?;
     let told = challenge.metadata.as_deref().map(|told| server.join(told)).transpose();
     let told = told.map_err(|error| LoginError::unclear("the address of the server's metadata", error.to_string()))?;
-    let mut resource = Resource::default();
+    let mut resource = Protected::default();
     for address in told.into_iter().chain(well_known(server, RESOURCE)) {
-        if let Some(found) = read::<Resource>(client, &address, "the server's metadata").await? {
+        if let Some(found) = read::<Protected>(client, &address, "the server's metadata").await? {
             belongs(&found.resource, server)?;
             resource = found;
             break;
@@ -190,9 +190,8 @@ async fn read<T: for<'a> Deserialize<'a>>(
         Ok(response) if response.status().is_server_error() => {
             return Err(LoginError::web(what)(web::refusal(response).await.0));
         }
-        Ok(_) => return Ok(None),
         Err(error @ (WebError::Unreachable(_) | WebError::Slow(_))) => return Err(LoginError::web(what)(error)),
-        Err(_) => return Ok(None),
+        Ok(_) | Err(_) => return Ok(None),
     };
     let body = web::body(response, BODY_MAX).await.map_err(LoginError::web(what))?;
     // Some servers answer every address with a page.

@@ -9,7 +9,7 @@ fn challenges_in_all_their_shapes() {
     for (header, metadata, scope) in [
         (r#"Bearer resource_metadata="https://a.test/.well-known/x""#, Some("https://a.test/.well-known/x"), None),
         (r#"Bearer realm="a, b", scope="read write", resource_metadata="/m""#, Some("/m"), Some("read write")),
-        (r#"Bearer error=invalid_token, resource_metadata=https://a.test/m"#, Some("https://a.test/m"), None),
+        ("Bearer error=invalid_token, resource_metadata=https://a.test/m", Some("https://a.test/m"), None),
         ("Bearer", None, None),
         (r#"Bearer scope="unfinished"#, None, None),
         (r#"Basic realm="x""#, None, None),

@@ -118,8 +118,8 @@ fn entry(asked: &Asked, target: &str, args: &[&str]) -> Result<Value, Failure> {
     };
     let is_address = target.starts_with("http://") || target.starts_with("https://");
     match asked.transport.as_deref() {
-        Some(kind @ ("http" | "sse")) => Ok(remote(asked, kind, target, pairs(&asked.headers, ':')?)),
-        None if is_address => Ok(remote(asked, "http", target, pairs(&asked.headers, ':')?)),
+        Some(kind @ ("http" | "sse")) => Ok(remote(asked, kind, target, &pairs(&asked.headers, ':')?)),
+        None if is_address => Ok(remote(asked, "http", target, &pairs(&asked.headers, ':')?)),
         None | Some("stdio") => {
             Ok(json!({"type": "stdio", "command": target, "args": args, "env": pairs(&asked.env, '=')?}))
         }
@@ -127,7 +127,7 @@ fn entry(asked: &Asked, target: &str, args: &[&str]) -> Result<Value, Failure> {
     }
 }
 
-fn remote(asked: &Asked, kind: &str, url: &str, headers: Map<String, Value>) -> Value {
+fn remote(asked: &Asked, kind: &str, url: &str, headers: &Map<String, Value>) -> Value {
     let mut entry = json!({"type": kind, "url": url, "headers": headers});
     if let Some(id) = &asked.client_id {
         entry["oauth"]["clientId"] = json!(id);

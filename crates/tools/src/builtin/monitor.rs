@@ -57,11 +57,11 @@ impl Tool for Monitor {
     }
 
     fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
-        boxed(run(call, context))
+        boxed(std::future::ready(run(&call, context)))
     }
 }
 
-async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
+fn run(call: &Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = parse(SPEC.entry.name, call.input)?;
     let (shell, tasks) = (&context.shell, &context.tasks);
     if !shell.background_allowed {
