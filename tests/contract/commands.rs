@@ -99,7 +99,7 @@ fn an_unknown_command_is_one_line_with_a_hint() {
 #[test]
 fn commands_of_the_reference_that_we_lack_say_so() {
     let world = plain();
-    for words in [&["update"][..], &["install", "stable"], &["mcp", "serve"]] {
+    for words in [&["update"][..], &["install", "stable"]] {
         let outcome = finish(common::claude(&world).args(words.iter().copied()));
         assert_eq!((outcome.code, outcome.lines.len()), (Some(1), 0), "{words:?}");
         assert!(outcome.stderr.contains("is not part of this agent"), "{words:?}: {}", outcome.stderr);

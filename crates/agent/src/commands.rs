@@ -1,12 +1,12 @@
 //! The effects of commands: prompts that begin with a slash, by name.
 
-use crate::mentions::Mentions;
 use crate::skills::{Loaded, SkillError, Skills};
 use crate::{Options, Setup};
 use context::builtin_commands::{self, resolve_alias};
 use context::{bundled, texts};
 use conversation::{
-    CHANGEABLE, Conversation, FlagSettings, FlagSettingsError, Inside, MainMachine, ModelSwitcher, SwitchError,
+    CHANGEABLE, Conversation, FlagSettings, FlagSettingsError, Inside, MainMachine, Mentions, ModelSwitcher,
+    SwitchError,
 };
 use mcp::{ServerError, SessionServers};
 use model::Ledger;

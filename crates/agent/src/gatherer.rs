@@ -2,8 +2,7 @@
 //! files that were touched, what hooks have said.
 
 use crate::Options;
-use crate::mentions::Mentions;
-use conversation::{Conversation, HookRunner, MainMachine, Memories, SettingsFiles};
+use conversation::{Conversation, HookRunner, MainMachine, Memories, Mentions, SettingsFiles};
 use options::compact_at;
 use std::rc::Rc;
 use turn::{Change, Gather, Gathered};

@@ -9,7 +9,6 @@
 //! [`Options`]), the loop around conversations (another process), and any terminal interface.
 
 mod git_state;
-mod access;
 mod checkouts;
 mod elicitation;
 mod rewind;
@@ -17,7 +16,6 @@ mod servers;
 
 mod gatherer;
 mod init;
-mod mentions;
 mod model_asker;
 mod permission_asker;
 mod preparer;

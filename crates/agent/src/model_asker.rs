@@ -1,9 +1,8 @@
 //! The effect of asking the model: the request, the stream of its answer, and who is told what meanwhile.
 
 use crate::Options;
-use crate::access::Access;
 use context::{known_references, texts};
-use conversation::{Conversation, values};
+use conversation::{Access, Conversation, values};
 use mcp::SessionServers;
 use model::{CachePolicy, Failure, Ledger, Reply, Request, ToolDefinition};
 use observer::{Aside, Asked};

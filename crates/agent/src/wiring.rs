@@ -2,13 +2,11 @@
 
 mod requests;
 
-use crate::access::Access;
 use crate::commands::Commands;
 use crate::control::Requests;
 use crate::executor::Parts;
 use crate::gatherer::Gatherer;
 use crate::git_state::GitState;
-use crate::mentions::Mentions;
 use crate::model_asker::ModelAsker;
 use crate::permission_asker::PermissionAsker;
 use crate::preparer::Preparer;
@@ -26,8 +24,8 @@ use context::conversation_tools::task_list::TaskList;
 use context::{ToolResources, Toolset};
 use conversation::rules::{self, Rules};
 use conversation::{
-    Beginning, Conversation, FlagSettings, HookParts, HookRunner, KnownAgents, MainMachine, Memories, ModelSwitcher,
-    Reader, Schedule, SettingsFiles, SubagentStats, TaskNews, Updates, frontmatter_hooks,
+    Access, Beginning, Conversation, FlagSettings, HookParts, HookRunner, KnownAgents, MainMachine, Memories, Mentions,
+    ModelSwitcher, Reader, Schedule, SettingsFiles, SubagentStats, TaskNews, Updates, frontmatter_hooks,
 };
 use hooks::Hooks;
 use mcp::SessionServers;

@@ -5,6 +5,7 @@
 //!
 //! Modules stand in the order of their use, lower ones first.
 
+mod access;
 mod conversation;
 mod cron;
 mod known_agents;
@@ -27,10 +28,13 @@ mod settings_files;
 
 mod context_usage;
 mod model_switcher;
+mod mentions;
 mod permission_updates;
+mod workspace_diff;
 
 mod flag_settings;
 
+pub use access::Access;
 pub use context_usage::context_usage;
 pub use conversation::{Beginning, Conversation, HOOK_AGENT, Inner, Inside};
 pub use flag_settings::{CHANGEABLE, FlagSettings, FlagSettingsError};
@@ -39,6 +43,7 @@ pub use hook_runner::{Advisers, Between, HookParts, HookRunner};
 pub use known_agents::{Active, KnownAgent, KnownAgents};
 pub use main_machine::MainMachine;
 pub use memory::{Memories, Reader};
+pub use mentions::Mentions;
 pub use model_switcher::{ModelSwitcher, SwitchError};
 pub use permission_updates::Updates;
 pub use schedule::Schedule;
@@ -46,3 +51,4 @@ pub use settings_files::SettingsFiles;
 pub use subagent_stats::SubagentStats;
 pub use task_news::TaskNews;
 pub use unattended::{Allowed, UnattendedCall};
+pub use workspace_diff::workspace_diff;

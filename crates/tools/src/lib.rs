@@ -35,7 +35,6 @@ mod context;
 
 mod existing;
 mod suggest;
-mod workspace_diff;
 mod fence;
 mod tool;
 
@@ -59,4 +58,3 @@ pub use todos::Todos;
 pub use tool::{InputSchema, Invocation, Tool, ToolFuture, ToolSpec};
 pub use web::{AskSmall, MakeClient, Web, WebError};
 pub use workspace::{PathError, Target, Workspace, real_path};
-pub use workspace_diff::workspace_diff;

@@ -33,7 +33,7 @@ impl Group for WorkspaceRequests {
 impl WorkspaceRequests {
     async fn diff(&self) -> Value {
         let tools = self.main.tools();
-        let diff = tools::workspace_diff(&self.options.env, &tools.workspace.cwd(), &tools.denied).await;
+        let diff = conversation::workspace_diff(&self.options.env, &tools.workspace.cwd(), &tools.denied).await;
         self.secrets.hide_value(diff)
     }
 

@@ -1,7 +1,7 @@
 //! Who we are to the API: the credential that was found, kept fresh, and the client that uses it.
 
-use crate::Options;
 use model::{Auth, Client, ClientConfig, Failure, Secret};
+use options::Options;
 use output::{Secrets, clock};
 use settings::Found;
 use std::cell::{Cell, RefCell};

@@ -1,12 +1,12 @@
 //! What was changed in a working folder since its last commit, as clients show it. Git is asked disarmed; reading its answer is
 //! pure. Files that a rule denies to read are left out.
 
-use crate::context::Denied;
 use process::{Env, Git};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
+use tools::Denied;
 
 /// For git, in a repository of any size; a client waits.
 const GIT: Duration = Duration::from_secs(10);

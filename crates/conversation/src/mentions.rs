@@ -1,7 +1,7 @@
 //! `@path` in a prompt: the file's text comes along, as if the model had read it.
 
-use conversation::Conversation;
-use conversation::rules::Rules;
+use crate::conversation::Conversation;
+use crate::rules::Rules;
 use mcp::SessionServers;
 use policy::{Targets, Verdict};
 use serde_json::{Value, json};
