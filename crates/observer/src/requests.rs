@@ -35,6 +35,14 @@ struct Purpose<'a> {
     sources: (&'static str, String),
 }
 
+impl<'a> Purpose<'a> {
+    /// Of a request in a conversation.
+    fn of(role: &'a Role, request: &'a OpenRequest) -> Self {
+        let sources = (names::short_source(role), names::source(role));
+        Self { role, model: &request.model, effort: request.effort.as_deref(), sources }
+    }
+}
+
 impl Purpose<'_> {
     fn event(&self, name: &'static str) -> Event {
         Event::new(name).with("model", self.model)
@@ -75,12 +83,7 @@ impl Recorder {
     /// `cost` is what was booked; `None` where this message was booked before.
     pub(crate) fn answered(&self, role: &Role, ticket: Ticket, reply: &Reply, cost: Option<f64>) {
         let Some(request) = self.with_talk(role, |talk| talk.requests.remove(&ticket)) else { return };
-        let purpose = Purpose {
-            role,
-            model: &request.model,
-            effort: request.effort.as_deref(),
-            sources: (names::short_source(role), names::source(role)),
-        };
+        let purpose = Purpose::of(role, &request);
         self.count_cost(&purpose, &reply.usage, cost);
         self.record(role, api_request(&purpose, reply, cost));
         if reply.stop_reason.as_deref() == Some("refusal") {
@@ -106,12 +109,7 @@ impl Recorder {
 
     pub(crate) fn failed(&self, role: &Role, ticket: Ticket, failure: &Failure) {
         let Some(request) = self.with_talk(role, |talk| talk.requests.remove(&ticket)) else { return };
-        let purpose = Purpose {
-            role,
-            model: &request.model,
-            effort: request.effort.as_deref(),
-            sources: (names::short_source(role), names::source(role)),
-        };
+        let purpose = Purpose::of(role, &request);
         let attempts = request.attempts.len() as u64;
         let status = failure.status.map(u64::from);
         let start = request.attempts.first().copied().unwrap_or_default();
