@@ -57,7 +57,7 @@ impl Child {
         let (leader, launched) = spawned.map_err(|cause| SpawnError::new(program, cwd, cause))?;
         owned.insert(leader.as_raw_nonzero().get());
         drop(owned);
-        watcher::tell(&[leader.as_raw_nonzero().get()]);
+        watcher::tell(leader.as_raw_nonzero().get());
         let Launched { stdin, stdout, stderr, .. } = launched;
         Ok(Self { leader, exit: None, stdin, stdout, stderr })
     }
@@ -137,7 +137,6 @@ impl Child {
         };
         self.exit = Some(exit);
         tree::reap_adopted();
-        watcher::tell_adopted();
         exit
     }
 }

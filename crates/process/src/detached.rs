@@ -8,6 +8,7 @@ use crate::child::notice;
 use crate::launch::launch_detached;
 use crate::spec::{Exit, SpawnError, Spec};
 use crate::tree;
+use crate::watcher;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Child;
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub fn start_detached(spec: Spec) -> Result<Detached, SpawnError> {
     owned.insert(raw(&child));
     drop(owned);
     tree::let_go(raw(&child));
+    watcher::tell_detached(raw(&child));
     Ok(Detached { child })
 }
 

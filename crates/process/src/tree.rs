@@ -65,7 +65,7 @@ pub(crate) fn let_go(pid: i32) {
     detached.extend(table::row(pid));
 }
 
-fn detached() -> Vec<Row> {
+pub(crate) fn detached() -> Vec<Row> {
     DETACHED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
@@ -150,7 +150,7 @@ fn has_children() -> bool {
 
 /// Who below us is alive. Ended ones that nobody owns are collected on the way.
 pub fn alive() -> Vec<Row> {
-    let me = rustix::process::getpid().as_raw_nonzero().get();
+    let me = me();
     let below = without_detached(table::descendants(&table::snapshot(), me));
     let owned = owned();
     for row in below.iter().filter(|row| row.zombie && row.parent == me && !owned.contains(&row.pid)) {
@@ -172,9 +172,13 @@ pub(crate) fn signal_group(leader: Pid, signal: Signal) {
     let _ = rustix::process::kill_process_group(leader, signal);
 }
 
+fn me() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
 /// Our own children, adopted ones included, without the first processes of boxes, the watcher and what is detached. Cheap.
 pub(crate) fn children() -> Vec<i32> {
-    let numbers = listed_children(&threads());
+    let numbers = listed_children(&threads(me()));
     let apart = apart();
     let detached = detached();
     let is_detached = |pid: i32| {
@@ -184,12 +188,16 @@ pub(crate) fn children() -> Vec<i32> {
     numbers.into_iter().filter(|pid| !apart.contains(pid) && !is_detached(*pid)).collect()
 }
 
-fn threads() -> Vec<PathBuf> {
-    std::fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
+pub(crate) fn threads(of: i32) -> Vec<PathBuf> {
+    std::fs::read_dir(format!("/proc/{of}/task"))
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect()
 }
 
-/// The children that our threads have started or adopted, ended ones that nobody has collected included.
-fn listed_children(threads: &[PathBuf]) -> Vec<i32> {
+/// The children that these threads have started or adopted, ended ones that nobody has collected included.
+pub(crate) fn listed_children(threads: &[PathBuf]) -> Vec<i32> {
     let listed = threads.iter().filter_map(|thread| std::fs::read_to_string(thread.join("children")).ok());
     listed
         .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
@@ -201,8 +209,8 @@ fn listed_children(threads: &[PathBuf]) -> Vec<i32> {
 /// ends, whose children move to another thread.
 fn only_watcher_is_left() -> bool {
     let Some(watcher) = crate::watcher::pid() else { return false };
-    let threads_before = threads();
-    listed_children(&threads_before) == [watcher] && threads() == threads_before
+    let threads_before = threads(me());
+    listed_children(&threads_before) == [watcher] && threads(me()) == threads_before
 }
 
 fn kill_children_quickly() {

@@ -3,16 +3,21 @@
 //! It is a copy of this process, in a session of its own, without its descriptors, that reads the numbers of our children
 //! from a pipe. The end of the pipe is our death: then it stops and kills those children, everything below them, and
 //! every process that has our mark in its environment, until none is left. A process that took the mark out of its
-//! environment, detached itself, and lost its parents while we lived is found among our own children, which are told to
-//! the watcher too. Started with the first child, so that a run without children costs nothing.
+//! environment, detached itself, and lost its parents while we lived has become our child: the watcher follows it
+//! ([`known`]). Started with the first child, so that a run without children costs nothing.
+//!
+//! What is left: a process that does all of this in the moment of our death, before the watcher has seen its parents end.
 //!
 //! Deliberately absent: boxes. The kernel ends those ([`crate::sandbox`]).
 
+mod known;
+
 use crate::table::{self, Row};
 use crate::tree;
+use known::Known;
 use std::collections::{BTreeSet, HashSet};
 use std::io::{Read as _, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -26,9 +31,6 @@ const BOX_NAME: &str = "ralph-box";
 
 /// Of an environment; the mark is at its end, but nothing keeps it there.
 const ENVIRONMENT_MAX: u64 = 1024 * 1024;
-
-/// The number of remembered children. Children that are gone are forgotten first.
-const REMEMBERED: usize = 4096;
 
 /// Between two looks, when something does not go: it is stuck in the kernel.
 const LOOK: Duration = Duration::from_millis(2);
@@ -48,6 +50,13 @@ static WATCHER: Mutex<Option<Watcher>> = Mutex::new(None);
 struct Watcher {
     pid: i32,
     pipe: std::fs::File,
+}
+
+impl Watcher {
+    fn send(&mut self, number: i32) {
+        // A watcher that was killed can be told nothing.
+        let _ = self.pipe.write_all(&number.to_ne_bytes());
+    }
 }
 
 /// From now on, what this process starts is gone when this process is, even if it is killed.
@@ -77,21 +86,22 @@ pub(crate) fn is_watching() -> bool {
     watcher.is_some()
 }
 
-pub(crate) fn tell(pids: &[i32]) {
+/// After a child was started.
+pub(crate) fn tell(pid: i32) {
+    send(pid);
+}
+
+/// After a child was started that outlives us.
+pub(crate) fn tell_detached(pid: i32) {
+    send(-pid);
+}
+
+fn send(number: i32) {
     if !ENABLED.load(Ordering::Relaxed) {
         return;
     }
     if let Some(watcher) = WATCHER.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        let bytes: Vec<u8> = pids.iter().flat_map(|pid| pid.to_ne_bytes()).collect();
-        // A watcher that was killed can be told nothing.
-        let _ = watcher.pipe.write_all(&bytes);
-    }
-}
-
-/// After a command has ended: what it left behind is our child now.
-pub(crate) fn tell_adopted() {
-    if ENABLED.load(Ordering::Relaxed) {
-        tell(&tree::children());
+        watcher.send(number);
     }
 }
 
@@ -115,7 +125,11 @@ fn start() -> std::io::Result<Watcher> {
     let owner = Owner::own().ok_or(std::io::ErrorKind::NotFound)?;
     let pid = copy(reads.as_raw_fd(), &owner)?;
     tree::keep_apart(pid);
-    Ok(Watcher { pid, pipe: OwnedFd::into(writes) })
+    let mut watcher = Watcher { pid, pipe: OwnedFd::into(writes) };
+    for earlier in tree::detached() {
+        watcher.send(-earlier.pid);
+    }
+    Ok(watcher)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -152,16 +166,17 @@ fn copy(pipe: RawFd, owner: &Owner) -> std::io::Result<i32> {
 
 /// In the watcher.
 fn watch(mut pipe: std::fs::File, owner: &Owner) {
-    let mut known: Vec<Row> = Vec::new();
+    let mut known = Known::new(owner.pid);
     let mut bytes = [0; 4];
-    while pipe.read_exact(&mut bytes).is_ok() {
-        known.extend(table::row(i32::from_ne_bytes(bytes)));
-        if known.len() > REMEMBERED {
-            let rows = table::snapshot();
-            known.retain(|one| rows.iter().any(|row| row.session == one.pid || row.same_process(one)));
+    loop {
+        if known.wait(pipe.as_fd()) {
+            if pipe.read_exact(&mut bytes).is_err() {
+                break;
+            }
+            known.told(i32::from_ne_bytes(bytes));
         }
     }
-    end_until_gone(&known, |other| other == owner, u32::MAX);
+    end_until_gone(known.rows(), |other| other == owner, u32::MAX);
 }
 
 /// Goes on until nobody is found any more, or for so many looks.
@@ -277,9 +292,11 @@ fn ancestors(rows: &[Row], of: i32) -> BTreeSet<i32> {
 /// Another watcher, or the first process of a box: its own pipe ends.
 fn ends_by_itself(pid: i32) -> bool {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let is_copy = || {
-        let exe = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
-        exe("self").is_some_and(|own| exe(&pid.to_string()) == Some(own))
+    // A copy of a hardened process does not say what program it is, except to root. Then its name has to do: whoever
+    // gives himself such a name to escape could as well kill the watcher.
+    let is_copy = || match std::fs::read_link(format!("/proc/{pid}/exe")) {
+        Ok(exe) => std::fs::read_link("/proc/self/exe").is_ok_and(|own| own == exe),
+        Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
     };
     [NAME, BOX_NAME].contains(&name.trim()) && is_copy()
 }
