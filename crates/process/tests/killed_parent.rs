@@ -117,7 +117,8 @@ fn outer(round: usize, moment: Moment) {
     std::fs::write(folder.path().join("chain"), chain).unwrap();
     let (bin, go) = (folder.path().join("bin"), folder.path().join("go"));
     std::fs::create_dir(&bin).unwrap();
-    let git = "#!/bin/sh\nPATH=/usr/bin:/bin\n: > begun\nwhile [ ! -e go ]; do sleep 0.01; done\n: > finished\n";
+    // Without the second condition it would go on for ever when this test fails.
+    let git = "#!/bin/sh\nPATH=/usr/bin:/bin\n: > begun\nwhile [ ! -e go ] && [ -e begun ]; do sleep 0.01; done\n: > finished\n";
     std::fs::write(bin.join("git"), git).unwrap();
     std::fs::set_permissions(bin.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mark = format!("{}.{round}", 100_000 + std::process::id());
