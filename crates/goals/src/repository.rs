@@ -252,6 +252,10 @@ impl Repository {
     pub(crate) fn empty_checkout(&self, folder: &Path, commit: &str, branch: &str) -> Result<Checkout, GoalError> {
         let fail = |source| GoalError::File { path: folder.to_owned(), verb: "made", source };
         let _ = std::fs::remove_dir_all(folder);
+        if let Some(parent) = folder.parent() {
+            std::fs::create_dir_all(parent).map_err(fail)?;
+            keep_subfolders_apart(parent);
+        }
         let git_folder = folder.join(".git");
         write_git_folder(&git_folder, &config(false, commit.len()), Some((&self.mirror, branch))).map_err(fail)?;
         let checkout = Checkout { git: self.git.clone(), folder: folder.to_owned(), mirror: self.mirror.clone() };
@@ -460,6 +464,21 @@ pub fn short_name(source: &str) -> String {
     let clean: String =
         last.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-').take(24).collect();
     format!("{clean}-{hash:016x}")
+}
+
+/// Tells the file system that folders in this one have nothing to do with each other. ext4 does not use the place of a
+/// removed file again for a minute, and steps over each of them to find a free one: beside clones that were just removed,
+/// that was a third of the time a goal takes. Elsewhere it has no effect.
+fn keep_subfolders_apart(folder: &Path) {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = File::open(folder)
+        && let Ok(flags) = rustix::fs::ioctl_getflags(&file)
+        && !flags.contains(rustix::fs::IFlags::TOPDIR)
+    {
+        let _ = rustix::fs::ioctl_setflags(&file, flags | rustix::fs::IFlags::TOPDIR);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = folder;
 }
 
 #[cfg(test)]
