@@ -22,6 +22,8 @@ pub enum GoalError {
     TooNew { store: String, found: i64, known: i64 },
     #[error("the store {store}: {why}")]
     Store { store: String, why: String },
+    #[error("the store {store} is busy: {why}")]
+    Busy { store: String, why: String },
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
     #[error("{repo} cannot be cloned: {why}")]
@@ -74,6 +76,7 @@ impl GoalError {
             Self::Denied { .. } => "Check user and password in RALPH_STORE.",
             Self::TooNew { .. } => "Install the newest ralph on this machine.",
             Self::Store { .. } => "Is the disk full, or the folder not writable?",
+            Self::Busy { .. } => "A stopped process goes on with 'kill -CONT', or ends with 'kill -KILL'.",
             Self::Corrupt(_) => "Was it written by another program?",
             Self::Repository { .. } => {
                 "Check the address, and that this machine may read it without a password prompt."
@@ -96,6 +99,7 @@ impl GoalError {
             self,
             Self::Unreachable { .. }
                 | Self::Store { .. }
+                | Self::Busy { .. }
                 | Self::File { .. }
                 | Self::Git { .. }
                 | Self::Repository { .. }

@@ -3,6 +3,8 @@
 //! Every transaction takes the write lock at its start, so transactions are serial. Calls block, for as long as
 //! another process writes; that is milliseconds.
 
+mod holder;
+
 use crate::error::GoalError;
 use crate::sql::{Access, Database, Dialect, Row, StoreFuture, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -69,7 +71,11 @@ fn make_private(folder: &Path) -> Result<(), GoalError> {
 }
 
 fn failed(file: &Path, error: &rusqlite::Error) -> GoalError {
-    GoalError::Store { store: file.display().to_string(), why: error.to_string() }
+    let store = file.display().to_string();
+    if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) {
+        return GoalError::Busy { store, why: holder::describe(file) };
+    }
+    GoalError::Store { store, why: error.to_string() }
 }
 
 /// `$1` is a name in SQLite, `?1` a number.
@@ -136,5 +142,24 @@ impl Database for Sqlite {
     fn abandon(&self) {
         // Where nothing is open there is nothing to give back.
         let _ = self.connection.execute_batch("rollback");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn who_keeps_the_store_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("goals.db");
+        let (writer, waiter) = (Sqlite::open(&file).unwrap(), Sqlite::open(&file).unwrap());
+        writer.connection.execute_batch("create table t (n); begin immediate; insert into t values (1)").unwrap();
+        waiter.connection.busy_timeout(Duration::ZERO).unwrap();
+        let error = waiter.connection.execute_batch("begin immediate").unwrap_err();
+        let said = waiter.fail(&error).with_hint();
+        let expected = format!("process {}. A stopped process", std::process::id());
+        assert!(said.contains(&expected), "{said}");
     }
 }
