@@ -3,10 +3,14 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod common;
+#[path = "telemetry/bodies.rs"]
+mod bodies;
 #[path = "telemetry/collectors.rs"]
 mod collectors;
 #[path = "telemetry/helper.rs"]
 mod helper;
+#[path = "telemetry/limits.rs"]
+mod limits;
 #[path = "telemetry/payloads.rs"]
 mod payloads;
 #[path = "telemetry/reached.rs"]
@@ -15,6 +19,8 @@ mod reached;
 mod privacy;
 #[path = "telemetry/sessions.rs"]
 mod sessions;
+#[path = "telemetry/startup.rs"]
+mod startup;
 #[path = "telemetry/traces.rs"]
 mod traces;
 

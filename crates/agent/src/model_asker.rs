@@ -5,7 +5,7 @@ use context::{known_references, texts};
 use conversation::{Access, Conversation, values};
 use mcp::SessionServers;
 use model::{CachePolicy, Failure, Ledger, Reply, Request, ToolDefinition};
-use observer::{Aside, Asked};
+use observer::Asked;
 use options::Choices;
 use output::Output;
 use serde_json::{Value, json};
@@ -96,7 +96,8 @@ impl ModelAsker {
         let model = question.model.clone();
         let mut request = self.request(conversation, question);
         let (observer, role) = (&self.options.observer, &conversation.role);
-        let asked = Asked { model: &request.model, effort: request.effort.as_deref() };
+        let body = || client.body_text(&request);
+        let asked = Asked { model: &request.model, effort: request.effort.as_deref(), body: &body };
         request.traceparent = observer.asks(role, ticket, &asked);
         let wants_partials = self.options.partial && conversation.role.is_main();
         if wants_partials {
@@ -239,7 +240,8 @@ impl ModelAsker {
             tools: tool.map(ToolDefinition::from).into_iter().collect(),
             ..self.plain_request()
         };
-        let aside = Aside { model, is_compaction: system == texts::SUMMARISER, start: observer::now() };
+        let body = || client.body_text(&request);
+        let aside = self.options.observer.asks_aside(model, system == texts::SUMMARISER, &body);
         let reply = client.ask_once(&request).await?;
         let cost = self.ledger.book(&reply.id, &info, &reply.usage);
         self.options.observer.answered_aside(&aside, &reply, cost);

@@ -199,6 +199,12 @@ impl Client {
         url
     }
 
+    /// The body that asking sends, for those who record it; `None` where there is none to send.
+    pub fn body_text(&self, request: &Request) -> Option<String> {
+        let body = self.body(Operation::Stream, request).ok()?;
+        String::from_utf8(body.into()).ok()
+    }
+
     pub(crate) fn body(&self, operation: Operation, request: &Request) -> Result<Bytes, Box<Failure>> {
         let body = match (&self.config.cloud, operation) {
             (Some(cloud), _) => cloud.endpoint.body(operation, request),

@@ -1,6 +1,7 @@
 //! Tool calls: what was decided about them, what came of them, and how long each part took.
 
 use crate::edit_facts::{EDITORS, language, lines};
+use crate::head_commit::head_commit;
 use crate::names;
 use crate::record::{Recorder, agent_id, millis, new_span};
 use crate::shell_facts;
@@ -176,6 +177,8 @@ impl Recorder {
         let since = call.running_since.unwrap_or(call.start);
         let lasted = millis(since, telemetry::now());
         let (words, is_error) = (result.words(), result.is_error());
+        let commit = self.commit_made(&call, (!is_error).then_some(&words));
+        let (revision, branch) = commit.map_or((None, None), |(revision, branch)| (Some(revision), branch));
         let event = Event::new("tool_result")
             .with("tool_name", names::tool(&call.name, "mcp_tool", self.details()))
             .with("tool_use_id", id.as_str())
@@ -186,6 +189,9 @@ impl Recorder {
             .with_some("tool_parameters", self.parameters(&call, Some(&words)))
             .with_input(&self.shown_input(&call.input), self.telemetry.gates())
             .with_some("tool_result_size_bytes", (!is_error).then(|| words.len().to_string()))
+            .with_some("vcs.ref.head.revision", revision)
+            .with_some("vcs.ref.head.type", branch.as_ref().map(|_| "branch"))
+            .with_some("vcs.ref.head.name", branch)
             .with_some("request_id", call.request_id.as_deref())
             .with_some("agent_id", agent_id(role));
         self.record(role, event);
@@ -294,6 +300,15 @@ impl Recorder {
         span
     }
 
+    /// The commit that a shell command made, by what it printed, and the commit's branch; where details are released. Git
+    /// prints the beginning of the commit's name, and the repository may have the rest.
+    fn commit_made(&self, call: &Call, output: Option<&str>) -> Option<(String, Option<String>)> {
+        let command = call.input["command"].as_str().filter(|_| call.name == "Bash" && self.details())?;
+        let (id, branch) = output.filter(|_| shell_facts::commits(command)).and_then(shell_facts::commit_of)?;
+        let whole = head_commit(&self.folder).filter(|whole| whole.starts_with(id));
+        Some((whole.unwrap_or_else(|| id.to_owned()), branch.map(|branch| self.content(branch))))
+    }
+
     /// What a call is about, as JSON in a text, where details are released.
     fn parameters(&self, call: &Call, output: Option<&str>) -> Option<String> {
         if !self.details() {
@@ -312,10 +327,9 @@ impl Recorder {
                         told.insert(key.into(), value.clone());
                     }
                 }
-                let commit = output.filter(|_| shell_facts::commits(command)).and_then(shell_facts::commit_of);
-                if let Some((id, branch)) = commit {
+                if let Some((id, branch)) = self.commit_made(call, output) {
                     told.insert("git_commit_id".into(), json!(id));
-                    told.insert("git_branch".into(), json!(branch));
+                    told.extend(branch.map(|branch| ("git_branch".to_owned(), json!(branch))));
                 }
             }
             "Skill" => drop(told.insert("skill_name".into(), json!(text("skill")))),

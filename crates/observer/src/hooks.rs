@@ -1,9 +1,10 @@
-//! Hooks: one event before they run, one after.
+//! Hooks: one event before they run, one after, and a span where detailed tracing is on.
 
-use crate::record::{Recorder, millis};
+use crate::names;
+use crate::record::{Recorder, millis, new_span};
 use serde_json::Value;
 use std::cell::RefCell;
-use telemetry::Event;
+use telemetry::{Event, SpanId, TraceContext};
 use turn::Role;
 
 /// Counts the runs of one firing.
@@ -46,12 +47,33 @@ impl HookMeter {
     }
 }
 
-/// As events tell it: without the subject where that is a name of somebody's.
+/// Events whose subject is a tool's name.
+const ABOUT_TOOLS: [&str; 5] =
+    ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"];
+/// Events whose subject is a word of ours: a reason, a trigger, a kind.
+const ABOUT_REASONS: [&str; 10] = [
+    "SessionStart",
+    "SessionEnd",
+    "StopFailure",
+    "PreCompact",
+    "PostCompact",
+    "Notification",
+    "Setup",
+    "ConfigChange",
+    "InstructionsLoaded",
+    "DirectoryAdded",
+];
+
+/// As events tell it: without the subject where that may be a name of somebody's, such as a file, a server or a command.
 fn shown_name(name: &str, event: &str, shows_details: bool) -> String {
-    match name.split_once(':') {
-        Some((_, subject)) if !shows_details && subject.starts_with("mcp__") => format!("{event}:mcp_tool"),
-        _ => name.to_owned(),
-    }
+    let Some((_, subject)) = name.split_once(':').filter(|_| !shows_details) else { return name.to_owned() };
+    let shown = match event {
+        event if ABOUT_TOOLS.contains(&event) => names::tool(subject, "mcp_tool", false),
+        event if ABOUT_REASONS.contains(&event) => subject,
+        "SubagentStart" | "SubagentStop" if names::is_builtin_agent(subject) => subject,
+        _ => names::CUSTOM,
+    };
+    format!("{event}:{shown}")
 }
 
 /// The places of settings as events name them.
@@ -120,6 +142,26 @@ impl Recorder {
             .with("additional_context_chars", chars(contexts))
             .with("system_message_chars", chars(messages));
         self.record(role, event);
+        self.hook_span(role, &tally);
+    }
+
+    /// Only where detailed tracing is on.
+    fn hook_span(&self, role: &Role, tally: &Tally) {
+        let Some(parent) = self.parent(role).filter(|_| self.telemetry.has_hook_spans()) else { return };
+        let own = TraceContext { trace: parent.trace, span: SpanId::random() };
+        let span = new_span("hook", own, Some(parent), tally.start);
+        let lasted = millis(span.start, span.end);
+        let span = span
+            .with("gen_ai.conversation.id", self.conversation_id(role))
+            .with("hook_event", tally.event)
+            .with("hook_name", shown_name(&tally.name, tally.event, self.details()))
+            .with("num_hooks", tally.started)
+            .with("num_success", tally.succeeded)
+            .with("num_blocking", tally.blocking)
+            .with("num_non_blocking_error", tally.failed)
+            .with("num_cancelled", tally.cancelled)
+            .with("duration_ms", lasted);
+        self.telemetry.span(span);
     }
 }
 
@@ -128,10 +170,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_servers_tools_are_hidden() {
+    fn names_that_are_not_ours_are_hidden() {
         assert_eq!(shown_name("PreToolUse:mcp__vault__open", "PreToolUse", false), "PreToolUse:mcp_tool");
         assert_eq!(shown_name("PreToolUse:mcp__vault__open", "PreToolUse", true), "PreToolUse:mcp__vault__open");
         assert_eq!(shown_name("PreToolUse:Bash", "PreToolUse", false), "PreToolUse:Bash");
         assert_eq!(shown_name("Stop", "Stop", false), "Stop");
+        for (name, expected) in [
+            ("SessionStart:startup", "SessionStart:startup"),
+            ("SubagentStop:Explore", "SubagentStop:Explore"),
+            ("SubagentStop:secret-agent", "SubagentStop:custom"),
+            ("UserPromptExpansion:secret-command", "UserPromptExpansion:custom"),
+            ("Elicitation:vaultserver", "Elicitation:custom"),
+            ("FileChanged:secret.txt", "FileChanged:custom"),
+            ("NewEvent:secret", "NewEvent:custom"),
+        ] {
+            let event = name.split(':').next().unwrap_or_default();
+            assert_eq!(shown_name(name, event, false), expected);
+            assert_eq!(shown_name(name, event, true), name);
+        }
     }
 }

@@ -9,10 +9,12 @@
 //! Modules stand in the order of their use, lower ones first.
 
 mod edit_facts;
+mod head_commit;
 mod shell_facts;
 mod names;
 mod state;
 mod record;
+mod bodies;
 mod requests;
 mod calls;
 mod prompts;
@@ -21,7 +23,6 @@ mod servers;
 mod observer;
 
 pub use hooks::HookMeter;
-pub use observer::{Observer, SessionFacts};
+pub use observer::{ManagedSettings, Observer, SessionFacts};
 pub use requests::{Aside, Asked};
 pub use servers::{PluginSeen, ServerSeen};
-pub use telemetry::now;

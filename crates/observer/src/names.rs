@@ -4,7 +4,8 @@ use turn::{Role, Subagent};
 
 /// Agents of ours. Every other name is the user's.
 const BUILTIN_AGENTS: [&str; 3] = ["general-purpose", "Explore", "Plan"];
-const CUSTOM: &str = "custom";
+/// In place of a name that is the user's.
+pub(crate) const CUSTOM: &str = "custom";
 
 pub(crate) fn is_builtin_agent(name: &str) -> bool {
     BUILTIN_AGENTS.contains(&name)

@@ -8,6 +8,7 @@ use crate::state::{State, Wait};
 use model::{Failure, Reply};
 use serde_json::Value;
 use std::cell::{OnceCell, RefCell};
+use std::path::PathBuf;
 use std::rc::Rc;
 use telemetry::{Telemetry, TraceContext};
 use turn::{Change, Effect, Entry, Hook, Input, Role, Ticket};
@@ -26,6 +27,35 @@ pub struct SessionFacts {
     pub incoming: Option<TraceContext>,
     /// Requests and commands carry the trace on.
     pub propagates: bool,
+    pub managed: ManagedSettings,
+    /// Where the session works.
+    pub folder: PathBuf,
+}
+
+/// Where an administrator's settings come from. What they say is not told.
+#[derive(Default)]
+pub struct ManagedSettings {
+    /// `file`, `parent`; the first wins.
+    pub sources: Vec<String>,
+    /// `managedSourcesBehavior`, where it is set.
+    pub behavior: Option<String>,
+}
+
+/// As what sources count where nobody says so, and the other that can be said.
+const FIRST_WINS: &str = "first-wins";
+const MERGE: &str = "merge";
+
+impl ManagedSettings {
+    /// No program of an administrator's is run for settings: one that is wanted stops the start.
+    fn event(self) -> telemetry::Event {
+        let behavior = self.behavior.filter(|behavior| behavior == MERGE);
+        telemetry::Event::new("managed_settings_resolved")
+            .with("managed_settings.trigger", "startup")
+            .with("managed_settings.sources", telemetry::Value::List(self.sources))
+            .with("managed_settings.source_behavior", behavior.as_deref().unwrap_or(FIRST_WINS))
+            .with("managed_settings.helper.state", "none")
+            .with("managed_settings.helper.applied", "none")
+    }
 }
 
 impl Observer {
@@ -34,11 +64,12 @@ impl Observer {
         Self(None)
     }
 
-    /// An empty handle where nothing is exported.
+    /// An empty handle where nothing is exported. The administrator's settings are the first thing that is told of a session.
     pub fn new(telemetry: Telemetry, facts: SessionFacts) -> Self {
         if !telemetry.is_on() {
             return Self::off();
         }
+        telemetry.record(facts.managed.event());
         let state = State { session_id: facts.id, mode: Some(facts.mode.as_str()), ..State::default() };
         Self(Some(Rc::new(Recorder {
             telemetry,
@@ -46,6 +77,7 @@ impl Observer {
             start_type: facts.start_type,
             incoming: facts.incoming,
             propagates: facts.propagates,
+            folder: facts.folder,
             hide: OnceCell::new(),
         })))
     }
@@ -122,6 +154,15 @@ impl Observer {
         if let Some(recorder) = &self.0 {
             recorder.failed(role, ticket, failure);
         }
+    }
+
+    /// A question beside the conversation leaves. `is_compaction`: it is the summary that a compaction wants.
+    pub fn asks_aside<'a>(&self, model: &'a str, is_compaction: bool, body: &dyn Fn() -> Option<String>) -> Aside<'a> {
+        let mut aside = Aside::new(model, is_compaction);
+        if let Some(recorder) = &self.0 {
+            recorder.asks_aside(&mut aside, body);
+        }
+        aside
     }
 
     pub fn answered_aside(&self, aside: &Aside, reply: &Reply, cost: Option<f64>) {

@@ -1,5 +1,6 @@
 //! Interactions: prompts and commands, the answers to them, compactions, and the end of each.
 
+use crate::bodies::BodyOwner;
 use crate::names;
 use crate::record::{Recorder, agent_id, millis, new_span};
 use crate::state::Interaction;
@@ -106,13 +107,22 @@ impl Recorder {
             talk.response.take_if(|response| response.is_finished).map(|response| (response, entry))
         });
         let Some((response, entry)) = ready else { return };
+        let source = names::source(role);
+        if let Some(body) = &response.body {
+            let (model, request_id) = (response.model.as_str(), response.request_id.as_deref());
+            let owner = BodyOwner { request_id, entry: Some(&entry), ..BodyOwner::asking(role, model, &source) };
+            self.tell_received(&owner, body);
+        }
+        if response.text.is_empty() {
+            return;
+        }
         let event = Event::new("assistant_response")
             .with("response_length", response.text.encode_utf16().count() as u64)
             .with("response", self.gated(&response.text, self.telemetry.gates().responses()))
             .with_some("request_id", response.request_id)
             .with("message.uuid", entry)
             .with("model", response.model)
-            .with("query_source", names::source(role))
+            .with("query_source", source)
             .with_some("agent_id", agent_id(role));
         self.record(role, event);
     }

@@ -2,6 +2,7 @@
 
 use crate::state::{State, Talk, span_of};
 use std::cell::{OnceCell, RefCell, RefMut};
+use std::path::PathBuf;
 use telemetry::{Event, REDACTED, Span, Telemetry, TraceContext};
 use turn::Role;
 
@@ -19,11 +20,29 @@ pub(crate) struct Recorder {
     pub(crate) incoming: Option<TraceContext>,
     /// Requests and commands carry the trace on.
     pub(crate) propagates: bool,
+    /// Where the session works.
+    pub(crate) folder: PathBuf,
     pub(crate) hide: OnceCell<Hide>,
 }
 
 pub(crate) fn millis(from: u64, to: u64) -> u64 {
     to.saturating_sub(from) / NANOS_PER_MS
+}
+
+/// The text within so many UTF-16 units, with the mark of a cut among them; `None` where it is not longer.
+pub(crate) fn cut(text: &str, most: usize) -> Option<String> {
+    // No text has more units than bytes.
+    if text.len() <= most || text.encode_utf16().count() <= most {
+        return None;
+    }
+    let mut room = most.saturating_sub(CUT.encode_utf16().count());
+    let fits = |letter: &char| {
+        let left = room.checked_sub(letter.len_utf16());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    Some(format!("{kept}{CUT}"))
 }
 
 /// The name under which a conversation's state is kept.
@@ -73,11 +92,7 @@ impl Recorder {
     /// Content for a record: without secrets, and no longer than allowed.
     pub(crate) fn content(&self, text: &str) -> String {
         let hidden = self.hidden(text);
-        let most = self.telemetry.content_max();
-        match hidden.char_indices().nth(most) {
-            Some((end, _)) => format!("{}{CUT}", &hidden[..end]),
-            None => hidden,
-        }
+        cut(&hidden, self.telemetry.content_max()).unwrap_or(hidden)
     }
 
     pub(crate) fn gated(&self, text: &str, is_released: bool) -> String {
@@ -123,5 +138,23 @@ impl Recorder {
 
     pub(crate) fn state(&self) -> RefMut<'_, State> {
         self.state.borrow_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_cut_by_units_with_the_mark_among_them() {
+        let units = |text: &str| text.encode_utf16().count();
+        let mark = units(CUT);
+        assert_eq!(cut("short", 5), None);
+        assert_eq!(cut("ääääää", 6), None, "units, not bytes");
+        assert_eq!(cut(&"a".repeat(30), 20), Some(format!("{}{CUT}", "a".repeat(20 - mark))));
+        // One letter of two units does not fit into a room of one.
+        let wide = cut(&"😀".repeat(30), mark + 3).unwrap();
+        assert_eq!((wide.as_str(), units(&wide)), (format!("😀{CUT}").as_str(), mark + 2));
+        assert_eq!(cut("longer", 0).as_deref(), Some(CUT));
     }
 }

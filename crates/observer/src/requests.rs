@@ -1,8 +1,9 @@
 //! Questions to the model: their events, their spans, and what they cost.
 
+use crate::bodies::BodyOwner;
 use crate::names;
 use crate::record::{Recorder, agent_id, millis, new_span};
-use crate::state::{OpenRequest, OpenResponse, span_of};
+use crate::state::{OpenRequest, OpenResponse, SentBody, span_of};
 use model::{Failure, Reply};
 use telemetry::{Count, Event, Metric, Span, SpanStatus, TraceContext};
 use turn::{Role, Ticket};
@@ -15,15 +16,26 @@ const MICROS_PER_USD: f64 = 1_000_000.0;
 pub struct Asked<'a> {
     pub model: &'a str,
     pub effort: Option<&'a str>,
+    /// What is sent, for those who want to see it.
+    pub body: &'a dyn Fn() -> Option<String>,
 }
 
-/// A question beside the conversation.
+/// A question beside the conversation that is not answered yet.
 pub struct Aside<'a> {
-    pub model: &'a str,
-    /// It is the summary that a compaction wants.
-    pub is_compaction: bool,
+    model: &'a str,
+    /// Who asks, as events tell it.
+    source: &'static str,
     /// When it began.
-    pub start: u64,
+    start: u64,
+    body: Option<SentBody>,
+}
+
+impl<'a> Aside<'a> {
+    /// `is_compaction`: it is the summary that a compaction wants.
+    pub(crate) fn new(model: &'a str, is_compaction: bool) -> Self {
+        let source = if is_compaction { "compact" } else { "auxiliary" };
+        Self { model, source, start: telemetry::now(), body: None }
+    }
 }
 
 /// Who a request was made for, and as what.
@@ -63,10 +75,12 @@ impl Recorder {
     }
 
     pub(crate) fn asks(&self, role: &Role, ticket: Ticket, asked: &Asked) -> Option<TraceContext> {
+        let body = self.body_sent(&BodyOwner::asking(role, asked.model, &names::source(role)), asked.body);
         let request = OpenRequest {
             model: asked.model.to_owned(),
             effort: asked.effort.map(str::to_owned),
             attempts: vec![telemetry::now()],
+            body,
         };
         self.with_talk(role, |talk| drop(talk.requests.insert(ticket, request)));
         self.span_of_request(role, ticket)
@@ -94,15 +108,17 @@ impl Recorder {
             let span = self.request_span(&purpose, own, context, &request);
             self.telemetry.span(succeeded(span, &purpose, reply));
         }
+        let body = request.body.as_ref().map(|sent| self.body_received(sent, reply));
         self.with_talk(role, |talk| {
             talk.request_id.clone_from(&reply.request_id);
             talk.model.clone_from(&request.model);
             let text: String = reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-            talk.response = (!text.is_empty()).then(|| OpenResponse {
+            talk.response = (!text.is_empty() || body.is_some()).then(|| OpenResponse {
                 text,
                 model: request.model.clone(),
                 request_id: reply.request_id.clone(),
                 is_finished: false,
+                body,
             });
         });
     }
@@ -145,14 +161,24 @@ impl Recorder {
         self.telemetry.span(span);
     }
 
+    pub(crate) fn asks_aside(&self, aside: &mut Aside, body: &dyn Fn() -> Option<String>) {
+        aside.body = self.body_sent(&BodyOwner::asking(&Role::Main, aside.model, aside.source), body);
+    }
+
     pub(crate) fn answered_aside(&self, aside: &Aside, reply: &Reply, cost: Option<f64>) {
         let role = &Role::Main;
-        let source = if aside.is_compaction { "compact" } else { "auxiliary" };
-        let purpose = Purpose { role, model: aside.model, effort: None, sources: ("auxiliary", source.to_owned()) };
+        let sources = ("auxiliary", aside.source.to_owned());
+        let purpose = Purpose { role, model: aside.model, effort: None, sources };
         self.count_cost(&purpose, &reply.usage, cost);
         self.record(role, api_request(&purpose, reply, cost));
+        if let Some(body) = aside.body.as_ref().map(|sent| self.body_received(sent, reply)) {
+            let request_id = reply.request_id.as_deref();
+            let owner = BodyOwner { request_id, ..BodyOwner::asking(role, aside.model, aside.source) };
+            self.tell_received(&owner, &body);
+        }
         let Some(parent) = self.parent(role) else { return };
-        let request = OpenRequest { model: aside.model.to_owned(), effort: None, attempts: vec![aside.start] };
+        let (model, attempts) = (aside.model.to_owned(), vec![aside.start]);
+        let request = OpenRequest { model, effort: None, attempts, body: None };
         let own = span_of(parent.trace, parent.span, &["aside", &reply.id, &aside.start.to_string()]);
         let span = self.request_span(&purpose, own, "interaction", &request);
         self.telemetry.span(succeeded(span, &purpose, reply));

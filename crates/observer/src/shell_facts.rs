@@ -7,6 +7,9 @@ const GIT_WITH_VALUE: [&str; 4] = ["-c", "-C", "--git-dir", "--work-tree"];
 /// A commit's name has at least this many digits in git's own line.
 const COMMIT_DIGITS: usize = 7;
 
+/// In place of a branch in git's own line.
+const DETACHED: &str = "detached HEAD";
+
 const CLASSES: [(&str, &[&str]); 9] = [
     ("vcs", &["git", "gh", "hg", "jj", "svn"]),
     ("fs_mutation", &["cp", "ln", "mkdir", "mv", "rm", "rmdir", "touch", "chmod", "chown", "tee", "truncate"]),
@@ -53,13 +56,14 @@ pub(crate) fn opens_pull_request(command: &str) -> bool {
     })
 }
 
-/// The commit and its branch in git's line `[main 1a2b3c4] subject`.
-pub(crate) fn commit_of(output: &str) -> Option<(&str, &str)> {
+/// The commit in git's line `[main 1a2b3c4] subject`, and its branch unless it is on none.
+pub(crate) fn commit_of(output: &str) -> Option<(&str, Option<&str>)> {
     output.lines().find_map(|line| {
         let (inside, _) = line.strip_prefix('[')?.split_once(']')?;
         let (branch, id) = inside.rsplit_once(' ')?;
         let is_id = id.len() >= COMMIT_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id.then(|| (id, branch.trim_end_matches(" (root-commit)")))
+        let branch = Some(branch.trim_end_matches(" (root-commit)")).filter(|branch| *branch != DETACHED);
+        is_id.then_some((id, branch))
     })
 }
 
@@ -116,8 +120,9 @@ mod tests {
 
     #[test]
     fn the_commit_is_the_one_that_git_names() {
-        assert_eq!(commit_of("x\n[main 1a2b3c4] subject\n 1 file"), Some(("1a2b3c4", "main")));
-        assert_eq!(commit_of("[main (root-commit) 1a2b3c4f] s"), Some(("1a2b3c4f", "main")));
+        assert_eq!(commit_of("x\n[main 1a2b3c4] subject\n 1 file"), Some(("1a2b3c4", Some("main"))));
+        assert_eq!(commit_of("[main (root-commit) 1a2b3c4f] s"), Some(("1a2b3c4f", Some("main"))));
+        assert_eq!(commit_of("[detached HEAD 1a2b3c4] s"), Some(("1a2b3c4", None)));
         assert_eq!(commit_of("[INFO nothing] x\n[a b]"), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use telemetry::{SpanId, TraceContext, TraceId};
 use turn::Ticket;
 
@@ -15,6 +16,21 @@ pub(crate) struct Interaction {
     pub(crate) prompt: Option<String>,
 }
 
+/// A request whose body was recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct SentBody {
+    pub(crate) id: String,
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// An answer whose body is to be recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct ReceivedBody {
+    pub(crate) text: String,
+    pub(crate) message_id: String,
+    pub(crate) sent: SentBody,
+}
+
 /// A question to the model that is not answered yet.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenRequest {
@@ -22,6 +38,7 @@ pub(crate) struct OpenRequest {
     pub(crate) effort: Option<String>,
     /// When each attempt began.
     pub(crate) attempts: Vec<u64>,
+    pub(crate) body: Option<SentBody>,
 }
 
 /// An answer whose last entry in the transcript is not written yet.
@@ -31,6 +48,7 @@ pub(crate) struct OpenResponse {
     pub(crate) model: String,
     pub(crate) request_id: Option<String>,
     pub(crate) is_finished: bool,
+    pub(crate) body: Option<ReceivedBody>,
 }
 
 #[derive(Debug, Clone)]

@@ -23,6 +23,8 @@ pub struct OAuth {
     pub access: Secret,
     pub refresh: Option<Secret>,
     pub expires_at_ms: Option<i64>,
+    /// What the account has subscribed to, where the login says so.
+    pub plan: Option<String>,
     pub file: PathBuf,
 }
 
@@ -61,7 +63,9 @@ pub(crate) fn read(file: &Path) -> Result<OAuth, NoLogin> {
         None => None,
         Some(value) => Some(instant_ms(value).ok_or_else(|| because("its expiresAt is not a time"))?),
     };
-    Ok(OAuth { access, refresh: token("refreshToken"), expires_at_ms, file: file.to_owned() })
+    let plan = section.get("subscriptionType").and_then(Value::as_str).filter(|plan| !plan.is_empty());
+    let plan = plan.map(str::to_owned);
+    Ok(OAuth { access, refresh: token("refreshToken"), expires_at_ms, plan, file: file.to_owned() })
 }
 
 /// Epoch milliseconds as number or text, or a date and time; without an offset it is UTC.

@@ -33,6 +33,8 @@ pub struct Settings {
     pub hooks: Vec<Sourced<Value>>,
     /// What the administrator alone says: for lists that nobody else may extend.
     pub managed: Value,
+    /// Where that comes from, in falling precedence: `file`, and `parent` for the program that started us.
+    pub managed_sources: Vec<&'static str>,
     /// What everybody but the folder says: for what a folder that is trusted still may not say.
     pub personal: Value,
     /// To be laid over the environment of the process.
@@ -91,6 +93,14 @@ impl Settings {
 }
 
 /// `layers` in rising precedence.
+/// Only those that say something.
+fn managed_sources(layers: &[Layer]) -> Vec<&'static str> {
+    let managed = layers.iter().filter(|layer| layer.source == SourceKind::Managed && !layer.value.is_empty());
+    let mut sources: Vec<_> = managed.rev().map(|layer| layer.file.as_ref().map_or("parent", |_| "file")).collect();
+    sources.dedup();
+    sources
+}
+
 pub(crate) fn assemble(
     places: &Places,
     layers: &[Layer],
@@ -114,6 +124,7 @@ pub(crate) fn assemble(
     let mut settings = Settings {
         merged: Value::Object(merged),
         managed: Value::Object(merge_all(layers.iter().filter(|layer| layer.source == SourceKind::Managed))),
+        managed_sources: managed_sources(layers),
         personal: Value::Object(merge_all(layers.iter().filter(|layer| !layer.source.is_folder()))),
         skip_permissions: skip && !permissions.disable_bypass,
         permissions,

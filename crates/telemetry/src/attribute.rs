@@ -44,6 +44,28 @@ impl From<f64> for Value {
 pub type Attribute = (String, Value);
 pub type Attributes = Vec<Attribute>;
 
+/// `with` and `with_some`: a record with one more attribute.
+macro_rules! takes_attributes {
+    ($($record:ty),+) => {$(
+        impl $record {
+            #[must_use]
+            pub fn with(mut self, name: &str, value: impl Into<$crate::attribute::Value>) -> Self {
+                self.attributes.push((name.to_owned(), value.into()));
+                self
+            }
+
+            #[must_use]
+            pub fn with_some(self, name: &str, value: Option<impl Into<$crate::attribute::Value>>) -> Self {
+                match value {
+                    Some(value) => self.with(name, value),
+                    None => self,
+                }
+            }
+        }
+    )+};
+}
+pub(crate) use takes_attributes;
+
 /// The program that speaks: the same for all signals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resource {
@@ -90,6 +112,11 @@ impl Resource {
         all.extend(more.map(|(name, value)| (name.clone(), Value::Text(value.clone()))));
         all
     }
+}
+
+/// An id that nobody else has.
+pub fn random_id() -> String {
+    uuid::Uuid::new_v4().to_string()
 }
 
 /// An id for a user who has none yet.

@@ -1,6 +1,7 @@
 //! Sends one batch of one signal to a collector. A refused batch is lost without a message.
 
 use crate::config::{Protocol, SignalConfig, TlsFiles};
+use crate::grpc::{self, Delivery};
 use crate::protobuf;
 use serde_json::Value;
 use std::io::Write as _;
@@ -85,22 +86,26 @@ impl BatchSender {
     }
 
     /// Tries, and once more where the collector says that it is busy.
-    pub(crate) async fn send(&self, tree: &Value, headers: &[(String, String)]) -> bool {
+    pub(crate) async fn send(&self, tree: &Value, headers: &[(String, String)]) {
         let (body, kind) = encoded(tree, self.config.protocol);
         let small =
             if self.config.is_compressed && self.config.protocol != Protocol::Grpc { compressed(&body) } else { None };
         let is_compressed = small.is_some();
         let body = small.unwrap_or(body);
-        for is_last in [false, true] {
-            match self.post(body.clone(), kind, is_compressed, headers).await {
-                Some(status) if matches!(status, 429 | 502..=504) && !is_last => tokio::time::sleep(RETRY_AFTER).await,
-                status => return status.is_some_and(|status| (200..300).contains(&status)),
-            }
+        if self.post(body.clone(), kind, is_compressed, headers).await == Some(Delivery::Busy) {
+            tokio::time::sleep(RETRY_AFTER).await;
+            self.post(body, kind, is_compressed, headers).await;
         }
-        false
     }
 
-    async fn post(&self, body: Vec<u8>, kind: &str, is_compressed: bool, headers: &[(String, String)]) -> Option<u16> {
+    /// `None` where there was no answer.
+    async fn post(
+        &self,
+        body: Vec<u8>,
+        kind: &str,
+        is_compressed: bool,
+        headers: &[(String, String)],
+    ) -> Option<Delivery> {
         let mut request = self.http.as_ref()?.post(&self.config.url).header("content-type", kind).body(body);
         if is_compressed {
             request = request.header("content-encoding", "gzip");
@@ -117,19 +122,10 @@ impl BatchSender {
             request = request.header(name, value);
         }
         let response = request.send().await.ok()?;
-        // An RPC that is refused at once says so in its head, with a status of its own.
-        let refused = response.headers().get("grpc-status").and_then(|status| status.to_str().ok()?.parse().ok());
-        Some(refused.map_or(response.status().as_u16(), http_status))
-    }
-}
-
-/// The HTTP status that means what a status of gRPC means.
-fn http_status(grpc: u16) -> u16 {
-    match grpc {
-        0 => 200,
-        // Cancelled, late, exhausted, aborted, out of range, unavailable, data loss: worth another try.
-        1 | 4 | 8 | 10 | 11 | 14 | 15 => 503,
-        _ => 400,
+        Some(match self.config.protocol {
+            Protocol::Grpc => grpc::delivery(response).await,
+            Protocol::HttpJson | Protocol::HttpProtobuf => Delivery::of_http(response.status().as_u16()),
+        })
     }
 }
 

@@ -1,33 +1,60 @@
 //! Records that wait for the next export, within bounds. Pure.
 
-use crate::attribute::Attributes;
+use crate::attribute::{Attributes, Value};
 use crate::config::Temporality;
 use crate::event::Count;
 use crate::record::{LogRecord, Point, Series, Span};
 
 /// Records of one kind that wait at most; a collector that is down must not fill the memory. Later ones are dropped.
 const WAITING_MAX: usize = 8192;
+/// Bytes of texts in the records of one kind that wait: released content makes a record large.
+const WAITING_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Series of one metric; attributes come from small sets.
 const SERIES_MAX: usize = 2000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
-    pub(crate) logs: Vec<LogRecord>,
-    pub(crate) spans: Vec<Span>,
+    logs: Vec<LogRecord>,
+    spans: Vec<Span>,
     pub(crate) series: Vec<Series>,
+    log_bytes: usize,
+    span_bytes: usize,
+}
+
+fn bytes(attributes: &Attributes) -> usize {
+    let of_value = |value: &Value| match value {
+        Value::Text(text) => text.len(),
+        Value::List(items) => items.iter().map(String::len).sum(),
+        Value::Int(_) | Value::Double(_) | Value::Bool(_) => 0,
+    };
+    attributes.iter().map(|(name, value)| name.len() + of_value(value)).sum()
 }
 
 impl Buffer {
     pub(crate) fn log(&mut self, record: LogRecord) {
-        if self.logs.len() < WAITING_MAX {
+        let size = bytes(&record.attributes);
+        if self.logs.len() < WAITING_MAX && self.log_bytes + size <= WAITING_BYTES_MAX {
+            self.log_bytes += size;
             self.logs.push(record);
         }
     }
 
+    pub(crate) fn take_logs(&mut self) -> Vec<LogRecord> {
+        self.log_bytes = 0;
+        std::mem::take(&mut self.logs)
+    }
+
     pub(crate) fn span(&mut self, span: Span) {
-        if self.spans.len() < WAITING_MAX {
+        let size = bytes(&span.attributes) + span.events.iter().map(|(.., more)| bytes(more)).sum::<usize>();
+        if self.spans.len() < WAITING_MAX && self.span_bytes + size <= WAITING_BYTES_MAX {
+            self.span_bytes += size;
             self.spans.push(span);
         }
+    }
+
+    pub(crate) fn take_spans(&mut self) -> Vec<Span> {
+        self.span_bytes = 0;
+        std::mem::take(&mut self.spans)
     }
 
     pub(crate) fn add(&mut self, count: Count, common: &Attributes, now: u64) {
@@ -63,6 +90,25 @@ impl Buffer {
 mod tests {
     use super::*;
     use crate::event::Metric;
+
+    #[test]
+    fn records_that_wait_have_a_bound_in_number_and_in_bytes() {
+        let record = |size: usize| LogRecord {
+            at: 1,
+            body: String::new(),
+            attributes: vec![("body".to_owned(), "x".repeat(size).into())],
+            context: None,
+        };
+        let mut buffer = Buffer::default();
+        for _ in 0..100 {
+            buffer.log(record(1024 * 1024));
+        }
+        // A small one still fits.
+        buffer.log(record(10));
+        assert_eq!(buffer.take_logs().len(), 32);
+        buffer.log(record(10));
+        assert_eq!(buffer.take_logs().len(), 1, "the room is there again after an export");
+    }
 
     #[test]
     fn sums_are_kept_by_attributes_and_begin_anew_where_they_are_deltas() {

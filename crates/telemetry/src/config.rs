@@ -1,5 +1,7 @@
 //! The configuration of the export, from the user's variables. Pure: variables are looked up through a parameter.
 
+use crate::limits::Limits;
+use crate::raw_bodies::RawBodies;
 use crate::trace::TraceContext;
 use percent_encoding::percent_decode_str;
 use std::time::Duration;
@@ -10,9 +12,10 @@ const METRICS_INTERVAL: Duration = Duration::from_mins(1);
 const OTHER_INTERVAL: Duration = Duration::from_secs(5);
 const DEFAULT_ENDPOINT: &str = "http://localhost:4318";
 const DEFAULT_GRPC_ENDPOINT: &str = "http://localhost:4317";
-/// Characters of content in a record.
+/// UTF-16 units of content in a record.
 const CONTENT_MAX: usize = 61_440;
 const PROMETHEUS_PORT: u16 = 9464;
+const RAW_BODIES: &str = "OTEL_LOG_RAW_API_BODIES";
 /// Tokens of collectors live half an hour or longer.
 const HEADERS_AGE: Duration = Duration::from_mins(29);
 
@@ -140,6 +143,11 @@ pub struct Config {
     pub signals: Vec<SignalConfig>,
     pub temporality: Temporality,
     pub gates: Gates,
+    pub raw_bodies: RawBodies,
+    /// Hooks have spans.
+    pub(crate) has_hook_spans: bool,
+    pub(crate) limits: Limits,
+    /// UTF-16 units.
     pub content_max: usize,
     /// For the last export, all signals together.
     pub shutdown: Duration,
@@ -179,6 +187,11 @@ impl Variables<'_> {
         self.get(name)?.parse().ok().map(Duration::from_millis)
     }
 
+    /// Where detailed tracing sends spans and events, where it is on.
+    fn detailed_endpoint(&self) -> Option<String> {
+        self.get("BETA_TRACING_ENDPOINT").filter(|_| self.is_on("ENABLE_BETA_TRACING_DETAILED"))
+    }
+
     /// The signal's own variable, or the one for all of them.
     fn of_signal(&self, signal: Signal, name: &str) -> Option<String> {
         let own = format!("OTEL_EXPORTER_OTLP_{}_{name}", signal.word());
@@ -208,6 +221,9 @@ impl Config {
                 _ => Temporality::Delta,
             },
             gates: gates(&variables),
+            raw_bodies: RawBodies::read(variables.get(RAW_BODIES).as_deref(), variables.is_on(RAW_BODIES)),
+            has_hook_spans: variables.detailed_endpoint().is_some(),
+            limits: Limits::read(&|name| variables.get(name)?.parse().ok()),
             content_max: variables
                 .get("CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH")
                 .and_then(|most| most.parse().ok())
@@ -293,10 +309,12 @@ fn exporter(name: &str, signal: Signal) -> Option<Exporter> {
     }
 }
 
-/// A signal's own address is taken as it is; the common one gets the signal's path.
+/// A signal's own address is taken as it is; the common one gets the signal's path. Detailed tracing has an address for spans
+/// and events that wins over both.
 fn url(signal: Signal, protocol: Protocol, variables: &Variables) -> String {
-    let own = variables.get(&format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.word()));
-    let common = variables.get("OTEL_EXPORTER_OTLP_ENDPOINT");
+    let detailed = variables.detailed_endpoint().filter(|_| signal != Signal::Metrics);
+    let own = variables.get(&format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.word())).filter(|_| detailed.is_none());
+    let common = detailed.or_else(|| variables.get("OTEL_EXPORTER_OTLP_ENDPOINT"));
     match (protocol, own, common) {
         (Protocol::Grpc, own, common) => {
             let base = own.or(common).unwrap_or_else(|| DEFAULT_GRPC_ENDPOINT.to_owned());

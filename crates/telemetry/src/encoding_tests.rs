@@ -1,12 +1,15 @@
-//! The encoders against payloads recorded from another program, and against a reader of protobuf of the test's own.
+//! The encoders against payloads recorded from another program, and against a reader of protobuf that shares nothing with the
+//! writer.
 
 use super::encode;
 use crate::attribute::{Attributes, Value};
 use crate::config::Temporality;
 use crate::json::{self, Source};
+use crate::limits::Limits;
 use crate::record::{LogRecord, Point, Series, Span, SpanStatus};
 use crate::trace::{SpanId, TraceContext, TraceId};
 use serde_json::{Value as Json, json};
+use testkit::otlp::decode;
 
 fn fixture(text: &str) -> Json {
     serde_json::from_str(text).unwrap()
@@ -56,7 +59,7 @@ fn our_payloads_have_the_form_of_the_recorded_ones() {
     let recorded = logs();
     let batch = &recorded["resourceLogs"][0];
     let resource = attributes(&batch["resource"]);
-    let source = Source { resource: &resource, version: "2.1.325", trace_state: None };
+    let source = Source { resource: &resource, version: "2.1.325", trace_state: None, limits: Limits::read(&|_| None) };
     let records = batch["scopeLogs"][0]["logRecords"].as_array().unwrap().iter().map(|one| LogRecord {
         at: time(&one["timeUnixNano"]),
         body: one["body"]["stringValue"].as_str().unwrap().into(),
@@ -110,133 +113,6 @@ fn our_payloads_have_the_form_of_the_recorded_ones() {
     assert_eq!(json::metrics(&source, &series, Temporality::Delta, now), recorded);
 }
 
-/// What a field holds, by its number in each message; written down from the published definitions for this test.
-fn kind(message: &str, number: u64) -> (&'static str, &'static str) {
-    let table: &[(u64, &str, &str)] = match message {
-        "traces" => &[(1, "resourceSpans", "+ResourceSpans")],
-        "logs" => &[(1, "resourceLogs", "+ResourceLogs")],
-        "metrics" => &[(1, "resourceMetrics", "+ResourceMetrics")],
-        "ResourceSpans" => &[(1, "resource", "Resource"), (2, "scopeSpans", "+ScopeSpans")],
-        "ResourceLogs" => &[(1, "resource", "Resource"), (2, "scopeLogs", "+ScopeLogs")],
-        "ResourceMetrics" => &[(1, "resource", "Resource"), (2, "scopeMetrics", "+ScopeMetrics")],
-        "ScopeSpans" => &[(1, "scope", "Scope"), (2, "spans", "+Span")],
-        "ScopeLogs" => &[(1, "scope", "Scope"), (2, "logRecords", "+LogRecord")],
-        "ScopeMetrics" => &[(1, "scope", "Scope"), (2, "metrics", "+Metric")],
-        "Resource" => &[(1, "attributes", "+KeyValue")],
-        "Scope" => &[(1, "name", "text"), (2, "version", "text")],
-        "KeyValue" => &[(1, "key", "text"), (2, "value", "AnyValue")],
-        "AnyValue" => &[
-            (1, "stringValue", "text"),
-            (2, "boolValue", "bool"),
-            (3, "intValue", "int"),
-            (4, "doubleValue", "double"),
-            (5, "arrayValue", "ArrayValue"),
-        ],
-        "ArrayValue" => &[(1, "values", "+AnyValue")],
-        "Span" => &[
-            (1, "traceId", "hex"),
-            (2, "spanId", "hex"),
-            (4, "parentSpanId", "hex"),
-            (5, "name", "text"),
-            (6, "kind", "int"),
-            (7, "startTimeUnixNano", "time"),
-            (8, "endTimeUnixNano", "time"),
-            (9, "attributes", "+KeyValue"),
-            (11, "events", "+Event"),
-            (15, "status", "Status"),
-            (16, "flags", "fixed32"),
-        ],
-        "Event" => &[(1, "timeUnixNano", "time"), (2, "name", "text"), (3, "attributes", "+KeyValue")],
-        "Status" => &[(2, "message", "text"), (3, "code", "int")],
-        "LogRecord" => &[
-            (1, "timeUnixNano", "time"),
-            (5, "body", "AnyValue"),
-            (6, "attributes", "+KeyValue"),
-            (8, "flags", "fixed32"),
-            (9, "traceId", "hex"),
-            (10, "spanId", "hex"),
-            (11, "observedTimeUnixNano", "time"),
-        ],
-        "Metric" => &[(1, "name", "text"), (2, "description", "text"), (3, "unit", "text"), (7, "sum", "Sum")],
-        "Sum" => &[(1, "dataPoints", "+Point"), (2, "aggregationTemporality", "int"), (3, "isMonotonic", "bool")],
-        "Point" => &[
-            (2, "startTimeUnixNano", "time"),
-            (3, "timeUnixNano", "time"),
-            (4, "asDouble", "double"),
-            (7, "attributes", "+KeyValue"),
-        ],
-        other => panic!("no message {other}"),
-    };
-    match table.iter().find(|row| row.0 == number) {
-        Some(row) => (row.1, row.2),
-        None => panic!("{message} has no field {number}"),
-    }
-}
-
-fn varint(bytes: &mut &[u8]) -> u64 {
-    let mut value = 0;
-    for shift in (0..).step_by(7) {
-        let (first, rest) = bytes.split_first().unwrap();
-        *bytes = rest;
-        value |= u64::from(first & 0x7f) << shift;
-        if first & 0x80 == 0 {
-            return value;
-        }
-    }
-    value
-}
-
-fn take<'a>(bytes: &mut &'a [u8], count: usize) -> &'a [u8] {
-    let (taken, rest) = bytes.split_at(count);
-    *bytes = rest;
-    taken
-}
-
-fn decoded(message: &str, mut bytes: &[u8]) -> Json {
-    let mut value = json!({});
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes);
-        let (name, kind) = kind(message, key >> 3);
-        let payload: Vec<u8> = match key & 7 {
-            0 => varint(&mut bytes).to_le_bytes().to_vec(),
-            1 => take(&mut bytes, 8).to_vec(),
-            2 => {
-                let length = varint(&mut bytes) as usize;
-                take(&mut bytes, length).to_vec()
-            }
-            5 => take(&mut bytes, 4).to_vec(),
-            wire => panic!("wire type {wire}"),
-        };
-        let number = || u64::from_le_bytes(payload.clone().try_into().unwrap());
-        let expected_wire = match kind {
-            "int" | "bool" => 0,
-            "time" | "double" => 1,
-            "fixed32" => 5,
-            _ => 2,
-        };
-        assert_eq!(key & 7, expected_wire, "{message}.{name}");
-        let one = match kind {
-            "text" => json!(String::from_utf8(payload).unwrap()),
-            "hex" => json!(payload.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
-            "bool" => json!(number() == 1),
-            "int" => json!(number()),
-            "time" => json!(number().to_string()),
-            "double" => json!(f64::from_le_bytes(payload.try_into().unwrap())),
-            "fixed32" => json!(u32::from_le_bytes(payload.try_into().unwrap())),
-            inner => decoded(inner.trim_start_matches('+'), &payload),
-        };
-        if kind.starts_with('+') {
-            match value.get_mut(name) {
-                Some(Json::Array(list)) => list.push(one),
-                _ => value[name] = json!([one]),
-            }
-        } else {
-            value[name] = one;
-        }
-    }
-    value
-}
-
 /// What protobuf does not carry: defaults and empty lists. Numbers that are doubles there.
 fn without_defaults(value: &Json) -> Json {
     match value {
@@ -261,9 +137,50 @@ fn without_defaults(value: &Json) -> Json {
 #[test]
 fn protobuf_holds_what_the_tree_holds() {
     for (name, tree) in [("metrics", metrics()), ("logs", logs()), ("traces", traces())] {
-        assert_eq!(decoded(name, &encode(&tree)), without_defaults(&tree), "{name}");
+        assert_eq!(decode(name, &encode(&tree)), Some(without_defaults(&tree)), "{name}");
     }
     let negative = json!({"resourceLogs": [{"resource": {"attributes": [{"key": "n", "value": {"intValue": -1}}]}}]});
     let bytes = encode(&negative);
     assert!(bytes.ends_with(&[0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]), "{bytes:x?}");
+}
+
+#[test]
+fn attributes_over_the_limits_are_cut_and_dropped_and_counted() {
+    let limits = Limits::read(&|name| match name {
+        "OTEL_ATTRIBUTE_COUNT_LIMIT" => Some(2),
+        "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT" => Some(3),
+        "OTEL_SPAN_EVENT_COUNT_LIMIT" => Some(1),
+        _ => None,
+    });
+    let resource: Attributes =
+        ["one", "two", "three"].map(|name| (name.to_owned(), Value::Text("four".into()))).to_vec();
+    let source = Source { resource: &resource, version: "1", trace_state: None, limits };
+    let list = ("list".to_owned(), Value::List(vec!["abcd".into(), "äöüß".into()]));
+    let all = vec![("text".to_owned(), "abcd".into()), list, ("last".to_owned(), true.into())];
+    let kept = json!([
+        {"key": "text", "value": {"stringValue": "abc"}},
+        {"key": "list", "value": {"arrayValue": {"values": [{"stringValue": "abc"}, {"stringValue": "äöü"}]}}},
+    ]);
+
+    let record = LogRecord { at: 1, body: "longer than three".into(), attributes: all.clone(), context: None };
+    let tree = json::logs(&source, &[record]);
+    let batch = &tree["resourceLogs"][0];
+    let record = &batch["scopeLogs"][0]["logRecords"][0];
+    assert_eq!((&record["attributes"], &record["droppedAttributesCount"]), (&kept, &json!(1)));
+    assert_eq!(record["body"]["stringValue"], "longer than three");
+    assert_eq!(attributes(&batch["resource"]), resource, "the resource has no limits");
+    assert_eq!(decode("logs", &encode(&tree)), Some(without_defaults(&tree)));
+
+    let context = TraceContext { trace: TraceId(1), span: SpanId(2) };
+    let mut span = Span::new("s", context, None);
+    (span.start, span.end) = (1, 2);
+    span.attributes.clone_from(&all);
+    span.events = vec![("first".into(), 1, all), ("second".into(), 2, Vec::new())];
+    let tree = json::traces(&source, &[span]);
+    let span = &tree["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
+    assert_eq!((&span["attributes"], &span["droppedAttributesCount"]), (&kept, &json!(1)));
+    assert_eq!((span["events"].as_array().map(Vec::len), &span["droppedEventsCount"]), (Some(1), &json!(1)));
+    let event = &span["events"][0];
+    assert_eq!((&event["attributes"], &event["droppedAttributesCount"]), (&kept, &json!(1)));
+    assert_eq!(decode("traces", &encode(&tree)), Some(without_defaults(&tree)));
 }

@@ -1,6 +1,6 @@
 //! The events and counts that the program reports, with the content that the gates allow.
 
-use crate::attribute::{Attributes, Value};
+use crate::attribute::{Attributes, takes_attributes};
 use crate::config::Gates;
 
 /// In place of content that the user has not released.
@@ -19,20 +19,6 @@ pub struct Event {
 impl Event {
     pub fn new(name: &'static str) -> Self {
         Self { name, attributes: Vec::new() }
-    }
-
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.attributes.push((name.to_owned(), value.into()));
-        self
-    }
-
-    #[must_use]
-    pub fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
     }
 
     /// A prompt of the user's.
@@ -138,10 +124,6 @@ impl Count {
     pub fn new(metric: Metric, value: f64) -> Self {
         Self { metric, value, attributes: Vec::new() }
     }
-
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.attributes.push((name.to_owned(), value.into()));
-        self
-    }
 }
+
+takes_attributes!(Event, Count);

@@ -2,6 +2,7 @@
 
 use crate::attribute::{Attributes, Value};
 use crate::config::Temporality;
+use crate::limits::{AttributeLimits, Limits};
 use crate::record::{LogRecord, Series, Span, SpanStatus};
 use serde_json::{Value as Json, json};
 
@@ -11,6 +12,7 @@ pub(crate) struct Source<'a> {
     pub version: &'a str,
     /// What vendors have to say about the trace that came in, passed on as it is.
     pub trace_state: Option<&'a str>,
+    pub limits: Limits,
 }
 
 const METRICS_SCOPE: &str = "com.anthropic.claude_code";
@@ -32,7 +34,7 @@ pub(crate) fn metrics(source: &Source, series: &[Series], temporality: Temporali
             .iter()
             .map(|point| {
                 json!({
-                    "attributes": attributes(&point.attributes),
+                    "attributes": attributes(&point.attributes, AttributeLimits::NONE),
                     "startTimeUnixNano": point.start.to_string(),
                     "timeUnixNano": now.to_string(),
                     "asDouble": number(point.sum),
@@ -51,13 +53,14 @@ pub(crate) fn metrics(source: &Source, series: &[Series], temporality: Temporali
 }
 
 pub(crate) fn logs(source: &Source, records: &[LogRecord]) -> Json {
+    let limits = source.limits.log;
     let record = |record: &LogRecord| {
         let mut value = json!({
             "timeUnixNano": record.at.to_string(),
             "observedTimeUnixNano": record.at.to_string(),
             "body": {"stringValue": record.body},
-            "attributes": attributes(&record.attributes),
-            "droppedAttributesCount": 0,
+            "attributes": attributes(&record.attributes, limits),
+            "droppedAttributesCount": limits.dropped(record.attributes.len()),
         });
         if let Some(context) = record.context {
             value["flags"] = json!(1);
@@ -73,20 +76,22 @@ pub(crate) fn logs(source: &Source, records: &[LogRecord]) -> Json {
 }
 
 pub(crate) fn traces(source: &Source, spans: &[Span]) -> Json {
-    let spans: Vec<Json> = spans.iter().map(|one| span(one, source.trace_state)).collect();
+    let spans: Vec<Json> = spans.iter().map(|one| span(one, source)).collect();
     let scope = json!({"name": TRACES_SCOPE, "version": TRACES_SCOPE_VERSION});
     let scopes = json!([{"scope": scope, "spans": spans}]);
     json!({"resourceSpans": [{"resource": resource(source), "scopeSpans": scopes}]})
 }
 
-fn span(span: &Span, trace_state: Option<&str>) -> Json {
+fn span(span: &Span, source: &Source) -> Json {
+    let limits = source.limits;
     let event = |(name, at, more): &(String, u64, Attributes)| {
         json!({
-            "attributes": attributes(more), "name": name, "timeUnixNano": at.to_string(), "droppedAttributesCount": 0,
+            "attributes": attributes(more, limits.span_event), "name": name, "timeUnixNano": at.to_string(),
+            "droppedAttributesCount": limits.span_event.dropped(more.len()),
         })
     };
     let mut value = json!({"traceId": span.trace.to_string(), "spanId": span.id.to_string()});
-    if let Some(state) = trace_state {
+    if let Some(state) = source.trace_state {
         value["traceState"] = json!(state);
     }
     if let Some(parent) = span.parent {
@@ -99,8 +104,10 @@ fn span(span: &Span, trace_state: Option<&str>) -> Json {
     let rest = json!({
         "name": span.name, "kind": 1,
         "startTimeUnixNano": span.start.to_string(), "endTimeUnixNano": span.end.to_string(),
-        "attributes": attributes(&span.attributes), "droppedAttributesCount": 0,
-        "events": span.events.iter().map(event).collect::<Vec<Json>>(), "droppedEventsCount": 0,
+        "attributes": attributes(&span.attributes, limits.span),
+        "droppedAttributesCount": limits.span.dropped(span.attributes.len()),
+        "events": span.events.iter().take(limits.span_events).map(event).collect::<Vec<Json>>(),
+        "droppedEventsCount": span.events.len().saturating_sub(limits.span_events),
         "status": status, "links": [], "droppedLinksCount": 0,
         "flags": if span.is_parent_remote { SPAN_FLAGS_REMOTE } else { SPAN_FLAGS },
     });
@@ -111,21 +118,23 @@ fn span(span: &Span, trace_state: Option<&str>) -> Json {
 }
 
 fn resource(source: &Source) -> Json {
-    json!({"attributes": attributes(source.resource), "droppedAttributesCount": 0})
+    json!({"attributes": attributes(source.resource, AttributeLimits::NONE), "droppedAttributesCount": 0})
 }
 
-fn attributes(all: &Attributes) -> Json {
-    all.iter().map(|(name, value)| json!({"key": name, "value": any_value(value)})).collect()
+/// The first ones of a record, as many as are allowed.
+fn attributes(all: &Attributes, limits: AttributeLimits) -> Json {
+    let kept = all.iter().take(limits.count);
+    kept.map(|(name, value)| json!({"key": name, "value": any_value(value, limits)})).collect()
 }
 
-fn any_value(value: &Value) -> Json {
+fn any_value(value: &Value, limits: AttributeLimits) -> Json {
     match value {
-        Value::Text(text) => json!({"stringValue": text}),
+        Value::Text(text) => json!({"stringValue": limits.cut(text)}),
         Value::Int(number) => json!({"intValue": number}),
         Value::Double(value) => json!({"doubleValue": number(*value)}),
         Value::Bool(value) => json!({"boolValue": value}),
         Value::List(items) => {
-            let items: Vec<Json> = items.iter().map(|item| json!({"stringValue": item})).collect();
+            let items: Vec<Json> = items.iter().map(|item| json!({"stringValue": limits.cut(item)})).collect();
             json!({"arrayValue": {"values": items}})
         }
     }

@@ -7,10 +7,13 @@
 //! word to the user about a collector that does not work: exit codes, stdout and stderr never change.
 
 mod trace;
+mod limits;
+mod raw_bodies;
 mod config;
 mod attribute;
 mod event;
 mod protobuf;
+mod grpc;
 mod batch_sender;
 mod record;
 mod buffer;
@@ -19,11 +22,12 @@ mod prometheus;
 mod telemetry;
 mod exporting;
 
-pub use attribute::{Attribute, Attributes, Common, Resource, Value, random_user_id};
+pub use attribute::{Attribute, Attributes, Common, Resource, Value, random_id, random_user_id};
 pub use batch_sender::{Tls, read_pem};
 pub use config::{Config, Exporter, Gates, Protocol, Signal, SignalConfig, Temporality, TlsFiles};
 pub use event::{Count, Event, Metric, REDACTED};
 pub use exporting::{Exporting, HeadersHelper, HelperError, Printed};
+pub use raw_bodies::RawBodies;
 pub use record::{Span, SpanStatus};
-pub use telemetry::{Telemetry, now};
+pub use telemetry::{Telemetry, now, timestamp};
 pub use trace::{SpanId, TraceContext, TraceId};

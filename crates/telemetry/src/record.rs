@@ -1,6 +1,6 @@
 //! The records between two exports: log records, spans, and sums by metric and attributes.
 
-use crate::attribute::{Attributes, Value};
+use crate::attribute::{Attributes, takes_attributes};
 use crate::trace::{SpanId, TraceContext, TraceId};
 
 /// A log record. Times are nanoseconds since 1970.
@@ -53,21 +53,9 @@ impl Span {
             status: SpanStatus::Unset,
         }
     }
-
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.attributes.push((name.to_owned(), value.into()));
-        self
-    }
-
-    #[must_use]
-    pub fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
 }
+
+takes_attributes!(Span);
 
 /// One series of a metric.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,6 +7,7 @@ use crate::config::{Config, Exporter, Gates, Signal, SignalConfig};
 use crate::event::{Count, Event};
 use crate::json::{self, Source};
 use crate::prometheus;
+use crate::raw_bodies::RawBodies;
 use crate::record::{LogRecord, Span};
 use crate::trace::TraceContext;
 use serde_json::Value;
@@ -101,7 +102,21 @@ impl Telemetry {
         }
     }
 
-    /// As many characters of content as a record may have.
+    /// Whether hooks have spans.
+    pub fn has_hook_spans(&self) -> bool {
+        self.traces() && self.0.as_ref().is_some_and(|inner| inner.config.has_hook_spans)
+    }
+
+    /// Whether bodies of requests and answers are released, and to where. A body in the record needs records.
+    pub fn raw_bodies(&self) -> &RawBodies {
+        match &self.0 {
+            Some(inner) if inner.config.raw_bodies != RawBodies::Inline => &inner.config.raw_bodies,
+            Some(inner) if inner.config.signal(Signal::Logs).is_some() => &inner.config.raw_bodies,
+            _ => &RawBodies::Off,
+        }
+    }
+
+    /// As many UTF-16 units of content as a record may have.
     pub fn content_max(&self) -> usize {
         self.0.as_ref().map_or(0, |inner| inner.config.content_max)
     }
@@ -270,15 +285,16 @@ impl Inner {
     /// What waits of this signal, as a tree; `None` where nothing does.
     fn take(&self, signal: Signal) -> Option<Value> {
         let trace_state = self.config.trace_state.as_deref();
-        let source = Source { resource: &self.resource, version: &self.version, trace_state };
+        let limits = self.config.limits;
+        let source = Source { resource: &self.resource, version: &self.version, trace_state, limits };
         let mut state = self.state();
         match signal {
             Signal::Logs => {
-                let records = std::mem::take(&mut state.buffer.logs);
+                let records = state.buffer.take_logs();
                 (!records.is_empty()).then(|| json::logs(&source, &records))
             }
             Signal::Traces => {
-                let spans = std::mem::take(&mut state.buffer.spans);
+                let spans = state.buffer.take_spans();
                 (!spans.is_empty()).then(|| json::traces(&source, &spans))
             }
             Signal::Metrics => {
@@ -291,6 +307,11 @@ impl Inner {
             }
         }
     }
+}
+
+/// Now, as events tell it.
+pub fn timestamp() -> String {
+    format!("{:.3}", jiff::Timestamp::now())
 }
 
 /// Nanoseconds since 1970.

@@ -2,7 +2,7 @@
 
 use crate::otlp;
 use serde_json::Value;
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,6 +22,8 @@ const END_HEADERS: u8 = 4;
 const ACK: u8 = 1;
 /// `:status: 200`, as HPACK writes it.
 const STATUS_OK: &[u8] = &[0x88];
+/// The status of a batch that is not understood.
+const INVALID_ARGUMENT: u8 = 3;
 /// The length and the mark before a message of gRPC.
 const GRPC_HEAD: usize = 5;
 
@@ -33,6 +35,10 @@ pub enum Manner {
     Refuses(u16),
     /// No request is ever answered.
     Hangs,
+    /// gRPC: this status stands in the head of an answer without a message.
+    StatusInHead(u8),
+    /// gRPC: this status stands in the trailers.
+    StatusInTrailers(u8),
 }
 
 /// One batch as it came.
@@ -54,28 +60,40 @@ impl Batch {
 }
 
 pub struct Collector {
-    address: String,
+    url: String,
     batches: Arc<Mutex<Vec<Batch>>>,
 }
 
 impl Collector {
     pub fn start(manner: Manner) -> std::io::Result<Self> {
+        Self::start_behind("http", manner, Some)
+    }
+
+    /// The same behind a layer of the test's own, such as TLS.
+    pub fn start_behind<S: Read + Write>(
+        scheme: &str,
+        manner: Manner,
+        layer: impl Fn(TcpStream) -> Option<S> + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?.to_string();
+        let url = format!("{scheme}://{}", listener.local_addr()?);
         let batches: Arc<Mutex<Vec<Batch>>> = Arc::default();
-        let kept = Arc::clone(&batches);
+        let (kept, layer) = (Arc::clone(&batches), Arc::new(layer));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let kept = Arc::clone(&kept);
+                let (kept, layer) = (Arc::clone(&kept), Arc::clone(&layer));
                 // A client that breaks off shows in the test by what did not arrive.
-                std::thread::spawn(move || serve(stream, manner, &kept));
+                std::thread::spawn(move || {
+                    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+                    serve(layer(stream)?, manner, &kept)
+                });
             }
         });
-        Ok(Self { address, batches })
+        Ok(Self { url, batches })
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.url.clone()
     }
 
     pub fn batches(&self) -> Vec<Batch> {
@@ -103,8 +121,7 @@ impl Collector {
     }
 }
 
-fn serve(mut stream: TcpStream, manner: Manner, kept: &Mutex<Vec<Batch>>) -> Option<()> {
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+fn serve(mut stream: impl Read + Write, manner: Manner, kept: &Mutex<Vec<Batch>>) -> Option<()> {
     let mut bytes = Vec::new();
     let mut piece = [0; 16 * 1024];
     loop {
@@ -115,7 +132,9 @@ fn serve(mut stream: TcpStream, manner: Manner, kept: &Mutex<Vec<Batch>>) -> Opt
             kept.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
             bytes.drain(..length);
             match manner {
-                Manner::Takes => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()?,
+                Manner::Takes | Manner::StatusInHead(_) | Manner::StatusInTrailers(_) => {
+                    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()?;
+                }
                 Manner::Refuses(status) => {
                     stream.write_all(format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\n\r\n").as_bytes()).ok()?;
                 }
@@ -151,7 +170,7 @@ fn http(bytes: &[u8]) -> Option<(Batch, usize)> {
 }
 
 /// As much of HTTP/2 as one call of gRPC needs: the body of each stream, and an answer when it ends.
-fn grpc(mut stream: TcpStream, mut bytes: Vec<u8>, manner: Manner, kept: &Mutex<Vec<Batch>>) -> Option<()> {
+fn grpc(mut stream: impl Read + Write, mut bytes: Vec<u8>, manner: Manner, kept: &Mutex<Vec<Batch>>) -> Option<()> {
     stream.write_all(&frame(SETTINGS, 0, 0, &[])).ok()?;
     let mut bodies: Vec<(u32, Vec<u8>)> = Vec::new();
     let mut piece = [0; 16 * 1024];
@@ -170,8 +189,12 @@ fn grpc(mut stream: TcpStream, mut bytes: Vec<u8>, manner: Manner, kept: &Mutex<
                 let at = bodies.iter().position(|(known, _)| *known == id)?;
                 let (_, body) = bodies.remove(at);
                 kept.lock().unwrap_or_else(PoisonError::into_inner).push(message(&body));
-                if manner != Manner::Hangs {
-                    stream.write_all(&answer(id, if manner == Manner::Takes { b'0' } else { b'3' })).ok()?;
+                match manner {
+                    Manner::Takes => stream.write_all(&answer(id, 0)).ok()?,
+                    Manner::Refuses(_) => stream.write_all(&answer(id, INVALID_ARGUMENT)).ok()?,
+                    Manner::StatusInTrailers(status) => stream.write_all(&answer(id, status)).ok()?,
+                    Manner::StatusInHead(status) => stream.write_all(&answer_without_message(id, status)).ok()?,
+                    Manner::Hangs => {}
                 }
             }
         }
@@ -190,13 +213,22 @@ fn message(body: &[u8]) -> Batch {
 
 /// An empty answer with its status in the trailers.
 fn answer(id: u32, status: u8) -> Vec<u8> {
-    let trailer = [&[0, 11][..], b"grpc-status", &[1, status]].concat();
     [
         frame(HEADERS, END_HEADERS, id, STATUS_OK),
         frame(DATA, 0, id, &[0; GRPC_HEAD]),
-        frame(HEADERS, END_HEADERS | END_STREAM, id, &trailer),
+        frame(HEADERS, END_HEADERS | END_STREAM, id, &grpc_status(status)),
     ]
     .concat()
+}
+
+fn answer_without_message(id: u32, status: u8) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS | END_STREAM, id, &[STATUS_OK, &grpc_status(status)].concat())
+}
+
+/// A header of HPACK that is not put into its table. Both lengths are below 127.
+fn grpc_status(status: u8) -> Vec<u8> {
+    let (name, value) = ("grpc-status", status.to_string());
+    [&[0, name.len() as u8], name.as_bytes(), &[value.len() as u8], value.as_bytes()].concat()
 }
 
 fn frame(kind: u8, flags: u8, id: u32, payload: &[u8]) -> Vec<u8> {

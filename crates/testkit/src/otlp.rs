@@ -15,7 +15,9 @@ const SPAN: &[Row] = &[
     (7, "startTimeUnixNano", "time"),
     (8, "endTimeUnixNano", "time"),
     (9, "attributes", "+KeyValue"),
+    (10, "droppedAttributesCount", "int"),
     (11, "events", "+Event"),
+    (12, "droppedEventsCount", "int"),
     (15, "status", "Status"),
     (16, "flags", "fixed32"),
 ];
@@ -23,10 +25,17 @@ const LOG_RECORD: &[Row] = &[
     (1, "timeUnixNano", "time"),
     (5, "body", "AnyValue"),
     (6, "attributes", "+KeyValue"),
+    (7, "droppedAttributesCount", "int"),
     (8, "flags", "fixed32"),
     (9, "traceId", "hex"),
     (10, "spanId", "hex"),
     (11, "observedTimeUnixNano", "time"),
+];
+const EVENT: &[Row] = &[
+    (1, "timeUnixNano", "time"),
+    (2, "name", "text"),
+    (3, "attributes", "+KeyValue"),
+    (4, "droppedAttributesCount", "int"),
 ];
 const ANY_VALUE: &[Row] = &[
     (1, "stringValue", "text"),
@@ -59,7 +68,7 @@ fn table(message: &str) -> &'static [Row] {
         "AnyValue" => ANY_VALUE,
         "ArrayValue" => &[(1, "values", "+AnyValue")],
         "Span" => SPAN,
-        "Event" => &[(1, "timeUnixNano", "time"), (2, "name", "text"), (3, "attributes", "+KeyValue")],
+        "Event" => EVENT,
         "Status" => &[(2, "message", "text"), (3, "code", "int")],
         "LogRecord" => LOG_RECORD,
         "Metric" => &[(1, "name", "text"), (2, "description", "text"), (3, "unit", "text"), (7, "sum", "Sum")],

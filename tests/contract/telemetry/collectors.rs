@@ -52,6 +52,32 @@ fn a_hanging_collector_costs_the_budget_and_no_more() {
 }
 
 #[test]
+fn a_status_of_grpc_decides_whether_a_batch_is_sent_again() {
+    let (taken, exhausted, refused, busy) = (0, 8, 3, 14);
+    for (manner, times) in [
+        (Manner::StatusInTrailers(taken), 1),
+        (Manner::StatusInHead(busy), 2),
+        (Manner::StatusInTrailers(busy), 2),
+        (Manner::StatusInHead(refused), 1),
+        (Manner::StatusInTrailers(refused), 1),
+        (Manner::StatusInHead(exhausted), 1),
+    ] {
+        let (collector, world) = (Collector::start(manner).unwrap(), world(json!([say("ok")])));
+        let run = exporting(&world, &collector.url())
+            .env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+            .env("OTEL_LOGS_EXPORT_INTERVAL", "600000")
+            .env("OTEL_TRACES_EXPORT_INTERVAL", "600000")
+            .env("CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS", "10000");
+        let outcome = finish(run.args(PRINT));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{manner:?}");
+        for part in ["resourceLogs", "resourceMetrics", "resourceSpans"] {
+            let seen = collector.batches().iter().filter(|batch| batch.body[part].is_array()).count();
+            assert_eq!(seen, times, "{manner:?}: {part}");
+        }
+    }
+}
+
+#[test]
 fn headers_compression_and_addresses_are_as_configured() {
     let (all, logs) = (collector(), collector());
     let world = world(json!([say("ok")]));

@@ -123,7 +123,13 @@ fn spans_have_the_attributes_and_the_order_of_the_recorded_ones() {
     let ids: BTreeSet<String> = collector.spans().iter().map(|span| text(&span["spanId"])).collect();
     assert_eq!(ids.len(), collector.spans().len(), "two spans of one id");
     let root = &spans(&collector, "interaction")[0];
-    assert!(collector.logs().iter().all(|record| record["traceId"] == root["traceId"] && record["flags"] == 1));
+    // What is told before the first prompt belongs to no trace.
+    let (before, after): (Vec<Value>, Vec<Value>) =
+        collector.logs().into_iter().partition(|record| attribute(record, "prompt.id").is_null());
+    let names: Vec<Value> = before.iter().map(|record| attribute(record, "event.name")).collect();
+    assert_eq!(names, ["managed_settings_resolved"]);
+    assert!(!after.is_empty());
+    assert!(after.iter().all(|record| record["traceId"] == root["traceId"] && record["flags"] == 1));
     assert_eq!(root["flags"], 257);
 }
 

@@ -5,18 +5,39 @@ use crate::common::{bash, call, claude, finish, mcp_server, say};
 use serde_json::json;
 use testkit::{Collector, World};
 
-/// Words of the work: a prompt, an answer, a command, its output, a file, a server, its tool.
-const WORDS: [&str; 7] =
-    ["prompt-word", "answer-word", "command-word", "output-word", "path-word", "vaultserver", "opentool"];
+/// Words of the work: a prompt, an answer, a command, its output, a file, a server, its tool; an agent, a branch, a policy.
+const WORDS: [&str; 10] = [
+    "prompt-word",
+    "answer-word",
+    "command-word",
+    "output-word",
+    "path-word",
+    "vaultserver",
+    "opentool",
+    "agent-word",
+    "branch-word",
+    "policy-word",
+];
 
 fn worked(gates: &[(&str, &str)]) -> Collector {
     let turns = json!([
         bash("echo output-wor'd' # command-word"),
         call("Read", &json!({"file_path": "$WD/path-word.txt"})),
         call("mcp__vaultserver__opentool", &json!({"door": "path-word"})),
+        bash("git checkout -qb branch-word; git -c user.name=a -c user.email=a@b commit --allow-empty -m x"),
+        call("Agent", &json!({"description": "d", "prompt": "look", "subagent_type": "agent-word"})),
+        say("seen"),
         say("answer-word")
     ]);
     let world = World::new([("path-word.txt", "x\n")], mock::Script::from_value(turns).unwrap()).unwrap();
+    let agents = json!({"agent-word": {"description": "looks", "prompt": "Look."}}).to_string();
+    let hook = json!([{"hooks": [{"type": "command", "command": "true # command-word"}]}]);
+    let named = ["PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "UserPromptSubmit", "Stop"];
+    let hooks: serde_json::Map<_, _> = named.iter().map(|event| ((*event).to_owned(), hook.clone())).collect();
+    let managed = world.home().join("managed");
+    std::fs::create_dir(&managed).unwrap();
+    let policy = json!({"companyAnnouncements": ["policy-word"]}).to_string();
+    std::fs::write(managed.join("managed-settings.json"), policy).unwrap();
     let branches = r#"    *'"initialize"'*) answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}' ;;
     *tools/list*) answer '{"tools":[{"name":"opentool","inputSchema":{"type":"object"}}]}' ;;
     *tools/call*) answer '{"content":[{"type":"text","text":"output-word"}]}' ;;
@@ -25,7 +46,11 @@ fn worked(gates: &[(&str, &str)]) -> Collector {
     let servers = json!({"mcpServers": {"vaultserver": {
         "command": "/bin/sh", "args": [world.home().join("server.sh").display().to_string()]}}});
     let collector = collector();
-    let run = gates.iter().fold(exporting(&world, &collector.url()), |run, (name, value)| run.env(name, value));
+    let run = exporting(&world, &collector.url())
+        .env("RALPH_TEST_MANAGED_DIR", &managed.display().to_string())
+        .env("ENABLE_BETA_TRACING_DETAILED", "1")
+        .env("BETA_TRACING_ENDPOINT", &collector.url());
+    let run = gates.iter().fold(run, |run, (name, value)| run.env(name, value));
     let outcome = finish(
         run.args([
             "-p",
@@ -35,7 +60,8 @@ fn worked(gates: &[(&str, &str)]) -> Collector {
             "--verbose",
             "--dangerously-skip-permissions",
         ])
-        .args(["--mcp-config", &servers.to_string()]),
+        .args(["--mcp-config", &servers.to_string(), "--agents", &agents])
+        .args(["--settings", &json!({"hooks": hooks}).to_string()]),
     );
     assert_eq!(outcome.code, Some(0), "{} {:?}", outcome.stderr, outcome.lines);
     collector
@@ -57,6 +83,9 @@ fn nothing_of_the_work_leaves_unless_it_is_released() {
     let statuses: Vec<_> = servers.iter().map(|event| attribute(event, "status")).collect();
     assert_eq!(statuses, ["connected", "disconnected"]);
     assert_eq!(attribute(&servers[0], "transport_type"), "stdio");
+    // The records that could have told were there.
+    assert!(!events(&collector, "managed_settings_resolved").is_empty() && spans(&collector, "hook").len() > 5);
+    assert!(events(&collector, "api_request_body").is_empty() && events(&collector, "api_response_body").is_empty());
 }
 
 #[test]
@@ -65,12 +94,15 @@ fn each_switch_releases_its_own() {
     let prompts = [("OTEL_LOG_USER_PROMPTS", "1"), ("OTEL_LOG_ASSISTANT_RESPONSES", "0")];
     assert_eq!(found(&worked(&prompts)), ["prompt-word"]);
     let details = worked(&[("OTEL_LOG_TOOL_DETAILS", "1")]);
-    assert_eq!(found(&details), ["command-word", "path-word", "vaultserver", "opentool"]);
+    let expected = ["command-word", "path-word", "vaultserver", "opentool", "agent-word", "branch-word"];
+    assert_eq!(found(&details), expected);
     let result = &events(&details, "tool_result")[0];
     let parameters: serde_json::Value =
         serde_json::from_str(attribute(result, "tool_parameters").as_str().unwrap()).unwrap();
     assert_eq!(parameters["bash_command"], "echo");
-    assert_eq!(found(&worked(&[("OTEL_LOG_TOOL_CONTENT", "1")])), ["output-word"]);
+    assert_eq!(found(&worked(&[("OTEL_LOG_TOOL_CONTENT", "1")])), ["output-word", "branch-word"]);
+    let bodies = worked(&[("OTEL_LOG_RAW_API_BODIES", "1"), ("CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH", "10000000")]);
+    assert_eq!(found(&bodies), WORDS[..9]);
 }
 
 #[test]

@@ -11,27 +11,32 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use testkit::{Collector, Manner};
 
 fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     path.canonicalize().unwrap().display().to_string()
 }
 
-/// A collector that lets in only clients with a certificate of our authority. The first lines of what it was sent.
-fn secure_collector() -> (String, Arc<Mutex<Vec<String>>>) {
+/// TLS that lets in only clients with a certificate of our authority.
+fn tls() -> rustls::ServerConfig {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("../../../crates/model/fixtures/leaf.pem"));
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("../../../crates/model/fixtures/leaf.key"));
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(include_bytes!("../fixture/tls/client-ca.pem")).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build().unwrap();
-    let config = rustls::ServerConfig::builder_with_provider(provider)
+    rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_client_cert_verifier(verifier)
         .with_single_cert(vec![certificate.unwrap()], key.unwrap())
-        .unwrap();
-    let config = Arc::new(config);
+        .unwrap()
+}
+
+/// A collector behind that. The first lines of what it was sent.
+fn secure_collector() -> (String, Arc<Mutex<Vec<String>>>) {
+    let config = Arc::new(tls());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://127.0.0.1:{}", listener.local_addr().unwrap().port());
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -74,6 +79,37 @@ fn a_collector_that_asks_for_a_certificate_gets_ours() {
     let mut lines = seen.lock().unwrap().clone();
     lines.sort();
     assert_eq!(lines, ["logs", "metrics", "traces"].map(|signal| format!("POST /v1/{signal} HTTP/1.1")));
+}
+
+#[test]
+fn a_grpc_collector_behind_tls_gets_every_signal() {
+    let mut config = tls();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let config = Arc::new(config);
+    let layer = move |socket: TcpStream| {
+        let session = rustls::ServerConnection::new(Arc::clone(&config)).ok()?;
+        Some(rustls::StreamOwned::new(session, socket))
+    };
+    let collector = Collector::start_behind("https", Manner::Takes, layer).unwrap();
+    let export = |env: &[(&str, &str)]| {
+        let world = world(json!([say("ok")]));
+        let run = exporting(&world, &collector.url()).env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").args(["-p", "go"]);
+        let outcome = finish(env.iter().fold(run, |run, (name, value)| run.env(name, value)));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{env:?}");
+        collector.batches().len()
+    };
+    let roots = ("OTEL_EXPORTER_OTLP_CERTIFICATE", file("crates/model/fixtures/ca.pem"));
+    let (cert, key) = (file("tests/contract/fixture/tls/client.pem"), file("tests/contract/fixture/tls/client.key"));
+    let cert = ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", cert);
+    let key = ("OTEL_EXPORTER_OTLP_CLIENT_KEY", key);
+    let named = |pair: &(&'static str, String)| (pair.0, pair.1.clone());
+    for missing in [[named(&cert), named(&key)].as_slice(), &[named(&roots)], &[named(&roots), named(&cert)]] {
+        let env: Vec<(&str, &str)> = missing.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        assert_eq!(export(&env), 0, "{env:?}");
+    }
+    assert_eq!(export(&[(roots.0, &roots.1), (cert.0, &cert.1), (key.0, &key.1)]), 3);
+    let [logs, spans, metrics] = [collector.logs(), collector.spans(), collector.metrics()];
+    assert!(!logs.is_empty() && !spans.is_empty() && !metrics.is_empty());
 }
 
 #[test]

@@ -89,6 +89,28 @@ fn commits_and_pull_requests_are_counted_when_they_succeed() {
 }
 
 #[test]
+fn a_commit_is_named_where_details_are_released() {
+    let commit = "git -c user.name=a -c user.email=a@b commit --allow-empty -m x";
+    let told = |gate: &str| {
+        let checkout = "git checkout -q -b branch-word";
+        let detached = format!("git checkout -q --detach && {commit}");
+        let turns = json!([bash(checkout), bash(commit), bash("git rev-parse HEAD"), bash(&detached), say("ok")]);
+        let (collector, world) = (collector(), world(turns));
+        let run = exporting(&world, &collector.url()).env("OTEL_LOG_TOOL_DETAILS", gate);
+        let outcome = finish(run.args(PRINT).args(["--dangerously-skip-permissions"]));
+        let results = events(&collector, "tool_result");
+        let names = ["vcs.ref.head.revision", "vcs.ref.head.name", "vcs.ref.head.type"];
+        let of = |at: usize| names.map(|name| attribute(&results[at], name));
+        (crate::common::tool_results(&outcome)[2].clone(), [of(0), of(1), of(3)])
+    };
+    let (head, [none, on_branch, detached]) = told("1");
+    assert_eq!(none, [Value::Null, Value::Null, Value::Null]);
+    assert_eq!(on_branch, [json!(head), json!("branch-word"), json!("branch")]);
+    assert!(detached[0].is_string() && detached[1..] == [Value::Null, Value::Null], "{detached:?}");
+    assert_eq!(told("0").1, [const { [Value::Null, Value::Null, Value::Null] }; 3]);
+}
+
+#[test]
 fn a_request_that_fails_is_told_once_with_its_attempts() {
     let overloaded = json!({"status": 529});
     let (collector, world) = (collector(), world(json!([overloaded, overloaded, overloaded])));

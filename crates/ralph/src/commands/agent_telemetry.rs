@@ -3,8 +3,9 @@
 use crate::{collector, say};
 use agent::{Options, OutputFormat, SessionPlan};
 use arguments::Arguments;
-use observer::{Observer, SessionFacts};
+use observer::{ManagedSettings, Observer, SessionFacts};
 use resolve::{CONTRACT_VERSION, Environment, Machine};
+use settings::Found;
 use telemetry::{Common, Config, Exporting, HeadersHelper, Resource, Telemetry};
 use wire::ExitCode;
 
@@ -18,7 +19,8 @@ pub struct Export {
 
 /// Has the session observed, as the service that dashboards know, where the user's variables ask for it. Looks at one variable otherwise.
 pub fn open(typed: &Arguments, options: &mut Options, environment: &Environment) -> Option<Export> {
-    let config = Config::read(&|name| environment.get(name).map(str::to_owned))?;
+    let mut config = Config::read(&|name| environment.get(name).map(str::to_owned))?;
+    config.raw_bodies = config.raw_bodies.anchored(&options.cwd);
     let incoming = config.incoming;
     let common = common(options, environment);
     let resource = Resource::here("claude-code", CONTRACT_VERSION);
@@ -38,9 +40,26 @@ pub fn open(typed: &Arguments, options: &mut Options, environment: &Environment)
         start_type,
         incoming,
         propagates: !common.has_custom_base_url || environment.is_on("CLAUDE_CODE_PROPAGATE_TRACEPARENT"),
+        managed: managed(&options.settings),
+        folder: options.cwd.clone(),
     };
     options.observer = Observer::new(telemetry.clone(), facts);
     Some(Export { telemetry, helper, prints: options.output == OutputFormat::Text })
+}
+
+fn managed(settings: &settings::Settings) -> ManagedSettings {
+    ManagedSettings {
+        sources: settings.managed_sources.iter().map(|source| (*source).to_owned()).collect(),
+        behavior: settings.managed["managedSourcesBehavior"].as_str().map(str::to_owned),
+    }
+}
+
+/// What the login that is used has subscribed to. A cloud's own credentials have no plan.
+fn plan(options: &Options) -> Option<String> {
+    match &options.access.credentials.chosen.as_ref()?.found {
+        Found::OAuthFile(login) if options.asking.model_env.endpoint.is_none() => login.plan.clone(),
+        _ => None,
+    }
 }
 
 fn common(options: &Options, environment: &Environment) -> Common {
@@ -54,6 +73,7 @@ fn common(options: &Options, environment: &Environment) -> Common {
         entrypoint: options.session.entrypoint.clone(),
         provider: Some(provider.to_owned()),
         has_custom_base_url: environment.get("ANTHROPIC_BASE_URL").is_some(),
+        plan: plan(options),
         ..Common::default()
     }
     .with_account(&state)
