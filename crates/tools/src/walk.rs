@@ -3,9 +3,10 @@
 //! Symbolic links are not followed, so what is found lies where its path says.
 
 use crate::worker::Stop;
+use crate::workspace::open::OpenFolder;
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use rustix::fs::Stat;
 use std::cmp::Ordering;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -44,8 +45,15 @@ pub(crate) fn builder(root: &Path, cwd: &Path) -> WalkBuilder {
     walk
 }
 
-/// Every regular file that `keep` wants. Folders that cannot be read are passed over.
-pub(crate) fn collect(walk: &WalkBuilder, stop: &Stop, keep: impl Fn(&Path) -> bool + Sync) -> WalkResult {
+/// Every regular file that `keep` wants, with its time where the walk's root is given, open. Folders that cannot be read
+/// are passed over.
+pub(crate) fn collect(
+    walk: &WalkBuilder,
+    root: Option<&OpenFolder>,
+    stop: &Stop,
+    keep: impl Fn(&Path) -> bool + Sync,
+) -> WalkResult {
+    let kept = |entry: &DirEntry| is_file(entry) && keep(entry.path());
     let found = Mutex::new(Vec::new());
     let complete = AtomicBool::new(true);
     walk.build_parallel().run(|| {
@@ -54,7 +62,7 @@ pub(crate) fn collect(walk: &WalkBuilder, stop: &Stop, keep: impl Fn(&Path) -> b
                 complete.store(false, Relaxed);
                 return WalkState::Quit;
             }
-            let Some(file) = entry.ok().filter(|entry| is_file(entry) && keep(entry.path())).and_then(Found::of) else {
+            let Some(file) = entry.ok().filter(kept).and_then(|entry| Found::of(entry, root)) else {
                 return WalkState::Continue;
             };
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,14 +82,23 @@ fn is_file(entry: &DirEntry) -> bool {
 }
 
 impl Found {
-    fn of(entry: DirEntry) -> Option<Self> {
-        let meta = entry.metadata().ok()?;
-        Some(Self::new(entry.into_path(), (meta.mtime(), meta.mtime_nsec()), meta.ino()))
+    fn of(entry: DirEntry, root: Option<&OpenFolder>) -> Option<Self> {
+        let mut found = Self::new(entry.into_path(), (0, 0), 0);
+        if let Some(root) = root {
+            let stat = root.stat(&found.path).ok()?;
+            found.date(&stat);
+        }
+        Some(found)
+    }
+
+    /// The orders below are those of files with their times.
+    pub(crate) fn date(&mut self, stat: &Stat) {
+        self.modified = (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or_default());
+        self.ino = stat.st_ino;
     }
 
     fn new(path: PathBuf, modified: (i64, i64), ino: u64) -> Self {
-        let name_len = path.file_name().map_or(0, std::ffi::OsStr::len);
-        let folder_len = path.as_os_str().len().saturating_sub(name_len + 1);
+        let folder_len = memchr::memrchr(b'/', path.as_os_str().as_encoded_bytes()).unwrap_or(0);
         Self { path, folder_len, modified, ino }
     }
 

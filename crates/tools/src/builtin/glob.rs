@@ -4,6 +4,7 @@ use crate::context::{Files, ToolContext};
 use crate::schema::InputError;
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
 use crate::worker::{self, Stop};
+use crate::workspace::open::OpenFolder;
 use crate::workspace::{Target, Workspace};
 use crate::{ToolOutcome, walk};
 use globset::{GlobBuilder, GlobMatcher};
@@ -104,19 +105,18 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, ToolOutcome> {
 fn search(files: &Files, root: &Target, pattern: &str, stop: &Stop) -> Result<ToolOutcome, ToolOutcome> {
     let started = Instant::now();
     let matcher = matcher(pattern)?;
-    if !std::fs::metadata(&root.real).is_ok_and(|meta| meta.is_dir()) {
-        return Err(ToolOutcome::misuse(format!("Directory does not exist: {}.", root.shown())));
-    }
+    let folder = OpenFolder::open(&root.real)
+        .map_err(|_| ToolOutcome::misuse(format!("Directory does not exist: {}.", root.shown())))?;
     let mut walk = walk::builder(&root.real, &files.workspace.real_cwd());
     walk.hidden(!files.limits.glob_hidden);
     if files.limits.glob_no_ignore {
         walk.ignore(false).git_ignore(false).git_exclude(false).parents(false);
     }
-    let harvest = walk::collect(&walk, stop, |path: &Path| {
+    let harvest = walk::collect(&walk, Some(&folder), stop, |path: &Path| {
         path.strip_prefix(&root.real).is_ok_and(|below| matcher.is_match(below)) && !(files.denied)(path)
     });
     let mut found = harvest.files;
-    found.sort_by(walk::Found::oldest_first);
+    found.sort_unstable_by(walk::Found::oldest_first);
     let total = found.len();
     found.truncate(MAX_RESULTS);
     let names: Vec<String> = found.iter().map(|file| files.workspace.display(&file.path)).collect();

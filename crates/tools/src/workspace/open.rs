@@ -2,13 +2,14 @@
 //!
 //! Deliberately absent: opening by a path that was not resolved by `workspace`.
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Component, Path};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
 
 pub(crate) fn open_read(real: &Path) -> io::Result<File> {
     // Looking before opening: opening a tape or a watchdog device already does something.
@@ -17,12 +18,59 @@ pub(crate) fn open_read(real: &Path) -> io::Result<File> {
     open_found(real)
 }
 
-/// Without looking before: for files that a walk has just found, and that were regular then.
-pub(crate) fn open_found(real: &Path) -> io::Result<File> {
-    // NONBLOCK: should the file have become a FIFO meanwhile, the open returns and the next line refuses it.
-    let fd = open_no_links(real, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
-    refuse_special(FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode))?;
-    Ok(File::from(fd))
+/// NONBLOCK: should a file have become a FIFO meanwhile, the open returns, and the look after it refuses the FIFO.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+fn open_found(real: &Path) -> io::Result<File> {
+    Ok(regular(open_no_links(real, READ)?)?.0)
+}
+
+fn regular(fd: OwnedFd) -> io::Result<(File, Stat)> {
+    let stat = rustix::fs::fstat(&fd)?;
+    refuse_special(FileType::from_raw_mode(stat.st_mode))?;
+    Ok((File::from(fd), stat))
+}
+
+/// A folder that is held open while the files below it are looked at. The way to it is walked once, without following
+/// links, and not once more for each file.
+#[derive(Debug)]
+pub(crate) struct OpenFolder {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+impl OpenFolder {
+    pub(crate) fn open(real: &Path) -> io::Result<Self> {
+        Ok(Self { fd: open_folder(real, false)?, path: real.to_owned() })
+    }
+
+    /// For files that a walk has just found, and that were regular then.
+    pub(crate) fn open_found(&self, real: &Path) -> io::Result<(File, Stat)> {
+        #[cfg(target_os = "linux")]
+        if let Some(below) = self.below(real) {
+            use rustix::fs::{ResolveFlags, openat2};
+            match openat2(&self.fd, below, READ | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+                Err(Errno::NOSYS | Errno::PERM) => {}
+                Err(Errno::LOOP) => return Err(link_appeared()),
+                opened => return regular(opened?),
+            }
+        }
+        regular(open_no_links(real, READ)?)
+    }
+
+    pub(crate) fn stat(&self, real: &Path) -> io::Result<Stat> {
+        Ok(match self.below(real) {
+            Some(below) => rustix::fs::statat(&self.fd, below, AtFlags::SYMLINK_NOFOLLOW)?,
+            None => rustix::fs::lstat(real)?,
+        })
+    }
+
+    /// The way from here. By bytes: what a walk finds begins with the walk's own root.
+    fn below<'a>(&self, real: &'a Path) -> Option<&'a OsStr> {
+        let rest = real.as_os_str().as_bytes().strip_prefix(self.path.as_os_str().as_bytes())?;
+        let rest = if self.path.as_os_str().as_bytes().ends_with(b"/") { rest } else { rest.strip_prefix(b"/")? };
+        (!rest.is_empty() && !rest.starts_with(b"/")).then(|| OsStr::from_bytes(rest))
+    }
 }
 
 fn refuse_special(kind: FileType) -> io::Result<()> {
@@ -105,6 +153,33 @@ mod tests {
     use super::*;
     use std::io::Read as _;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn below_an_open_folder_no_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("dir")).unwrap();
+        std::fs::write(root.join("dir/f"), "x").unwrap();
+        std::fs::write(root.join("dirf"), "y").unwrap();
+        symlink("f", root.join("dir/link")).unwrap();
+        symlink("dir", root.join("door")).unwrap();
+        for base in [root.clone(), root.join("dir"), PathBuf::from("/")] {
+            let open = OpenFolder::open(&base).unwrap();
+            for (path, content) in [("dir/f", "x"), ("dirf", "y")] {
+                let mut text = String::new();
+                let (mut file, _) = open.open_found(&root.join(path)).unwrap();
+                file.read_to_string(&mut text).unwrap();
+                assert_eq!(text, content, "{path} from {}", base.display());
+                assert_eq!(open.stat(&root.join(path)).unwrap().st_size, 1);
+            }
+            for path in ["dir/link", "door/f", "dir/none", "none/f"] {
+                assert!(open.open_found(&root.join(path)).is_err(), "{path} from {}", base.display());
+            }
+        }
+        assert!(OpenFolder::open(&root.join("door")).is_err());
+        rustix::fs::mknodat(rustix::fs::CWD, root.join("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+        assert!(OpenFolder::open(&root).unwrap().open_found(&root.join("fifo")).is_err());
+    }
 
     /// What systems without `openat2` use must refuse the same things.
     #[test]

@@ -184,3 +184,29 @@ async fn many_files_are_found_in_order_by_many_threads() {
     wanted.sort();
     assert_eq!(structured["content"], wanted.join("\n"));
 }
+
+/// Few that match, many, and so many that those searched first are not all of the page.
+#[tokio::test]
+async fn the_newest_come_first_however_many_match() {
+    const FILES: usize = 1_500;
+    let text = |n: usize| {
+        format!("all\n{}{}", if n.is_multiple_of(3) { "third\n" } else { "" }, if n % 700 == 7 { "few" } else { "" })
+    };
+    let files: Vec<(String, String)> = (0..FILES).map(|n| (format!("d{}/f{n:04}", n % 7), text(n))).collect();
+    let bench = Bench::new(&files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    // The order of times is neither that of names nor that of making.
+    let age = |n: usize| std::time::Duration::from_secs((n * 677 % FILES) as u64);
+    let now = std::time::SystemTime::now();
+    for (n, (path, _)) in files.iter().enumerate() {
+        let file = std::fs::File::options().write(true).open(bench.root().join(path)).unwrap();
+        file.set_modified(now - age(n)).unwrap();
+    }
+    for (pattern, limit) in [("few", 250), ("third", 250), ("third", 0), ("all", 5), ("all", 250), ("all", 0)] {
+        let (_, structured) = find(&bench, json!({"pattern":pattern,"head_limit":limit})).await;
+        let mut wanted: Vec<usize> = (0..FILES).filter(|&n| text(n).contains(pattern)).collect();
+        wanted.sort_by_key(|&n| age(n));
+        wanted.truncate(if limit == 0 { FILES } else { limit });
+        let wanted: Vec<&str> = wanted.into_iter().map(|n| files[n].0.as_str()).collect();
+        assert_eq!(structured["filenames"], json!(wanted), "{pattern} {limit}");
+    }
+}

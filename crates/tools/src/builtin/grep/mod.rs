@@ -1,5 +1,6 @@
 //! Grep: searches the contents of files by regular expression, on ripgrep's own crates.
 
+mod folder;
 pub(crate) mod report;
 mod search;
 
@@ -7,9 +8,10 @@ use self::search::{Hits, Style, Want};
 use crate::context::{Files, ToolContext};
 use crate::schema::{self, InputError};
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
-use crate::walk::{self, Found};
+use crate::walk;
 use crate::worker::{self, Stop};
-use crate::workspace::{Target, Workspace, open};
+use crate::workspace::open::OpenFolder;
+use crate::workspace::{Target, Workspace};
 use crate::{ToolOutcome, file_error};
 use grep_regex::RegexMatcher;
 use ignore::WalkBuilder;
@@ -19,8 +21,6 @@ use policy::{Targets, names};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 static SPEC: ToolSpec = ToolSpec::beside_others(
@@ -37,11 +37,6 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const DEFAULT_HEAD_LIMIT: usize = 250;
 /// Lines of context beyond this are a Read, not a search.
 const MAX_CONTEXT: usize = 1000;
-/// Files searched before looking whether enough was found.
-const BATCH: usize = 512;
-/// Starting threads for fewer files costs more than it saves.
-const MIN_PARALLEL: usize = 32;
-
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Input {
     pattern: String,
@@ -156,8 +151,10 @@ fn grep(files: &Files, root: &Target, input: &Input, stop: &Stop) -> Result<Tool
     let search = Search { files, matcher: &matcher, input, style, single: !meta.is_dir(), stop };
     let findings = if meta.is_dir() {
         let walk = walk_of(files, &root.real, input)?;
-        let harvest = walk::collect(&walk, stop, |path| !(files.denied)(path));
-        search.folder(harvest.files, harvest.complete)
+        let folder = OpenFolder::open(&root.real)
+            .map_err(|error| ToolOutcome::misuse(file_error::opening(root, &error, &files.workspace)))?;
+        let harvest = walk::collect(&walk, None, stop, |path| !(files.denied)(path));
+        search.folder(&folder, harvest.files, harvest.complete)
     } else {
         search.only(root)?
     };
@@ -218,54 +215,6 @@ impl Search<'_> {
         let mut findings = Findings { complete: true, ..Findings::default() };
         self.add(&mut findings, &target.real, hits);
         Ok(findings)
-    }
-
-    fn folder(&self, mut found: Vec<Found>, complete: bool) -> Findings {
-        found.sort_by(match self.input.output_mode {
-            Mode::FilesWithMatches => Found::newest_first,
-            Mode::Content | Mode::Count => Found::by_folder,
-        });
-        let mut findings = Findings { complete, ..Findings::default() };
-        for batch in found.chunks(BATCH) {
-            for (file, hits) in batch.iter().zip(self.batch(batch)) {
-                self.add(&mut findings, &file.path, hits);
-            }
-            if self.stop.now() {
-                findings.complete = false;
-                break;
-            }
-            // A total over all matches is part of a count.
-            if self.input.output_mode != Mode::Count && findings.entries.len() >= self.input.enough() {
-                break;
-            }
-        }
-        findings
-    }
-
-    fn batch(&self, batch: &[Found]) -> Vec<Hits> {
-        let next = AtomicUsize::new(0);
-        let done: Vec<Mutex<Hits>> = batch.iter().map(|_| Mutex::default()).collect();
-        let work = || {
-            let mut searcher = search::searcher(self.style);
-            while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&index| index < batch.len()) {
-                if self.stop.now() {
-                    return;
-                }
-                let path = &batch[index].path;
-                // A file that vanished, or may not be read, has no lines to show; ripgrep only warns, too.
-                let Ok(file) = open::open_found(path) else { continue };
-                let hits = self.search(&mut searcher, path, &file).unwrap_or_default();
-                *done[index].lock().unwrap_or_else(PoisonError::into_inner) = hits;
-            }
-        };
-        let helpers = if batch.len() < MIN_PARALLEL { 0 } else { walk::threads() - 1 };
-        std::thread::scope(|scope| {
-            for _ in 0..helpers {
-                scope.spawn(work);
-            }
-            work();
-        });
-        done.into_iter().map(|hits| hits.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
     fn search(
