@@ -16,6 +16,9 @@ const SECOND_MARK_DISTANCE: usize = 15;
 /// Goes with `output_config.task_budget`.
 const TASK_BUDGET_BETA: &str = "task-budgets-2026-03-13";
 
+/// Room for all but the three long lists.
+const HEAD_LENGTH: usize = 1024;
+
 /// How long the prompt may stay cached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CachePolicy {
@@ -51,14 +54,24 @@ pub struct Request {
 impl Request {
     /// The body of `POST /v1/messages`.
     pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec(&Body { request: self, head: self.merged(self.head()) })
+        self.written(self.merged(self.head()))
+    }
+
+    /// The lists are long, so the room for them is made at once.
+    fn written(&self, head: Map<String, Value>) -> Result<Vec<u8>, serde_json::Error> {
+        let values = self.system.iter().chain(self.messages.iter());
+        let tools = self.tools.iter().map(|tool| tool.raw().get().len() + 1);
+        let length = HEAD_LENGTH + values.map(wire::expected_length).chain(tools).sum::<usize>();
+        let mut body = Vec::with_capacity(length);
+        serde_json::to_writer(&mut body, &Body { request: self, head })?;
+        Ok(body)
     }
 
     /// The body of `POST /v1/messages/count_tokens`: only what occupies the context.
     pub fn count_body(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut head = self.head();
         head.retain(|key, _| matches!(key.as_str(), "model" | "tool_choice" | "thinking"));
-        serde_json::to_vec(&Body { request: self, head })
+        self.written(head)
     }
 
     /// The body of `POST /v1/messages` as a value, for profiles that leave parts of it out.
@@ -77,8 +90,7 @@ impl Request {
             head.retain(|key, _| matches!(key.as_str(), "model" | "tool_choice" | "thinking"));
         }
         change(&mut head);
-        let head = if is_count { head } else { self.merged(head) };
-        serde_json::to_vec(&Body { request: self, head })
+        self.written(if is_count { head } else { self.merged(head) })
     }
 
     /// The caller's betas and those that our own fields need.

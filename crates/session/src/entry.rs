@@ -96,6 +96,16 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// Room for what every entry has.
+const FRAME: usize = 1024;
+
+/// The entry as a line, as [`line`] writes it.
+pub(crate) fn entry_line(entry: &Entry<'_>, secrets: &[String]) -> Option<Vec<u8>> {
+    let long = [entry.message, entry.attachment, entry.tool_use_result];
+    let length: usize = long.into_iter().flatten().map(wire::expected_length).sum();
+    line_in(Vec::with_capacity(FRAME + length), entry, secrets)
+}
+
 /// A line without a place in the chain, `type` first whatever the order it came in: tags are found by it.
 pub(crate) fn metadata(entry: &Value, session_id: &str) -> Option<Map<String, Value>> {
     let entry = entry.as_object()?;
@@ -108,7 +118,12 @@ pub(crate) fn metadata(entry: &Value, session_id: &str) -> Option<Map<String, Va
 
 /// The entry as a line, newline included, without the secrets. `None` if it cannot be written as JSON.
 pub(crate) fn line<T: Serialize>(entry: &T, secrets: &[String]) -> Option<Vec<u8>> {
-    let mut text = serde_json::to_string(entry).ok()?;
+    line_in(Vec::new(), entry, secrets)
+}
+
+fn line_in<T: Serialize>(mut room: Vec<u8>, entry: &T, secrets: &[String]) -> Option<Vec<u8>> {
+    serde_json::to_writer(&mut room, entry).ok()?;
+    let mut text = String::from_utf8(room).ok()?;
     for secret in secrets {
         if text.contains(&**secret) {
             text = text.replace(&**secret, REDACTED);

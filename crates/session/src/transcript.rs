@@ -1,7 +1,7 @@
 //! Writing a conversation: who is whose parent, and never a reason for the run to fail.
 
 use crate::append::Appender;
-use crate::entry::{Entry, Stamp, escaped, line, metadata};
+use crate::entry::{Entry, Stamp, entry_line, escaped, line, metadata};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -98,7 +98,7 @@ impl Transcript {
         entry.is_meta = extra.is_meta.then_some(true);
         entry.is_compact_summary = extra.is_compact_summary.then_some(true);
         entry.fields = extra.fields.and_then(Value::as_object);
-        let line = line(&entry, &self.secrets);
+        let line = entry_line(&entry, &self.secrets);
         self.append(uuid, line);
     }
 
@@ -140,7 +140,7 @@ impl Transcript {
         entry.message = Some(message);
         entry.request_id = request_id;
         entry.fields = fields.and_then(Value::as_object);
-        line(&entry, &self.secrets)
+        entry_line(&entry, &self.secrets)
     }
 
     /// Where it is written; nothing where it is not.
@@ -156,7 +156,7 @@ impl Transcript {
         *place = leaf.as_deref();
         entry.subtype = Some(subtype);
         entry.fields = fields.as_object();
-        let line = line(&entry, &self.secrets);
+        let line = entry_line(&entry, &self.secrets);
         self.append(uuid, line);
     }
 
@@ -167,7 +167,7 @@ impl Transcript {
         entry.parent_uuid = leaf.as_deref();
         entry.attachment = Some(attachment);
         entry.message = message;
-        let line = line(&entry, &self.secrets);
+        let line = entry_line(&entry, &self.secrets);
         self.append(uuid, line);
     }
 

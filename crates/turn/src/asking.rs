@@ -183,16 +183,17 @@ impl Turn {
                 block["input"] = call.input.clone();
             }
         }
+        let has_content = answer.blocks.iter().any(says_something);
         if self.has_fault(Fault::KeepsEmptyText) {
-            self.conversation.push_as_it_is(&answer.blocks);
+            self.conversation.push_as_it_is(answer.blocks);
         } else {
-            self.conversation.push_assistant(&answer.blocks);
+            self.conversation.push_assistant(answer.blocks);
         }
         let facts = AnswerFacts {
             stop_reason: answer.stop_reason.as_deref(),
             incomplete: answer.incomplete,
             tool_calls: calls.len(),
-            has_content: answer.blocks.iter().any(says_something),
+            has_content,
             schema_pending: self.role.is_main() && self.settings.wants_structured && self.books.structured.is_none(),
         };
         match after_answer(facts, &mut self.books.nudged) {

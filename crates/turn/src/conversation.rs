@@ -3,6 +3,7 @@
 
 use crate::words;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One conversation. The messages are shared with the request in flight and changed only between
@@ -61,16 +62,16 @@ impl Conversation {
 
     /// An assistant message, without what the API would refuse to take back: empty texts, and a message
     /// that was only thought and never said.
-    pub(crate) fn push_assistant(&mut self, blocks: &[Value]) {
-        let content: Vec<Value> = blocks.iter().filter(|block| !is_empty_text(block)).cloned().collect();
-        if !content.iter().all(is_thought) {
-            self.push(message("assistant", Value::Array(content)));
+    pub(crate) fn push_assistant(&mut self, mut blocks: Vec<Value>) {
+        blocks.retain(|block| !is_empty_text(block));
+        if !blocks.iter().all(is_thought) {
+            self.push(message("assistant", Value::Array(blocks)));
         }
     }
 
     /// Nothing is left out: only a deliberate fault does so.
-    pub(crate) fn push_as_it_is(&mut self, blocks: &[Value]) {
-        Arc::make_mut(&mut self.messages).push(message("assistant", Value::Array(blocks.to_vec())));
+    pub(crate) fn push_as_it_is(&mut self, blocks: Vec<Value>) {
+        Arc::make_mut(&mut self.messages).push(message("assistant", Value::Array(blocks)));
     }
 
     /// A prompt alone is all there is to send; no summary could stand in for it.
@@ -142,20 +143,31 @@ pub fn blocks_of(content: Value) -> Vec<Value> {
     match content {
         Value::Array(blocks) => blocks,
         Value::String(text) if text.is_empty() => Vec::new(),
-        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        Value::String(text) => vec![text_block(text)],
         _ => Vec::new(),
     }
 }
 
+/// Built by moving, as [`message`] is.
+fn text_block(text: String) -> Value {
+    let mut block = serde_json::Map::new();
+    block.insert("type".into(), "text".into());
+    block.insert("text".into(), Value::String(text));
+    Value::Object(block)
+}
+
 /// The text of a message: its text blocks, joined.
-pub fn text_of(content: &Value) -> String {
+pub fn text_of(content: &Value) -> Cow<'_, str> {
     match content {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.into(),
         Value::Array(blocks) => {
             let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-            texts.join("\n")
+            match texts[..] {
+                [text] => text.into(),
+                _ => texts.join("\n").into(),
+            }
         }
-        _ => String::new(),
+        _ => Cow::Borrowed(""),
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 fn the_preamble_stands_before_the_first_prompt_only() {
     let mut conversation = Conversation::new(Vec::new(), Some("memory".into()));
     conversation.push_user(json!("one"));
-    conversation.push_assistant(&[json!({"type":"text","text":"A"}), json!({"type":"text","text":" "})]);
+    conversation.push_assistant(vec![json!({"type":"text","text":"A"}), json!({"type":"text","text":" "})]);
     conversation.push_user(json!([{"type":"text","text":"two"}]));
     assert_eq!(
         Value::Array(conversation.messages().to_vec()),
@@ -21,8 +21,8 @@ fn messages_of_one_role_meet() {
     let mut conversation = Conversation::default();
     conversation.push_user(json!("a"));
     conversation.push_user(json!("b"));
-    conversation.push_assistant(&[json!({"type":"text","text":""})]);
-    conversation.push_assistant(&[json!({"type":"thinking","thinking":"hm"}), json!({"type":"text","text":" "})]);
+    conversation.push_assistant(vec![json!({"type":"text","text":""})]);
+    conversation.push_assistant(vec![json!({"type":"thinking","thinking":"hm"}), json!({"type":"text","text":" "})]);
     assert_eq!(conversation.messages().len(), 1);
     assert_eq!(text_of(&conversation.messages()[0]["content"]), "a\nb");
 }
@@ -46,7 +46,7 @@ fn a_compacted_conversation_keeps_its_preamble() {
 #[test]
 fn a_compacted_conversation_keeps_the_prompt_that_waits_for_its_answer() {
     let mut conversation = Conversation::new(vec![json!({"role":"user","content":"x"})], Some("memory".into()));
-    conversation.push_assistant(&[json!({"type":"tool_use","id":"1"})]);
+    conversation.push_assistant(vec![json!({"type":"tool_use","id":"1"})]);
     conversation.push_user(json!([{"type":"tool_result","tool_use_id":"1"}]));
     let mut between_results = conversation.clone();
     assert_eq!(between_results.compact("summary"), None);
@@ -59,7 +59,7 @@ fn a_compacted_conversation_keeps_the_prompt_that_waits_for_its_answer() {
 #[test]
 fn results_come_before_reminders_that_were_there_first() {
     let mut conversation = Conversation::new(vec![json!({"role":"user","content":"x"})], None);
-    conversation.push_assistant(&[json!({"type":"tool_use","id":"1"})]);
+    conversation.push_assistant(vec![json!({"type":"tool_use","id":"1"})]);
     conversation.push_user(json!([{"type":"text","text":"a hook says"}]));
     conversation.push_results(vec![json!({"type":"tool_result","tool_use_id":"1"})]);
     let last = &conversation.messages()[2];

@@ -95,7 +95,7 @@ impl Turn {
         let denials = std::mem::take(&mut self.denials);
         let effect = match &self.role {
             Role::Main => {
-                let mut outcome = outcome(&self.books, end, denials, cx.now.ms);
+                let mut outcome = outcome(&mut self.books, end, denials, cx.now.ms);
                 outcome.queued_turn_count = Some(self.waiting_prompts());
                 Effect::EndTurn { outcome: Box::new(outcome) }
             }

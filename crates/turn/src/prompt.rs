@@ -42,10 +42,11 @@ impl Turn {
             cx.push(Effect::SetPromptId(id.clone()));
             self.prompt_id = Some(id.clone());
         }
-        let text = last_text(&prompt.message.content).to_owned();
         let may_be_command = self.settings.reads_commands && prompt.client_composed != Some(true);
+        let is_command = may_be_command && last_text(&prompt.message.content).trim_start().starts_with('/');
         let coming = ComingPrompt { prompt, command: None, contexts: Vec::new() };
-        if may_be_command && text.trim_start().starts_with('/') {
+        if is_command {
+            let text = last_text(&coming.prompt.message.content).to_owned();
             let ticket = self.wait(Step::ReadCommand(coming));
             cx.push(Effect::ReadCommand { ticket, text });
         } else {
@@ -140,7 +141,7 @@ impl Turn {
     }
 
     fn submit_prompt(&mut self, coming: ComingPrompt, cx: &mut Cx) {
-        let prompt = text_of(&coming.prompt.message.content);
+        let prompt = text_of(&coming.prompt.message.content).into_owned();
         self.fire(Hook::UserPromptSubmit { prompt }, Step::PromptHook(coming), cx);
     }
 
@@ -185,8 +186,9 @@ impl Turn {
         let shown: String = text.chars().take(LAST_PROMPT_CHARS).collect();
         cx.push(Effect::Append(Entry::Meta(json!({"type": "last-prompt", "lastPrompt": shown}))));
         self.books.prompt = Some(shown);
-        let mentions =
-            (self.settings.reads_mentions && prompt.client_composed != Some(true) && command.is_none()).then_some(text);
+        // Most prompts mention nothing, and a prompt may be megabytes.
+        let may_mention = self.settings.reads_mentions && prompt.client_composed != Some(true) && command.is_none();
+        let mentions = (may_mention && text.contains('@')).then(|| text.into_owned());
         match command {
             Some(blocks) => {
                 self.conversation.push_user(usable(Value::Array(without_last_text(content))));

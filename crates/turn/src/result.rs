@@ -41,7 +41,7 @@ pub(crate) enum End {
 const SUCCESS: &str = "success";
 
 /// The result. Costs are the runtime's to fill in.
-pub(crate) fn outcome(books: &Books, end: &End, denials: Vec<Value>, now_ms: u64) -> Outcome {
+pub(crate) fn outcome(books: &mut Books, end: &End, denials: Vec<Value>, now_ms: u64) -> Outcome {
     let shape = Shape::of(books, end);
     Outcome {
         subtype: shape.subtype.into(),
@@ -83,7 +83,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(books: &Books, end: &End) -> Self {
+    fn of(books: &mut Books, end: &End) -> Self {
         match end {
             End::Done => Self::said(false, final_text(books), None, "completed"),
             End::Api(failure) => Self::said(true, reason(end), failure.status, "api_error"),
@@ -119,9 +119,10 @@ impl Shape {
     }
 }
 
-/// The answer: the structured value where one was asked for, else the last thing said.
-fn final_text(books: &Books) -> String {
-    books.structured.as_ref().map_or_else(|| books.last_text.clone(), ToString::to_string)
+/// The answer: the structured value where one was asked for, else the last thing said. Taken, not copied: it may be
+/// megabytes, and the turn is over.
+fn final_text(books: &mut Books) -> String {
+    books.structured.as_ref().map_or_else(|| std::mem::take(&mut books.last_text), ToString::to_string)
 }
 
 /// Loops look for the first words to know that waiting helps, and read the time out of them.

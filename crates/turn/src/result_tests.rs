@@ -17,7 +17,7 @@ fn failure(category: &'static str) -> Box<ModelFailure> {
 
 #[test]
 fn every_end_has_its_subtype_and_reason() {
-    let books = Books { last_text: "text".into(), ..Books::default() };
+    let mut books = Books { last_text: "text".into(), ..Books::default() };
     let rows = [
         (End::Done, "success", false, "completed"),
         (End::HookStopped("x".into()), "success", false, "hook_stopped"),
@@ -38,7 +38,7 @@ fn every_end_has_its_subtype_and_reason() {
         (End::Interrupted { streaming: false }, "error_during_execution", true, "aborted_tools"),
     ];
     for (end, subtype, is_error, reason) in rows {
-        let outcome = outcome(&books, &end, Vec::new(), 5);
+        let outcome = outcome(&mut books, &end, Vec::new(), 5);
         assert_eq!(
             (&*outcome.subtype, outcome.is_error, &*outcome.terminal_reason),
             (subtype, Some(is_error), reason),

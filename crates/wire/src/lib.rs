@@ -37,7 +37,7 @@ pub use event::{
 };
 pub use exit::{ExitCode, table as exit_table};
 pub use input::{Input, InputError, UserInput, UserMessage};
-pub use line::{LINE_MAX, encode, encode_mirror, encode_partial};
+pub use line::{LINE_MAX, PARTIAL_FRAME, encode, encode_mirror, encode_partial, expected_length};
 pub use message::{Extra, Field, FromMap, Word};
 pub use mode::PermissionMode;
 pub use partial::{Partial, PartialLine, Piece, Raw};

@@ -16,14 +16,18 @@ const FIRST_CUT: usize = 256 * 1024;
 /// because line readers of JavaScript split there; `ascii` escapes all the rest for terminals whose
 /// readers cut in the middle of a character.
 pub fn encode(event: &Event, session_id: &str, uuid: &str, ascii: bool) -> Vec<u8> {
-    let line = finish(body(event), session_id, uuid, ascii);
-    if line.len() <= LINE_MAX { line } else { shortened(event, session_id, uuid, ascii) }
+    let line = bounded_body(event).map(|body| finish(body, session_id, uuid, ascii));
+    line.filter(|line| line.len() <= LINE_MAX).unwrap_or_else(|| shortened(event, session_id, uuid, ascii))
 }
+
+/// As much as a partial message's line has beside the event and the session's id.
+pub const PARTIAL_FRAME: usize = 192;
 
 /// The same for a `stream_event` whose JSON is at hand as the API sent it, put at the end of `out`: no parse,
 /// no copy of the tree, no allocation. An answer can be a hundred thousand of these.
 pub fn encode_partial(out: &mut Vec<u8>, raw: &[u8], session_id: &str, uuid: &str, ttft_ms: Option<u64>, ascii: bool) {
     let start = out.len();
+    out.reserve(raw.len() + session_id.len() + PARTIAL_FRAME);
     out.extend_from_slice(br#"{"type":"stream_event","event":"#);
     out.extend_from_slice(raw);
     out.extend_from_slice(br#","parent_tool_use_id":null"#);
@@ -32,7 +36,7 @@ pub fn encode_partial(out: &mut Vec<u8>, raw: &[u8], session_id: &str, uuid: &st
     }
     out.push(b',');
     sign(out, session_id, uuid);
-    if holds_what_is_escaped(&out[start..], ascii) {
+    if !(raw.is_ascii() && session_id.is_ascii()) && holds_what_is_escaped(&out[start..], ascii) {
         let line = escaped(out.split_off(start), ascii);
         out.extend_from_slice(&line);
     }
@@ -63,6 +67,53 @@ fn mirror(file: &str, entry: &[u8], ascii: bool) -> Vec<u8> {
     line.extend_from_slice(entry);
     line.extend_from_slice(b"]}\n");
     escaped(line, ascii)
+}
+
+/// Nothing for an event that is longer than any line: the rest of it is not even written.
+fn bounded_body(event: &Event) -> Option<Vec<u8>> {
+    let mut body = Bounded(Vec::with_capacity(FIRST_ROOM));
+    match serde_json::to_writer(&mut body, event) {
+        Ok(()) => Some(body.0),
+        Err(error) if error.is_io() => None,
+        Err(_) => Some(b"{}".to_vec()),
+    }
+}
+
+/// Most events are shorter.
+const FIRST_ROOM: usize = 1024;
+
+/// Takes no more bytes than a line may have.
+struct Bounded(Vec<u8>);
+
+impl std::io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.len() + bytes.len() > LINE_MAX {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.write(bytes).map(drop)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// About how long a value is as JSON, so that megabytes are written into room that need not grow. Escapes are guessed.
+pub fn expected_length(value: &Value) -> usize {
+    const QUOTES: usize = 4;
+    match value {
+        Value::String(text) => text.len() + text.len() / 16 + QUOTES,
+        Value::Array(items) => items.iter().map(|item| expected_length(item) + 1).sum::<usize>() + QUOTES,
+        Value::Object(map) => {
+            map.iter().map(|(key, item)| key.len() + QUOTES + expected_length(item)).sum::<usize>() + 2
+        }
+        _ => 8,
+    }
 }
 
 fn body<T: serde::Serialize>(event: &T) -> Vec<u8> {
@@ -165,6 +216,15 @@ mod tests {
         for number in ["4.444444444444445e+44", "0.1", "1.7976931348623157e+308", "5e-324", "9007199254740993"] {
             let value: Value = serde_json::from_str(number).unwrap();
             assert_eq!(value.to_string(), number);
+        }
+    }
+
+    #[test]
+    fn the_room_for_a_value_is_enough_and_not_much_more() {
+        let text = "a \"word\" in a line\n".repeat(1000);
+        for value in [json!([]), json!({"a": [true, 1, null, {"b": "c"}]}), json!([text, {"text": text}])] {
+            let (expected, length) = (expected_length(&value), value.to_string().len());
+            assert!(expected * 8 >= length * 7 && expected <= length * 2 + 64, "{expected} for {length}");
         }
     }
 
