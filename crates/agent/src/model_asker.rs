@@ -132,9 +132,9 @@ impl ModelAsker {
                     first_token = Some(ttft_ms);
                     let _ = early.send(Input::AnswerStarted { ticket, message, request_id }).await;
                 }
-                model::Event::Partial(raw) => {
+                model::Event::Partials(pieces) => {
                     all_taken(early).await;
-                    self.output.partial(&raw, first_token.take(), asking.has_next()).await;
+                    self.output.partials(&pieces, first_token.take(), asking.has_next()).await;
                 }
                 model::Event::Block { mut block, bad_input, .. } => {
                     normalise(conversation, &mut block);

@@ -5,7 +5,7 @@
 //! byte; dropping the [`Ask`] itself cancels. Once a block is finished nothing is asked again: what the
 //! client has seen is kept, and the reply says that it is incomplete.
 
-use crate::assemble::{Assembler, Finished, FrameOutcome, StreamProgress};
+use crate::assemble::{Assembler, Damage, Finished, FrameOutcome, StreamProgress};
 use crate::client::Client;
 use crate::failure::{Failure, FailureKind};
 use crate::frame;
@@ -32,15 +32,15 @@ const DRAIN_WAIT: Duration = Duration::from_secs(1);
 pub enum Event {
     /// The attempt failed; the next one follows after the delay. Comes before the wait.
     Retry(wire::Retry),
-    /// The JSON of one stream event as it came, without blanks.
-    Partial(Bytes),
+    /// The JSON of each of the stream's events that came together, as it came, without blanks.
+    Partials(Vec<Bytes>),
     /// A message begins. After a [`Event::Retry`] it replaces the one before.
     MessageStart {
         message: Value,
         request_id: Option<String>,
         ttft_ms: u64,
     },
-    /// A content block is whole. Comes before the `Partial` of its `content_block_stop`.
+    /// A content block is whole. Comes before the partial of its `content_block_stop`.
     Block {
         index: usize,
         block: Value,
@@ -131,7 +131,7 @@ impl<'a> Ask<'a> {
         ask
     }
 
-    /// Saves the work of making [`Event::Partial`]s that nobody will look at.
+    /// Saves the work of making [`Event::Partials`] that nobody will look at.
     #[must_use]
     pub fn without_partials(mut self) -> Self {
         self.partials = false;
@@ -279,6 +279,8 @@ struct Reading {
     host: String,
     timeouts: crate::Timeouts,
     started: Instant,
+    /// When the last bytes came, and when the last bytes with an event.
+    fed: Instant,
     last_event: Instant,
     /// Since when we wait for bytes. Time in which nobody asked for any does not count as silence.
     waiting: Option<Instant>,
@@ -298,6 +300,7 @@ impl Reading {
             host: client.host.clone(),
             timeouts: client.config.timeouts,
             started,
+            fed: Instant::now(),
             last_event: Instant::now(),
             waiting: None,
             ttft: None,
@@ -330,6 +333,7 @@ impl Reading {
         match timeout_at(deadline, self.response.chunk()).await {
             Ok(Ok(Some(chunk))) => {
                 self.waiting = None;
+                self.fed = Instant::now();
                 self.decoder.feed(chunk);
                 None
             }
@@ -342,21 +346,35 @@ impl Reading {
     }
 
     fn digest(&mut self, data: &Bytes, queue: &mut VecDeque<Event>) -> Option<End> {
+        if let Some(piece) = frame::plain_piece(data) {
+            let taken = self.assembler.take_text(&piece);
+            return self.pass_on(taken, || data.clone(), queue);
+        }
         // Bytes that are no text become replacement characters, as the format demands.
         let text = std::str::from_utf8(data).map_or_else(|_| String::from_utf8_lossy(data), Cow::Borrowed);
-        let mut is_compact = false;
         let taken = match frame::parse(&text) {
             // A server that only ever pings keeps bytes flowing, so it is caught here.
             Ok(frame) if frame.kind.0 == "ping" => {
                 return (self.last_event.elapsed() > self.timeouts.event).then(|| self.stalled());
             }
-            Ok(frame) => {
-                is_compact = frame.is_compact;
-                self.assembler.take(&frame)
-            }
+            Ok(frame) => self.assembler.take(&frame),
             Err(error) => Err(error.into()),
         };
-        self.last_event = Instant::now();
+        let compact = || match text {
+            Cow::Borrowed(_) => frame::compact(data),
+            Cow::Owned(text) => frame::compact(&Bytes::from(text)),
+        };
+        self.pass_on(taken, compact, queue)
+    }
+
+    /// Tells what an event did, and the event itself to those who want to see it.
+    fn pass_on(
+        &mut self,
+        taken: Result<FrameOutcome, Damage>,
+        raw: impl FnOnce() -> Bytes,
+        queue: &mut VecDeque<Event>,
+    ) -> Option<End> {
+        self.last_event = self.fed;
         let mut stopped = false;
         match taken {
             Ok(FrameOutcome::Nothing) => {}
@@ -375,11 +393,10 @@ impl Reading {
             Err(damage) => return Some(self.broken(FailureKind::Garbled, &damage.to_string())),
         }
         if self.partials {
-            let data = match text {
-                Cow::Borrowed(_) => data.clone(),
-                Cow::Owned(text) => Bytes::from(text),
-            };
-            queue.push_back(Event::Partial(if is_compact { data } else { frame::compact(&data) }));
+            match queue.back_mut() {
+                Some(Event::Partials(pieces)) => pieces.push(raw()),
+                _ => queue.push_back(Event::Partials(vec![raw()])),
+            }
         }
         stopped.then_some(End::Stopped)
     }

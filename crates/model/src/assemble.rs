@@ -5,7 +5,7 @@
 //! absent: time, the network, and what to do with a message that was cut.
 
 use crate::ask::Reply;
-use crate::frame::{Delta, Frame};
+use crate::frame::{Delta, Frame, PlainPiece};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -108,6 +108,17 @@ impl Assembler {
         }
     }
 
+    /// A piece of text, as [`Self::take`] would take its frame.
+    pub(crate) fn take_text(&mut self, piece: &PlainPiece<'_>) -> Result<FrameOutcome, Damage> {
+        if !self.started {
+            return Err(Damage::NoStart);
+        }
+        self.count(piece.text.len())?;
+        let Some(open) = self.opened(piece.index) else { return Ok(FrameOutcome::Nothing) };
+        open.text.push_str(piece.text);
+        Ok(FrameOutcome::Content)
+    }
+
     pub(crate) fn progress(&self) -> StreamProgress {
         match (self.ended, self.reply.blocks.is_empty()) {
             (true, _) => StreamProgress::End,
@@ -165,12 +176,14 @@ impl Assembler {
     fn grow(&mut self, frame: &Frame) -> Result<FrameOutcome, Damage> {
         let Some(delta) = &frame.delta else { return Ok(FrameOutcome::Nothing) };
         self.count(delta.text.0.len() + delta.partial_json.0.len() + delta.thinking.0.len())?;
-        // The block that grows is almost always the newest.
-        let Some(open) = self.open.iter_mut().rev().find(|open| open.index == frame.index) else {
-            return Ok(FrameOutcome::Nothing);
-        };
+        let Some(open) = self.opened(frame.index) else { return Ok(FrameOutcome::Nothing) };
         open.grow(delta)?;
         Ok(FrameOutcome::Content)
+    }
+
+    /// The block that grows is almost always the newest.
+    fn opened(&mut self, index: usize) -> Option<&mut Open> {
+        self.open.iter_mut().rev().find(|open| open.index == index)
     }
 
     fn close(&mut self, index: usize) -> FrameOutcome {

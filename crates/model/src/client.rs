@@ -76,7 +76,7 @@ impl Client {
             match ask.next().await {
                 Event::Finished(reply) => return Ok(*reply),
                 Event::Failed(failure) => return Err(failure),
-                Event::Retry(_) | Event::Partial(_) | Event::MessageStart { .. } | Event::Block { .. } => {}
+                Event::Retry(_) | Event::Partials(_) | Event::MessageStart { .. } | Event::Block { .. } => {}
             }
         }
     }

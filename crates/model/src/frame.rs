@@ -37,9 +37,13 @@ pub(crate) struct Frame<'a> {
     pub(crate) usage: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) error: Option<&'a RawValue>,
-    /// It is known to hold no blanks between its tokens.
-    #[serde(skip)]
-    pub(crate) is_compact: bool,
+}
+
+/// A piece of a block of text. Its event holds no blanks between its tokens.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PlainPiece<'a> {
+    pub(crate) index: usize,
+    pub(crate) text: &'a str,
 }
 
 /// The fields of every delta there is; a delta has one or two of them.
@@ -88,34 +92,27 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
 /// Almost all of a stream is pieces of text in just this form, as the API writes them: taken apart without a
 /// parser, or left to it (`None`) at the first thing that is not just so.
-fn plain_piece(data: &str) -> Option<Frame<'_>> {
-    const HEAD: &str = r#"{"type":"content_block_delta","index":"#;
-    const TEXT: &str = r#","delta":{"type":"text_delta","text":""#;
+pub(crate) fn plain_piece(data: &[u8]) -> Option<PlainPiece<'_>> {
+    const HEAD: &[u8] = br#"{"type":"content_block_delta","index":"#;
+    const TEXT: &[u8] = br#","delta":{"type":"text_delta","text":""#;
+    const TAIL: &[u8] = br#""}}"#;
     const INDEX_DIGITS: usize = 4;
     let rest = data.strip_prefix(HEAD)?;
-    let digits = rest.bytes().take(INDEX_DIGITS).take_while(u8::is_ascii_digit).count();
+    let digits = rest.iter().take(INDEX_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
     let (index, rest) = rest.split_at(digits);
-    let rest = rest.strip_prefix(TEXT)?;
-    let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
-    let (text, tail) = rest.split_at(end);
-    if tail != "\"}}" || text.bytes().any(|byte| byte < b' ') || (digits > 1 && index.starts_with('0')) {
+    let text = rest.strip_prefix(TEXT)?.strip_suffix(TAIL)?;
+    // All of it is looked at, which takes less time than stopping early would.
+    let is_special = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    if text.iter().fold(false, |any, &byte| any | is_special(byte)) || (digits > 1 && index[0] == b'0') {
         return None;
     }
-    Some(Frame {
-        kind: Text(Cow::Borrowed("content_block_delta")),
-        index: index.parse().ok()?,
-        delta: Some(Delta { text: Text(Cow::Borrowed(text)), ..Delta::default() }),
-        is_compact: true,
-        ..Frame::default()
-    })
+    let index = std::str::from_utf8(index).ok()?.parse().ok()?;
+    Some(PlainPiece { index, text: std::str::from_utf8(text).ok()? })
 }
 
 /// The event in this data; one of a kind we do not know may come out empty. An error only for one that we
 /// need and cannot read.
 pub(crate) fn parse(data: &str) -> Result<Frame<'_>, serde_json::Error> {
-    if let Some(frame) = plain_piece(data) {
-        return Ok(frame);
-    }
     serde_json::from_str(data).or_else(|error| {
         let value: Value = serde_json::from_str(data)?;
         let carries = value["type"].as_str().is_some_and(|kind| CARRYING.contains(&kind));
@@ -161,10 +158,11 @@ mod tests {
 
     #[test]
     fn plain_text_is_borrowed() {
-        let frame = parse(r#"{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"hé"}}"#);
-        let frame = frame.unwrap();
-        assert_eq!((frame.index, frame.is_compact), (3, true));
-        assert!(matches!(frame.delta.unwrap().text.0, Cow::Borrowed("hé")));
+        let data = r#"{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"hé"}}"#;
+        assert_eq!(plain_piece(data.as_bytes()), Some(PlainPiece { index: 3, text: "hé" }));
+        assert!(matches!(parse(data).unwrap().delta.unwrap().text.0, Cow::Borrowed("hé")));
+        let broken = data.as_bytes().iter().map(|&byte| if byte == 0xa9 { b'x' } else { byte });
+        assert_eq!(plain_piece(&broken.collect::<Vec<u8>>()), None, "no text at all");
     }
 
     #[test]
@@ -196,11 +194,11 @@ mod tests {
         fn a_plain_piece_is_what_the_parser_would_have_read(
             data in r#"\{"type":"content_block_delta","index":[0-9]{0,6},"delta":\{"type":"text_delta","text":"[a-é"\\\n }]{0,4}"\}[ ]?\}"#,
         ) {
-            if let Some(plain) = plain_piece(&data) {
+            if let Some(plain) = plain_piece(data.as_bytes()) {
                 let parsed: Frame = serde_json::from_str(&data).unwrap();
-                prop_assert_eq!(plain.kind.0, parsed.kind.0);
+                prop_assert_eq!("content_block_delta", parsed.kind.0);
                 prop_assert_eq!(plain.index, parsed.index);
-                prop_assert_eq!(plain.delta.unwrap().text.0, parsed.delta.unwrap().text.0);
+                prop_assert_eq!(plain.text, parsed.delta.unwrap().text.0);
                 let data = Bytes::from(data);
                 prop_assert_eq!(compact(&data), data);
             }

@@ -57,10 +57,11 @@ struct Damage(String);
 /// One event; `Some` where the stream is over with it.
 fn take(data: &[u8], assembler: &mut Assembler, read: &mut Recorded) -> Option<Result<bool, Damage>> {
     let text = String::from_utf8_lossy(data);
-    let taken = match frame::parse(&text) {
-        Ok(frame) => assembler.take(&frame).map_err(|damage| Damage(damage.to_string())),
-        Err(error) => Err(Damage(error.to_string())),
+    let taken = match frame::plain_piece(data) {
+        Some(piece) => assembler.take_text(&piece),
+        None => frame::parse(&text).map_err(Into::into).and_then(|frame| assembler.take(&frame)),
     };
+    let taken = taken.map_err(|damage| Damage(damage.to_string()));
     let end = match taken {
         Ok(FrameOutcome::Stopped) => Some(Ok(true)),
         Ok(FrameOutcome::Error { kind, message }) => return Some(Err(Damage(format!("{kind}: {message}")))),

@@ -6,6 +6,7 @@
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr2;
+use std::ops::Range;
 
 /// No event of the API comes near this; a server that never ends a line must not fill the memory.
 pub(crate) const EVENT_MAX: usize = 16 * 1024 * 1024;
@@ -36,6 +37,14 @@ enum Data {
     Lines(BytesMut),
 }
 
+/// A line without its end. Only one that holds data is worth a handle of its own.
+enum Line {
+    /// Its place in the chunk.
+    Here(Range<usize>),
+    /// It came in several chunks.
+    Joined(Bytes),
+}
+
 impl Decoder {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
@@ -60,8 +69,18 @@ impl Decoder {
     /// end cuts short never comes out, as the format demands.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, TooLong> {
         while let Some(line) = self.line()? {
-            if !line.is_empty() {
-                self.field(&line)?;
+            let bytes = match &line {
+                Line::Here(place) => &self.chunk[place.clone()],
+                Line::Joined(bytes) => bytes,
+            };
+            if !bytes.is_empty() {
+                if let Some(start) = data_start(bytes) {
+                    let value = match line {
+                        Line::Here(place) => self.chunk.slice(place.start + start..place.end),
+                        Line::Joined(bytes) => bytes.slice(start..),
+                    };
+                    self.add(value)?;
+                }
                 continue;
             }
             match self.data.take() {
@@ -73,7 +92,7 @@ impl Decoder {
         Ok(None)
     }
 
-    fn line(&mut self) -> Result<Option<Bytes>, TooLong> {
+    fn line(&mut self) -> Result<Option<Line>, TooLong> {
         if self.after_cr && self.used < self.chunk.len() {
             self.after_cr = false;
             self.used += usize::from(self.chunk[self.used] == b'\n');
@@ -85,21 +104,28 @@ impl Decoder {
             return if self.begun.len() > self.limit { Err(TooLong(self.limit)) } else { Ok(None) };
         };
         self.after_cr = rest[length] == b'\r';
-        let line = if self.begun.is_empty() {
-            self.chunk.slice(self.used..self.used + length)
+        let mut line = if self.begun.is_empty() {
+            Line::Here(self.used..self.used + length)
         } else {
             self.begun.extend_from_slice(&rest[..length]);
-            self.begun.split().freeze()
+            Line::Joined(self.begun.split().freeze())
         };
         self.used += length + 1;
-        if std::mem::take(&mut self.first_line) && line.starts_with(BYTE_ORDER_MARK) {
-            return Ok(Some(line.slice(BYTE_ORDER_MARK.len()..)));
+        if std::mem::take(&mut self.first_line) {
+            match &mut line {
+                Line::Here(place) if self.chunk[place.clone()].starts_with(BYTE_ORDER_MARK) => {
+                    place.start += BYTE_ORDER_MARK.len();
+                }
+                Line::Joined(bytes) if bytes.starts_with(BYTE_ORDER_MARK) => {
+                    drop(bytes.split_to(BYTE_ORDER_MARK.len()));
+                }
+                _ => {}
+            }
         }
         Ok(Some(line))
     }
 
-    fn field(&mut self, line: &Bytes) -> Result<(), TooLong> {
-        let Some(value) = data(line) else { return Ok(()) };
+    fn add(&mut self, value: Bytes) -> Result<(), TooLong> {
         let so_far = match &self.data {
             None => 0,
             Some(Data::Line(first)) => first.len(),
@@ -123,13 +149,13 @@ fn joined(mut all: BytesMut, line: &[u8]) -> BytesMut {
     all
 }
 
-/// The line's value if it is data; one space behind the colon belongs to the colon.
-fn data(line: &Bytes) -> Option<Bytes> {
+/// Where the line's value starts if it is data; one space behind the colon belongs to the colon.
+fn data_start(line: &[u8]) -> Option<usize> {
     const FIELD: &[u8] = b"data";
     match line.strip_prefix(FIELD)? {
-        [] => Some(Bytes::new()),
-        [b':', b' ', ..] => Some(line.slice(FIELD.len() + 2..)),
-        [b':', ..] => Some(line.slice(FIELD.len() + 1..)),
+        [] => Some(FIELD.len()),
+        [b':', b' ', ..] => Some(FIELD.len() + 2),
+        [b':', ..] => Some(FIELD.len() + 1),
         _ => None,
     }
 }

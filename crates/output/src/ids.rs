@@ -4,7 +4,10 @@
 //! a small generator does the rest. Ids must be unique, not secret.
 
 use std::cell::Cell;
+use uuid::fmt::Hyphenated;
 use uuid::{Builder, Uuid};
+
+pub const ID_LENGTH: usize = Hyphenated::LENGTH;
 
 pub struct Ids(Cell<u64>, Cell<u64>);
 
@@ -15,9 +18,13 @@ impl Ids {
     }
 
     pub fn next(&self) -> String {
+        self.write(&mut [0; ID_LENGTH]).to_owned()
+    }
+
+    /// The next one in a place of the caller's.
+    pub fn write<'a>(&self, place: &'a mut [u8; ID_LENGTH]) -> &'a str {
         let bytes = ((u128::from(self.word()) << 64) | u128::from(self.word())).to_be_bytes();
-        let id = Builder::from_random_bytes(bytes).into_uuid();
-        id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).to_owned()
+        Builder::from_random_bytes(bytes).into_uuid().hyphenated().encode_lower(place)
     }
 
     /// A short id for a task or an agent.

@@ -3,9 +3,8 @@
 //! Text prints what each turn came to; json the last result; the list and the stream print every
 //! event as it happens. All formats are fed the same events.
 
-use crate::ids::Ids;
+use crate::ids::{ID_LENGTH, Ids};
 use crate::secrets::Secrets;
-use crate::stderr::PIPE_BUF;
 use crate::writer::Writer;
 use options::OutputFormat;
 use std::cell::{Cell, RefCell};
@@ -15,6 +14,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::rc::Rc;
 use wire::{Event, Outcome};
+
+/// What leaves in one write at most, short of a single longer line: what an empty pipe takes (Linux: 16 pages of 4 KiB).
+const TOGETHER_MAX: usize = 64 * 1024;
 
 pub struct Output {
     format: OutputFormat,
@@ -127,27 +129,41 @@ impl Output {
         }
     }
 
-    /// A piece of a streaming message, bytes as the API sent them. Where more of them follow at once, whole
-    /// lines are gathered up to what a pipe takes in one piece.
-    pub async fn partial(&self, raw: &[u8], ttft_ms: Option<u64>, more: bool) {
+    /// Pieces of a streaming message that came together, bytes as the API sent them. Whole lines are gathered up to what
+    /// an empty pipe takes at once, and leave now, unless more events follow without waiting.
+    pub async fn partials(&self, pieces: &[impl AsRef<[u8]>], mut ttft_ms: Option<u64>, more: bool) {
         if !matches!(self.format, OutputFormat::StreamJson | OutputFormat::JsonList) {
             return;
         }
-        let mut lines = self.together.take();
+        let frame = wire::PARTIAL_FRAME + self.session_id.borrow().len();
+        let expected: usize = pieces.iter().map(|piece| piece.as_ref().len() + frame).sum();
+        self.together.borrow_mut().reserve(expected.min(TOGETHER_MAX));
+        for piece in pieces {
+            if let Some(lines) = self.gather(piece.as_ref(), ttft_ms.take()) {
+                self.line(lines).await;
+            }
+        }
+        if !more {
+            self.flush().await;
+        }
+    }
+
+    /// One more line for those that leave together. What was there before comes out where both would be too much.
+    fn gather(&self, raw: &[u8], ttft_ms: Option<u64>) -> Option<Vec<u8>> {
+        let mut lines = self.together.borrow_mut();
         let before = lines.len();
         if self.format == OutputFormat::JsonList {
             lines.push(self.separator());
         }
-        wire::encode_partial(&mut lines, raw, &self.session_id.borrow(), &self.ids.next(), ttft_ms, self.ascii);
-        if lines.len() > PIPE_BUF && before > 0 {
-            let newest = lines.split_off(before);
-            self.line(lines).await;
-            lines = newest;
+        let mut place = [0; ID_LENGTH];
+        let uuid = self.ids.write(&mut place);
+        wire::encode_partial(&mut lines, raw, &self.session_id.borrow(), uuid, ttft_ms, self.ascii);
+        if lines.len() <= TOGETHER_MAX || before == 0 {
+            return None;
         }
-        *self.together.borrow_mut() = lines;
-        if !more {
-            self.flush().await;
-        }
+        let mut newest = Vec::with_capacity(TOGETHER_MAX);
+        newest.extend(lines.drain(before..));
+        Some(std::mem::replace(&mut *lines, newest))
     }
 
     async fn line(&self, line: Vec<u8>) {
@@ -226,3 +242,7 @@ fn mention_denials(denials: &[serde_json::Value]) {
     let names = names.join(", ");
     crate::stderr::warn(&format!("note: {} tool calls were not permitted ({names})", denials.len()));
 }
+
+#[cfg(test)]
+#[path = "output_tests.rs"]
+mod tests;

@@ -1,7 +1,7 @@
 //! The only writer of the agent's stdout.
 //!
 //! A thread of its own, so that a reader who is slow stops neither control requests nor signals: whole
-//! lines, one write each (small ones that come together share one), in order, never buffered. What waits is bounded in bytes and in
+//! lines, one write each (those that come together share one), in order, never buffered. What waits is bounded in bytes and in
 //! lines; the turn waits when the bound is reached. Lines of a place that cannot wait have a bound of their own, beyond which they
 //! are dropped.
 
@@ -74,8 +74,8 @@ pub struct Writer {
     jobs: mpsc::Sender<Job>,
     rooms: Arc<Rooms>,
     reader: Arc<Reader>,
-    /// stdout is a pipe: short lines need no thread.
-    is_pipe: bool,
+    /// What the pipe holds that stdout is: lines that it takes at once need no thread. Nothing where it is no pipe.
+    pipe_size: Option<usize>,
     is_terminal: bool,
 }
 
@@ -96,21 +96,34 @@ impl Writer {
         let stat = rustix::fs::fstat(stdout);
         let is_pipe = stat.is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_fifo());
         let is_terminal = rustix::termios::isatty(stdout);
-        Ok(Self { stdout, jobs, rooms, reader, is_pipe, is_terminal })
+        Ok(Self { stdout, jobs, rooms, reader, pipe_size: is_pipe.then(|| pipe_size(stdout)), is_terminal })
     }
 
-    /// A short line for a pipe that has room is written right here: waking the thread costs more than the
+    /// Lines for a pipe that takes them whole are written right here: waking the thread costs more than the
     /// write. It never blocks, and never overtakes a line that waits.
     fn write_at_once(&self, line: &[u8]) -> bool {
-        if !self.is_pipe || line.len() > PIPE_BUF || self.reader.waiting.load(Ordering::Acquire) > 0 {
+        if self.reader.waiting.load(Ordering::Acquire) > 0 || !self.has_room(line.len()) {
             return false;
+        }
+        match rustix::io::write(self.stdout, line) {
+            // Only where another program writes into the same pipe. What was begun is ended before anything else.
+            Ok(written) if written < line.len() => write_line(self.stdout, &line[written..]).is_ok(),
+            Ok(_) => true,
+            // Anything unusual is the thread's business, which knows how to wait and whom to tell.
+            Err(_) => false,
+        }
+    }
+
+    /// Whether so much can be written without waiting: a little while there is any room, more while the pipe is empty.
+    fn has_room(&self, length: usize) -> bool {
+        let Some(size) = self.pipe_size else { return false };
+        if length > PIPE_BUF {
+            return length <= size && rustix::io::ioctl_fionread(self.stdout) == Ok(0);
         }
         let mut wanted = [rustix::event::PollFd::new(&self.stdout, rustix::event::PollFlags::OUT)];
         let at_once = rustix::event::Timespec::default();
-        let ready = rustix::event::poll(&mut wanted, Some(&at_once)).is_ok_and(|ready| ready == 1)
-            && wanted[0].revents() == rustix::event::PollFlags::OUT;
-        // Anything unusual is the thread's business, which knows how to wait and whom to tell.
-        ready && rustix::io::write(self.stdout, line) == Ok(line.len())
+        rustix::event::poll(&mut wanted, Some(&at_once)).is_ok_and(|ready| ready == 1)
+            && wanted[0].revents() == rustix::event::PollFlags::OUT
     }
 
     fn queue(&self, slot: mpsc::Permit<'_, Job>, line: Vec<u8>, taken: Taken) {
@@ -211,6 +224,18 @@ impl agent::Writer for Writer {
         }
         .boxed_local()
     }
+}
+
+/// What a pipe holds while it is empty.
+#[cfg(target_os = "linux")]
+fn pipe_size(pipe: BorrowedFd<'_>) -> usize {
+    rustix::pipe::fcntl_getpipe_size(pipe).unwrap_or(PIPE_BUF)
+}
+
+/// Elsewhere the system does not say.
+#[cfg(not(target_os = "linux"))]
+fn pipe_size(_: BorrowedFd<'_>) -> usize {
+    PIPE_BUF
 }
 
 /// How much of the room a line takes.

@@ -63,3 +63,32 @@ async fn room_that_was_taken_comes_back() {
     assert_eq!(writer.rooms.urgent.available_permits(), URGENT_BYTES);
     assert!(!read.is_finished());
 }
+
+/// Many lines in one write, as the pieces of an answer leave, and single ones between them.
+#[test]
+fn long_writes_are_whole_and_in_order() {
+    const TOGETHER: usize = 40;
+    const ROUNDS: usize = 60;
+    let (writer, reader) = unread();
+    let read = std::thread::spawn(move || numbers(reader, ROUNDS * (TOGETHER + 1)));
+    for first in (0..ROUNDS).map(|round| round * (TOGETHER + 1)) {
+        let together: Vec<u8> = (first..first + TOGETHER).flat_map(line).collect();
+        assert!(writer.try_line(together).is_none() && writer.try_line(line(first + TOGETHER)).is_none());
+    }
+    assert_eq!(read.join().unwrap(), (0..ROUNDS * (TOGETHER + 1)).collect::<Vec<_>>());
+}
+
+/// A write that waited would stop control requests and signals, and here the test.
+#[cfg(target_os = "linux")]
+#[test]
+fn only_an_empty_pipe_takes_a_long_write_at_once() {
+    let (writer, mut reader) = unread();
+    let size = writer.pipe_size.unwrap();
+    assert!(!writer.write_at_once(&vec![b'x'; size + 1]), "never more than it holds");
+    assert!(writer.write_at_once(&vec![b'x'; size]));
+    assert!(!writer.write_at_once(&vec![b'x'; PIPE_BUF + 1]) && !writer.write_at_once(b"x"), "it is full");
+    let mut page = vec![0; PIPE_BUF];
+    std::io::Read::read_exact(&mut reader, &mut page).unwrap();
+    assert!(!writer.write_at_once(&vec![b'x'; PIPE_BUF + 1]), "it is not empty");
+    assert!(writer.write_at_once(&page), "but has room for a short one");
+}
