@@ -102,7 +102,7 @@ pub(crate) fn plain_piece(data: &[u8]) -> Option<PlainPiece<'_>> {
     let (index, rest) = rest.split_at(digits);
     let text = rest.strip_prefix(TEXT)?.strip_suffix(TAIL)?;
     // All of it is looked at, which takes less time than stopping early would.
-    let is_special = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    let is_special = |byte: u8| matches!(byte, 0..b' ' | b'"' | b'\\');
     if text.iter().fold(false, |any, &byte| any | is_special(byte)) || (digits > 1 && index[0] == b'0') {
         return None;
     }
