@@ -12,10 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Files searched before looking whether enough was found. Where little is found, each time twice as many: every time
-/// has its threads and buffers. Fewer where their lines are kept.
+/// has its threads and buffers. Not where their lines are kept, which would be too much to keep.
 const BATCH: usize = 512;
 const BATCH_MAX: usize = 16 * 1024;
-const BATCH_MAX_LINES: usize = 2 * 1024;
 
 /// Starting threads for fewer files costs more than it saves.
 const MIN_PARALLEL: usize = 32;
@@ -26,8 +25,8 @@ struct Candidate {
     hits: Option<Hits>,
 }
 
-impl Candidate {
-    fn new(file: Found) -> Self {
+impl From<Found> for Candidate {
+    fn from(file: Found) -> Self {
         Self { file, hits: None }
     }
 }
@@ -37,61 +36,44 @@ impl Search<'_> {
         let mut findings = Findings { complete, ..Findings::default() };
         let mut left = files.into_iter();
         let mut found: Vec<Candidate> = Vec::new();
-        let (mut entries, mut size) = (0, BATCH);
-        while left.len() > 0 && entries < self.wanted() {
-            let batch = self.batch(root, left.by_ref().take(size).map(Candidate::new).collect());
+        let (mut entries, mut size, mut is_late) = (0, BATCH, false);
+        while left.len() > 0 && entries < self.wanted() && !is_late {
+            let batch = self.batch(root, left.by_ref().take(size).map(Candidate::from).collect());
             entries += batch.iter().map(|candidate| self.entries(candidate)).sum::<usize>();
             found.extend(batch);
-            if self.stop.now() {
-                findings.complete = false;
-                self.list(found, &mut findings);
-                return findings;
-            }
-            size = self.larger(size);
+            (size, is_late) = (self.larger(size), self.stop.now());
         }
-        if left.len() == 0 {
-            self.list(found, &mut findings);
+        if is_late {
+            findings.complete = false;
         } else {
-            found.extend(dated(root, left.collect()));
-            self.in_order(root, found, &mut findings);
+            found.extend(left.map(|file| dated(root, file)));
         }
+        self.in_order(root, found, &mut findings);
         findings
     }
 
-    /// All of them were searched.
-    fn list(&self, mut found: Vec<Candidate>, findings: &mut Findings) {
-        self.sort(&mut found);
-        for Candidate { file, hits } in found {
-            if findings.entries.len() >= self.wanted() {
-                return;
-            }
-            self.add(findings, &file.path, hits.unwrap_or_default());
-        }
-    }
-
-    /// Some of them were searched.
     fn in_order(&self, root: &OpenFolder, mut candidates: Vec<Candidate>, findings: &mut Findings) {
-        self.sort(&mut candidates);
-        let mut left = candidates.into_iter();
-        let mut size = BATCH;
-        while left.len() > 0 && findings.entries.len() < self.wanted() {
-            for Candidate { file, hits } in self.batch(root, left.by_ref().take(size).collect()) {
-                self.add(findings, &file.path, hits.unwrap_or_default());
-            }
-            if self.stop.now() {
-                findings.complete = false;
-                return;
-            }
-            size = self.larger(size);
-        }
-    }
-
-    fn sort(&self, candidates: &mut [Candidate]) {
         let order = match self.input.output_mode {
             Mode::FilesWithMatches => Found::newest_first,
             Mode::Content | Mode::Count => Found::by_folder,
         };
         candidates.sort_unstable_by(|a, b| order(&a.file, &b.file));
+        let (mut left, mut size) = (candidates.into_iter(), BATCH);
+        while left.len() > 0 && findings.entries.len() < self.wanted() {
+            let mut batch: Vec<Candidate> = left.by_ref().take(size).collect();
+            let is_searched = batch.iter().all(|candidate| candidate.hits.is_some());
+            if !is_searched {
+                batch = self.batch(root, batch);
+            }
+            for Candidate { file, hits } in batch {
+                self.add(findings, &file.path, hits.unwrap_or_default());
+            }
+            if !is_searched && self.stop.now() {
+                findings.complete = false;
+                return;
+            }
+            size = self.larger(size);
+        }
     }
 
     /// Entries after which there is no need to go on. A total over all matches is part of a count.
@@ -110,8 +92,7 @@ impl Search<'_> {
     }
 
     fn larger(&self, size: usize) -> usize {
-        let most = if self.input.output_mode == Mode::Content { BATCH_MAX_LINES } else { BATCH_MAX };
-        (size * 2).min(most)
+        if self.input.output_mode == Mode::Content { size } else { (size * 2).min(BATCH_MAX) }
     }
 
     /// Those in which something was found, in the same order. Those that are not searched yet are.
@@ -154,19 +135,10 @@ impl Search<'_> {
     }
 }
 
-fn dated(root: &OpenFolder, mut files: Vec<Found>) -> Vec<Candidate> {
-    let share = files.len().div_ceil(walk::threads()).max(MIN_PARALLEL);
-    std::thread::scope(|scope| {
-        for share in files.chunks_mut(share) {
-            scope.spawn(|| {
-                for file in share {
-                    // One that vanished meanwhile cannot be opened either.
-                    if let Ok(stat) = root.stat(&file.path) {
-                        file.date(&stat);
-                    }
-                }
-            });
-        }
-    });
-    files.into_iter().map(Candidate::new).collect()
+fn dated(root: &OpenFolder, mut file: Found) -> Candidate {
+    // One that vanished meanwhile cannot be opened either.
+    if let Ok(stat) = root.stat(&file.path) {
+        file.date(&stat);
+    }
+    file.into()
 }
