@@ -10,8 +10,7 @@ use crate::worktrees::Worktrees;
 use context::conversation_tools::task_list::{Task, TaskList};
 use context::conversation_tools::tasks::{TaskMoment, TaskRefused};
 use context::conversation_tools::{
-    ASK_USER, agent, is_task_tool, messages, plan, question, schedule, search, skill, structured, tasks, tool_search,
-    worktree,
+    ASK_USER, Family, agent, plan, question, search, skill, structured, tasks, tool_search, worktree,
 };
 use conversation::rules::Rules;
 use conversation::{Conversation, HookRunner, Inside, Schedule, TaskNews, Updates, values};
@@ -89,19 +88,12 @@ impl ToolRunner {
             }
             "ToolSearch" => tool_search::check(&input),
             ASK_USER => question::check(&input),
-            name if messages::is_one(name) => {
-                return messages::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
-            }
-            name if worktree::is_one(name) => {
-                return worktree::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
-            }
-            name if schedule::is_one(name) => {
-                return schedule::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
-            }
-            name if is_task_tool(name) => {
-                return tasks::check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
-            }
-            _ => Ok(()),
+            name => match Family::of(name) {
+                Some(family) => {
+                    return family.check(name, input).map_err(|error| CallResult::misuse(error.to_string()));
+                }
+                None => Ok(()),
+            },
         };
         checked.map(|()| input).map_err(|error| CallResult::misuse(error.to_string()))
     }
@@ -151,17 +143,19 @@ impl ToolRunner {
                 plan::entered().into()
             }
             "SendMessage" => self.subagents.say(conversation, &call.tool_use_id, &call.input).await.into(),
-            name if worktree::is_one(name) => self.move_in_or_out(conversation, name, &call.input).await.into(),
             "ListAgents" => self.subagents.known.listed().into(),
-            name if schedule::is_one(name) => self.schedule.run(name, &call.input).into(),
             "ToolSearch" => tool_search::run(&conversation.toolset.borrow().findable(), &call.input).into(),
             ASK_USER => question::run(&call.input).into(),
-            name if is_task_tool(name) => {
-                let may = async |moment, task: &Task| self.may_change_task(conversation, moment, task).await;
-                tasks::run(&self.task_list, name, &call.input, may).await
-            }
             STRUCTURED_OUTPUT => structured::run(self.choices.setup().schema.as_deref(), call.input),
-            other => CallResult::misuse(format!("No such tool available: {other}")).into(),
+            name => match Family::of(name) {
+                Some(Family::Worktree) => self.move_in_or_out(conversation, name, &call.input).await.into(),
+                Some(Family::Schedule) => self.schedule.run(name, &call.input).into(),
+                Some(Family::Tasks) => {
+                    let may = async |moment, task: &Task| self.may_change_task(conversation, moment, task).await;
+                    tasks::run(&self.task_list, name, &call.input, may).await
+                }
+                Some(Family::Messages) | None => CallResult::misuse(format!("No such tool available: {name}")).into(),
+            },
         }
     }
 

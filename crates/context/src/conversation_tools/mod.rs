@@ -21,9 +21,9 @@ pub mod worktree;
 pub use error::CallError;
 pub use question::ASK_USER;
 pub use structured::structured_tool;
-pub use tasks::is_one as is_task_tool;
 
 use options::Setup;
+use serde_json::Value;
 use tools::ToolSpec;
 
 pub fn specs() -> impl Iterator<Item = &'static ToolSpec> {
@@ -36,7 +36,48 @@ pub fn specs() -> impl Iterator<Item = &'static ToolSpec> {
         &question::SPEC,
         &tool_search::SPEC,
     ];
-    single.into_iter().chain(&tasks::SPECS).chain(&messages::SPECS).chain(&schedule::SPECS).chain(&worktree::SPECS)
+    single.into_iter().chain(families().into_iter().flat_map(Family::specs))
+}
+
+/// Tools that have a file together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    Tasks,
+    Messages,
+    Schedule,
+    Worktree,
+}
+
+fn families() -> [Family; 4] {
+    [Family::Tasks, Family::Messages, Family::Schedule, Family::Worktree]
+}
+
+impl Family {
+    pub fn of(name: &str) -> Option<Self> {
+        families().into_iter().find(|family| family.specs().iter().any(|spec| spec.name == name))
+    }
+
+    fn specs(self) -> &'static [ToolSpec] {
+        match self {
+            Self::Tasks => &tasks::SPECS,
+            Self::Messages => &messages::SPECS,
+            Self::Schedule => &schedule::SPECS,
+            Self::Worktree => &worktree::SPECS,
+        }
+    }
+
+    /// The input of a call, as its schema and what a schema cannot say want it.
+    pub fn check(self, name: &str, input: Value) -> Result<Value, CallError> {
+        let spec = self.specs().iter().find(|spec| spec.name == name);
+        let input = spec.ok_or_else(|| CallError::NoTool(name.to_owned()))?.check(input)?;
+        match self {
+            Self::Tasks => Ok(()),
+            Self::Messages => messages::check(&input),
+            Self::Schedule => schedule::check(name, &input),
+            Self::Worktree => worktree::check(name, &input),
+        }?;
+        Ok(input)
+    }
 }
 
 /// A tool's description with what this project adds to it.

@@ -1,7 +1,6 @@
 //! TaskCreate, TaskUpdate, TaskGet, TaskList: the session's own list of what is to be done. Hooks may refuse a
 //! new task, and refuse that one is done.
 
-use super::error::CallError;
 use super::task_list::{Task, TaskList};
 use policy::names;
 use serde_json::{Value, json};
@@ -31,17 +30,6 @@ pub static SPECS: [ToolSpec; 4] = [
         r#"{"type":"object","properties":{},"additionalProperties":false}"#,
     ),
 ];
-
-pub fn is_one(name: &str) -> bool {
-    SPECS.iter().any(|spec| spec.name == name)
-}
-
-pub fn check(name: &str, input: Value) -> Result<Value, CallError> {
-    match SPECS.iter().find(|spec| spec.name == name) {
-        Some(spec) => Ok(spec.check(input)?),
-        None => Err(CallError::NoTool(name.to_owned())),
-    }
-}
 
 #[derive(Debug, Clone, Copy)]
 pub enum TaskMoment {
