@@ -65,7 +65,9 @@ pub use content::Called;
 pub use deps::{Deps, HttpSetup};
 pub use elicit::Elicit;
 pub use error::ServerError;
-pub use oauth::{LoginError, LoginLock, LoginOptions, LoginStore, PendingLogin, ServerLogin, login_key};
+pub use oauth::{
+    LoginError, LoginLock, LoginOptions, LoginStore, PendingLogin, Revocation, ServerLogin, login_key, revoke,
+};
 pub use prompt::Prompt;
 pub use resources::{LIST_RESOURCES, ListResources, READ_RESOURCE, ReadResource};
 pub use sdk::{HostError, SdkLink};

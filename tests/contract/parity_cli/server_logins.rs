@@ -32,9 +32,14 @@ fn parameter(form: &str, name: &str) -> String {
 impl Service {
     /// `lives` are the seconds that each token is good for.
     fn start(lives: i64) -> Self {
+        Self::revoking(lives, None)
+    }
+
+    /// One that says where tokens are revoked, and answers there with this status.
+    fn revoking(lives: i64, revocation: Option<u16>) -> Self {
         let token = Arc::new(Mutex::new(String::new()));
         let current = Arc::clone(&token);
-        let web = Loopback::start(move |request| answer(request, &current, lives));
+        let web = Loopback::start(move |request| answer(request, &current, lives, revocation));
         Self { web, token }
     }
 
@@ -48,12 +53,17 @@ impl Service {
     }
 
     fn forms(&self) -> Vec<String> {
-        let asked = self.web.arrived().into_iter().filter(|request| request.line.starts_with("POST /token"));
+        self.forms_at("/token")
+    }
+
+    fn forms_at(&self, path: &str) -> Vec<String> {
+        let line = format!("POST {path}");
+        let asked = self.web.arrived().into_iter().filter(|request| request.line.starts_with(&line));
         asked.map(|request| String::from_utf8_lossy(&request.body).into_owned()).collect()
     }
 }
 
-fn answer(request: &Arrived, current: &Mutex<String>, lives: i64) -> Vec<u8> {
+fn answer(request: &Arrived, current: &Mutex<String>, lives: i64, revocation: Option<u16>) -> Vec<u8> {
     let host = format!("http://{}", request.header("host").unwrap_or_default());
     let path = request.line.split(' ').nth(1).unwrap_or_default();
     let body = String::from_utf8_lossy(&request.body).into_owned();
@@ -62,11 +72,15 @@ fn answer(request: &Arrived, current: &Mutex<String>, lives: i64) -> Vec<u8> {
             200,
             &json!({"resource": format!("{host}/mcp"), "authorization_servers": [host], "scopes_supported": ["tools"]}),
         ),
-        "/.well-known/oauth-authorization-server" => json_reply(
-            200,
-            &json!({"issuer": host, "authorization_endpoint": format!("{host}/authorize"), "token_endpoint": format!("{host}/token"),
-                "registration_endpoint": format!("{host}/register"), "code_challenge_methods_supported": ["S256"]}),
-        ),
+        "/.well-known/oauth-authorization-server" => {
+            let mut metadata = json!({"issuer": host, "authorization_endpoint": format!("{host}/authorize"), "token_endpoint": format!("{host}/token"),
+                "registration_endpoint": format!("{host}/register"), "code_challenge_methods_supported": ["S256"]});
+            if revocation.is_some() {
+                metadata["revocation_endpoint"] = json!(format!("{host}/revoke"));
+            }
+            json_reply(200, &metadata)
+        }
+        "/revoke" => json_reply(revocation.unwrap_or(404), &json!({"error": "temporarily_unavailable"})),
         "/register" => json_reply(201, &json!({"client_id": "client-7"})),
         "/token" => {
             let mut token = current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -198,6 +212,30 @@ fn a_login_is_kept_for_this_user_and_sent_to_its_server() {
     let again = run(&world, &["mcp", "logout", "tracker"]);
     assert!(again.code == Some(1) && again.stderr.contains("nobody is logged in"), "{}", again.stderr);
     assert!(run(&world, &["mcp", "list"]).lines[0].contains("Needs authentication"));
+}
+
+/// A copy of the tokens is worth nothing after the logout, and a server that refuses keeps nobody logged in here.
+#[test]
+fn a_logout_revokes_the_tokens_and_removes_them_whatever_the_server_says() {
+    for (status, revoked) in [(200, true), (503, false)] {
+        let service = Service::revoking(3600, Some(status));
+        let world = with_server(&service, json!([]));
+        assert_eq!(log_in(&world, "code=the-code").code, Some(0));
+        let outcome = run(&world, &["mcp", "logout", "tracker"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let forms = service.forms_at("/revoke");
+        let expected = ["token=renew-1&token_type_hint=refresh_token", "token=access-1&token_type_hint=access_token"];
+        assert_eq!(forms.len(), if revoked { 2 } else { 1 }, "{forms:?}");
+        for (form, expected) in forms.iter().zip(expected) {
+            assert_eq!(form, &format!("{expected}&client_id=client-7"));
+        }
+        assert_eq!(outcome.lines[0].contains("revoked at the server"), revoked, "{:?}", outcome.lines);
+        let warned = outcome.stderr.contains("the tokens of tracker may still work") && outcome.stderr.contains("503");
+        assert!(if revoked { outcome.stderr.is_empty() } else { warned }, "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), usize::from(!revoked), "{}", outcome.stderr);
+        let kept = std::fs::read_to_string(world.home().join(".claude/.credentials.json")).unwrap_or_default();
+        assert!(!kept.contains("access-1") && !kept.contains("renew-1"), "the tokens are still here");
+    }
 }
 
 #[test]

@@ -35,6 +35,7 @@ pub(super) struct AuthServer {
     pub(super) authorization_endpoint: String,
     pub(super) token_endpoint: String,
     pub(super) registration_endpoint: Option<String>,
+    pub(super) revocation_endpoint: Option<String>,
     #[serde(default)]
     pub(super) code_challenge_methods_supported: Vec<String>,
     pub(super) token_endpoint_auth_methods_supported: Option<Vec<String>>,
@@ -151,8 +152,12 @@ fn judged(found: AuthServer, issuer: &Url) -> Result<AuthServer, LoginError> {
         let reason = format!("they are of {says:?}, and {issuer} was asked");
         return Err(LoginError::unclear("the authorization server's metadata", reason));
     }
-    let endpoints =
-        [Some(&found.authorization_endpoint), Some(&found.token_endpoint), found.registration_endpoint.as_ref()];
+    let endpoints = [
+        Some(&found.authorization_endpoint),
+        Some(&found.token_endpoint),
+        found.registration_endpoint.as_ref(),
+        found.revocation_endpoint.as_ref(),
+    ];
     for endpoint in endpoints.into_iter().flatten() {
         let address = Url::parse(endpoint)
             .map_err(|error| LoginError::unclear("an address of the authorization server", error.to_string()))?;

@@ -87,6 +87,7 @@ fn metadata_are_judged_before_they_are_used() {
         authorization_endpoint: "https://i.test/a".into(),
         token_endpoint: "https://i.test/t".into(),
         registration_endpoint: None,
+        revocation_endpoint: Some("https://i.test/r".into()),
         code_challenge_methods_supported: vec!["plain".into(), "S256".into()],
         token_endpoint_auth_methods_supported: None,
     };
@@ -98,6 +99,9 @@ fn metadata_are_judged_before_they_are_used() {
     };
     assert_eq!(changed(|server| server.code_challenge_methods_supported.clear()), LoginError::NoPkce);
     assert!(matches!(changed(|server| server.token_endpoint = "http://i.test/t".into()), LoginError::Insecure(_)));
+    let elsewhere = Some("http://i.test/r".to_owned());
+    let server = AuthServer { revocation_endpoint: elsewhere, ..good.clone() };
+    assert!(matches!(judged(server, &issuer), Err(LoginError::Insecure(_))));
     assert!(matches!(changed(|server| server.authorization_endpoint = "file:///x".into()), LoginError::Insecure(_)));
     assert!(matches!(changed(|server| server.issuer = "https://evil.test".into()), LoginError::Unclear { .. }));
 }

@@ -83,6 +83,7 @@ impl PendingLogin {
             client_secret: us.secret,
             basic_auth: us.basic_auth,
             token_endpoint: authority.server.token_endpoint,
+            revocation_endpoint: authority.server.revocation_endpoint,
             resource: Some(authority.resource),
         };
         Ok(Self { url: page, redirect, port, state, verifier, listener, client, login })

@@ -34,6 +34,9 @@ pub struct ServerLogin {
     #[serde(default)]
     pub basic_auth: bool,
     pub token_endpoint: String,
+    /// Where tokens are taken back, if the authorization server says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revocation_endpoint: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
 }

@@ -4,7 +4,9 @@
 //! answer of the browser on loopback (`callback`, `flow`), tokens (`tokens`), and tokens that are sent and renewed with
 //! requests (`source`). Every address must be https, or http on this machine.
 //!
-//! Deliberately absent: where logins are kept (a [`LoginStore`] of the caller), opening a browser, and revocation.
+//! Tokens that are not wanted any more are taken back at the authorization server (`revocation`).
+//!
+//! Deliberately absent: where logins are kept (a [`LoginStore`] of the caller), and opening a browser.
 
 mod callback;
 mod discovery;
@@ -13,6 +15,7 @@ mod flow;
 mod login;
 mod pkce;
 mod register;
+mod revocation;
 mod source;
 mod tokens;
 
@@ -20,4 +23,5 @@ pub(crate) use callback::fits as callback_fits;
 pub use error::LoginError;
 pub use flow::{LoginOptions, PendingLogin};
 pub use login::{LoginLock, LoginStore, ServerLogin, login_key};
+pub use revocation::{Revocation, revoke};
 pub(crate) use source::Auth;

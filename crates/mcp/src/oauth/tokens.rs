@@ -6,6 +6,7 @@ use super::login::ServerLogin;
 use crate::web;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use reqwest::RequestBuilder;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,14 +36,8 @@ pub(super) async fn ask(
     login: &ServerLogin,
     grant: &Grant<'_>,
 ) -> Result<ServerLogin, LoginError> {
-    let request = client.post(&login.token_endpoint).header(ACCEPT, "application/json");
-    let mut request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-    if let Some(secret) = login.client_secret.as_deref().filter(|_| login.basic_auth) {
-        let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
-        let pair = format!("{}:{}", encoded(&login.client_id), encoded(secret));
-        request = request.header(AUTHORIZATION, format!("Basic {}", STANDARD.encode(pair)));
-    }
-    let response = web::send(request.body(form(login, grant)), PATIENCE).await.map_err(LoginError::web(WHAT))?;
+    let request = request(client, &login.token_endpoint, login).body(form(login, grant));
+    let response = web::send(request, PATIENCE).await.map_err(LoginError::web(WHAT))?;
     let status = response.status();
     let body = web::body(response, BODY_MAX).await.map_err(LoginError::web(WHAT))?;
     let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -60,6 +55,24 @@ pub(super) async fn ask(
     }
 }
 
+/// A form for an endpoint of the authorization server, from the login's client.
+pub(super) fn request(client: &reqwest::Client, endpoint: &str, login: &ServerLogin) -> RequestBuilder {
+    let request = client.post(endpoint).header(ACCEPT, "application/json");
+    let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+    let Some(secret) = login.client_secret.as_deref().filter(|_| login.basic_auth) else { return request };
+    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(&login.client_id), encoded(secret));
+    request.header(AUTHORIZATION, format!("Basic {}", STANDARD.encode(pair)))
+}
+
+/// The fields of a form that say who asks.
+pub(super) fn append_client(form: &mut Serializer<'_, String>, login: &ServerLogin) {
+    form.append_pair("client_id", &login.client_id);
+    if let Some(secret) = login.client_secret.as_deref().filter(|_| !login.basic_auth) {
+        form.append_pair("client_secret", secret);
+    }
+}
+
 fn form(login: &ServerLogin, grant: &Grant<'_>) -> String {
     let mut form = Serializer::new(String::new());
     match grant {
@@ -71,10 +84,7 @@ fn form(login: &ServerLogin, grant: &Grant<'_>) -> String {
             form.append_pair("grant_type", "refresh_token").append_pair("refresh_token", token);
         }
     }
-    form.append_pair("client_id", &login.client_id);
-    if let Some(secret) = login.client_secret.as_deref().filter(|_| !login.basic_auth) {
-        form.append_pair("client_secret", secret);
-    }
+    append_client(&mut form, login);
     if let Some(resource) = &login.resource {
         form.append_pair("resource", resource);
     }
@@ -115,6 +125,7 @@ mod tests {
             client_secret: Some("x".into()),
             basic_auth: false,
             token_endpoint: "https://a.test/token".into(),
+            revocation_endpoint: None,
             resource: Some("https://a.test/mcp".into()),
         }
     }

@@ -8,7 +8,7 @@ use super::mcp_health::{deps, find};
 use crate::failure::Failure;
 use crate::say;
 use arguments::Arguments;
-use mcp::{LoginError, PendingLogin, ServerConfig, Transport, login_key};
+use mcp::{LoginError, LoginLock, PendingLogin, Revocation, ServerConfig, ServerLogin, Transport, login_key};
 use resolve::{Environment, runtime};
 use serde_json::Value;
 use std::io::BufRead as _;
@@ -32,7 +32,7 @@ pub fn log_in(name: &str, no_browser: bool, typed: &Arguments, environment: &Env
             open(&pending.url, environment);
         }
         let login = pending.wait(pasted()).await?;
-        keep(&server, &configured, Some(Value::from(&login)))
+        keep(&server, &configured, Value::from(&login))
     });
     // A thread may still sit in a read of stdin; nothing waits for it.
     runtime.shutdown_background();
@@ -49,12 +49,27 @@ pub fn log_in(name: &str, no_browser: bool, typed: &Arguments, environment: &Env
 pub fn log_out(name: &str, typed: &Arguments, environment: &Environment) -> Result<(), Failure> {
     let configured = resolve::command_servers(typed, environment)?;
     let server = find(name, &configured)?;
-    let stored = address(&server).and_then(|url| deps(&configured).logins?.get(&login_key(name, url)));
-    if stored.is_none() {
+    // Removed first, so that no other process of the user sends or renews what is being revoked.
+    let stored = take(&server, &configured).map_err(|error| refused(format!("no logout from {name}: {error}")))?;
+    let Some(stored) = stored else {
         return Err(refused(format!("nobody is logged in to {name}")));
+    };
+    let revoked = match ServerLogin::read(&stored) {
+        Some(login) => runtime()?.block_on(mcp::revoke(&login, &*deps(&configured).http)),
+        None => Ok(Revocation::NotOffered),
+    };
+    let words = match &revoked {
+        Ok(Revocation::Revoked) => "the tokens are revoked at the server and removed from this machine",
+        Ok(Revocation::NotOffered) | Err(_) => "the tokens are removed from this machine",
+    };
+    say::out(&format!("Logged out of {name}; {words}.\n"));
+    if let Err(error) = revoked {
+        let why = error.to_string();
+        let why = why.lines().next().unwrap_or_default();
+        say::err(&format!(
+            "warning: the tokens of {name} may still work, because the server did not revoke them: {why}"
+        ));
     }
-    keep(&server, &configured, None).map_err(|error| refused(format!("no logout from {name}: {error}")))?;
-    say::out(&format!("Logged out of {name}; the tokens are removed from this machine.\n"));
     Ok(())
 }
 
@@ -65,11 +80,23 @@ fn address(server: &ServerConfig) -> Option<&str> {
     }
 }
 
-fn keep(server: &ServerConfig, configured: &resolve::CommandServers, login: Option<Value>) -> Result<(), LoginError> {
+fn keep(server: &ServerConfig, configured: &resolve::CommandServers, login: Value) -> Result<(), LoginError> {
     let url = address(server).ok_or(LoginError::NotRemote)?;
+    lock(configured)?.set(&login_key(&server.name, url), Some(login))
+}
+
+/// Removes the login of a server; what was there.
+fn take(server: &ServerConfig, configured: &resolve::CommandServers) -> Result<Option<Value>, LoginError> {
+    let Some(url) = address(server) else { return Ok(None) };
+    let (lock, key) = (lock(configured)?, login_key(&server.name, url));
+    let Some(stored) = lock.get(&key) else { return Ok(None) };
+    lock.set(&key, None)?;
+    Ok(Some(stored))
+}
+
+fn lock(configured: &resolve::CommandServers) -> Result<Box<dyn LoginLock>, LoginError> {
     let no_place = || LoginError::Store("there is no place for them".into());
-    let store = configured.outside.logins.as_ref().ok_or_else(no_place)?;
-    store.lock()?.set(&login_key(&server.name, url), login)
+    configured.outside.logins.as_ref().ok_or_else(no_place)?.lock()
 }
 
 /// Lines of stdin, from a thread of their own: a terminal may never say anything.
