@@ -56,13 +56,23 @@ impl ModelAsker {
                 Err(failure) => failure,
             };
             self.options.observer.failed(&conversation.role, ticket, &failure);
-            let next = again.zip(model::step_down(&model, !may_step_down, &failure, &self.options.asking.model_env));
-            let Some((same, next)) = next else { return failed(ticket, *failure) };
+            let Some(same) = again else { return failed(ticket, *failure) };
+            let next = match self.other_profile(&model, &failure).await {
+                Some(profile) => Some(profile),
+                None => model::step_down(&model, !may_step_down, &failure, &self.options.asking.model_env),
+            };
+            let Some(next) = next else { return failed(ticket, *failure) };
             self.tell_step(&model, &next).await;
             self.choices.set_model(&next);
             let _ = early.send(Input::Changed(Change::Model(next.clone()))).await;
             question = ModelQuestion { model: next, ..same };
         }
+    }
+
+    /// The refused model under another prefix, where the account has it so.
+    async fn other_profile(&self, refused: &str, failure: &Failure) -> Option<String> {
+        let client = self.access_for(refused).client();
+        if model::is_refusal(failure) { client.await.ok()?.other_profile(refused).await } else { None }
     }
 
     /// Nobody chose the model: neither a flag nor a variable, a settings file or the client.

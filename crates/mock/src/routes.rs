@@ -28,6 +28,8 @@ pub(crate) enum Route {
     /// Counts tokens; the answer has this key.
     Count(&'static str),
     Models,
+    /// Bedrock's inference profiles.
+    Profiles,
     /// A small answer that is always the same.
     Json(Value),
     Text(&'static str, &'static str),
@@ -124,7 +126,7 @@ fn get(path: &str) -> Route {
         "/metadata/identity/oauth2/token" => Route::Json(
             json!({"access_token": TOKEN, "expires_in": "3600", "expires_on": EXPIRES_SECONDS.to_string(), "token_type": "Bearer"}),
         ),
-        path if path.starts_with("/inference-profiles") => Route::Json(json!({"inferenceProfileSummaries": []})),
+        path if path.starts_with("/inference-profiles") => Route::Profiles,
         path if path.ends_with("/v1/models") => Route::Models,
         _ => Route::Unknown,
     }

@@ -12,6 +12,8 @@ pub struct Script {
     pub turns: Vec<ScriptedAnswer>,
     /// Answers to requests without tools (titles, summaries, page digests); "ok" once they run out.
     pub untooled: Vec<ScriptedAnswer>,
+    /// Ids that Bedrock lists as inference profiles.
+    pub profiles: Vec<String>,
     /// Of a recording, in its order; each goes to the request that is most like its own.
     pub recorded: Vec<Exchange>,
 }
@@ -64,7 +66,7 @@ pub enum ScriptError {
     NotJson(#[from] serde_json::Error),
     #[error("the script must be a list of turns or an object with \"turns\", not {0}")]
     NotAScript(&'static str),
-    #[error("the script has an unknown key \"{0}\"; known are \"turns\" and \"untooled\"")]
+    #[error("the script has an unknown key \"{0}\"; known are \"turns\", \"untooled\" and \"profiles\"")]
     UnknownKey(String),
     #[error("{place}: {why}")]
     BadTurn { place: String, why: String },
@@ -90,6 +92,7 @@ impl Script {
                     match key.as_str() {
                         "turns" | "model_turns" => script.turns = turns("turns", value)?,
                         "untooled" => script.untooled = turns("untooled", value)?,
+                        "profiles" => script.profiles = serde_json::from_value(value)?,
                         "note" => {}
                         _ => return Err(ScriptError::UnknownKey(key)),
                     }

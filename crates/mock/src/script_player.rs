@@ -60,6 +60,12 @@ impl ScriptPlayer {
             Route::Ask { .. } => refused("invalid_request_error", "the body is not a JSON object", "000000"),
             Route::Count(key) => json_reply(200, &json!({key: request.body.to_string().len() / BYTES_PER_TOKEN})),
             Route::Models => json_reply(200, &self.models()),
+            Route::Profiles => {
+                let listed =
+                    |id: &String| json!({"inferenceProfileId": id, "status": "ACTIVE", "type": "SYSTEM_DEFINED"});
+                let listed: Vec<Value> = self.script.profiles.iter().map(listed).collect();
+                json_reply(200, &json!({"inferenceProfileSummaries": listed}))
+            }
             Route::Json(value) => {
                 let mut reply = json_reply(200, &value);
                 // Google's clients look for it.

@@ -12,10 +12,12 @@ use crate::request::Request;
 use crate::secret::Secret;
 use bytes::Bytes;
 use jiff::Timestamp;
+use reqwest::Method;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::Value;
 use std::sync::OnceLock;
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use url::Url;
 
@@ -36,6 +38,8 @@ pub struct Client {
     pub(crate) host: String,
     custom: HeaderMap,
     stack: OnceLock<Result<Stack, HttpError>>,
+    /// Bedrock's inference profiles, once they were asked for.
+    pub(crate) profiles: OnceCell<Vec<String>>,
 }
 
 impl Client {
@@ -57,7 +61,7 @@ impl Client {
             let name = HeaderName::try_from(name.trim()).map_err(|_| refused())?;
             custom.append(name, HeaderValue::try_from(value.trim()).map_err(|_| refused())?);
         }
-        Ok(Self { config, endpoint: base, host, custom, stack: OnceLock::new() })
+        Ok(Self { config, endpoint: base, host, custom, stack: OnceLock::new(), profiles: OnceCell::new() })
     }
 
     pub fn set_auth(&mut self, auth: Auth) {
@@ -89,7 +93,7 @@ impl Client {
         let body = self.body(Operation::CountTokens, request)?;
         let headers = self.headers(request)?;
         let url = self.url(Operation::CountTokens, &request.model);
-        let mut response = self.send(&request.model, url, headers, body).await?;
+        let mut response = self.send(Method::POST, &request.model, url, headers, body).await?;
         let body = read_some(&mut response).await;
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         let count = answer["input_tokens"].as_u64().or_else(|| answer["inputTokens"].as_u64());
@@ -106,7 +110,8 @@ impl Client {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<reqwest::Response, Box<Failure>> {
-        let mut response = self.send(&model, self.url(Operation::Stream, &model), headers, body).await?;
+        let url = self.url(Operation::Stream, &model);
+        let mut response = self.send(Method::POST, &model, url, headers, body).await?;
         let kind = http::text(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default().to_owned();
         let expected = match self.stream_format(&model) {
             StreamFormat::ServerSentEvents => "text/event-stream",
@@ -130,8 +135,9 @@ impl Client {
     }
 
     /// Sends. A credential that was found by a chain and is refused is asked anew, once.
-    async fn send(
+    pub(crate) async fn send(
         &self,
+        method: Method,
         model: &str,
         url: Url,
         headers: HeaderMap,
@@ -139,28 +145,35 @@ impl Client {
     ) -> Result<reqwest::Response, Box<Failure>> {
         let renewable = |cloud: &&CloudEndpoint| cloud.endpoint.serving(model).auth.is_renewable();
         let Some(cloud) = self.config.cloud.as_ref().filter(renewable) else {
-            return self.send_once(url, headers, body).await;
+            return self.send_once(method, url, headers, body).await;
         };
         let mut renew = false;
         loop {
             let mut signed = headers.clone();
-            let signable = Signable { url: &url, headers: &signable_headers(&headers), body: &body };
+            let covered = signable_headers(&headers);
+            let signable = Signable { method: method.as_str(), url: &url, headers: &covered, body: &body };
             for (name, value) in
                 cloud.credentials.headers(&cloud.endpoint.serving(model).auth, &signable, renew).await?
             {
                 signed.insert(name, self.sensitive(value.expose(), "the credential")?);
             }
-            match self.send_once(url.clone(), signed, body.clone()).await {
+            match self.send_once(method.clone(), url.clone(), signed, body.clone()).await {
                 Err(failure) if !renew && matches!(failure.status, Some(401 | 403)) => renew = true,
                 done => return done,
             }
         }
     }
 
-    async fn send_once(&self, url: Url, headers: HeaderMap, body: Bytes) -> Result<reqwest::Response, Box<Failure>> {
+    async fn send_once(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<reqwest::Response, Box<Failure>> {
         let stack = self.stack.get_or_init(|| http::build(&self.config, &self.endpoint));
         let stack = stack.as_ref().map_err(|error| self.setup(&error.to_string()))?;
-        let sending = stack.http.post(url).headers(headers).body(body).send();
+        let sending = stack.http.request(method, url).headers(headers).body(body).send();
         let mut response = match timeout(self.config.timeouts.first_byte, sending).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
@@ -255,11 +268,7 @@ impl Client {
             for (name, value) in &endpoint.headers {
                 headers.insert(*name, self.value(value, name)?);
             }
-            if let AuthPlan::Headers(fixed) = &endpoint.auth {
-                for (name, value) in fixed {
-                    headers.insert(*name, self.sensitive(value.expose(), what)?);
-                }
-            }
+            self.add_fixed(endpoint, &mut headers)?;
         }
         match &self.config.auth {
             // OpenAI's APIs know one place for a key.
@@ -296,6 +305,16 @@ impl Client {
         Ok(headers)
     }
 
+    /// The headers of a credential that is no chain's.
+    pub(crate) fn add_fixed(&self, endpoint: &Endpoint, headers: &mut HeaderMap) -> Result<(), Box<Failure>> {
+        if let AuthPlan::Headers(fixed) = &endpoint.auth {
+            for (name, value) in fixed {
+                headers.insert(*name, self.sensitive(value.expose(), "the credential")?);
+            }
+        }
+        Ok(())
+    }
+
     /// All betas of the request, the credential and the custom headers, each once.
     fn betas(&self, request: &Request) -> Option<String> {
         let oauth = matches!(self.config.auth, Auth::OAuth(_)).then_some(OAUTH_BETA);
@@ -313,7 +332,7 @@ impl Client {
         (!betas.is_empty()).then(|| betas.join(","))
     }
 
-    fn value(&self, text: &str, what: &str) -> Result<HeaderValue, Box<Failure>> {
+    pub(crate) fn value(&self, text: &str, what: &str) -> Result<HeaderValue, Box<Failure>> {
         let message = format!("{what} holds characters that HTTP does not allow, such as a line break");
         HeaderValue::try_from(text.trim()).map_err(|_| Box::new(self.setup(&message)))
     }
@@ -355,12 +374,17 @@ fn signable_headers(headers: &HeaderMap) -> Vec<(&str, &str)> {
 
 /// The beginning of a body that is only looked at to say what went wrong.
 async fn read_some(response: &mut reqwest::Response) -> Vec<u8> {
+    read_up_to(response, ERROR_BODY_MAX).await
+}
+
+/// A body, or its beginning.
+pub(crate) async fn read_up_to(response: &mut reqwest::Response, most: usize) -> Vec<u8> {
     let mut body = Vec::new();
     let read = async {
         while let Ok(Some(chunk)) = response.chunk().await {
-            let room = ERROR_BODY_MAX - body.len();
+            let room = most - body.len();
             body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-            if body.len() == ERROR_BODY_MAX {
+            if body.len() == most {
                 break;
             }
         }

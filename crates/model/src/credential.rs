@@ -50,6 +50,7 @@ enum Credential {
 
 /// The parts of a request that a signature covers.
 pub(crate) struct Signable<'a> {
+    pub(crate) method: &'a str,
     pub(crate) url: &'a Url,
     pub(crate) headers: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
@@ -75,7 +76,7 @@ impl CloudCredentials {
             (Credential::Keys(keys), AuthPlan::SigV4 { service, region }) => {
                 let host = host_header(request.url);
                 let unsigned = Unsigned {
-                    method: "POST",
+                    method: request.method,
                     host: &host,
                     path: request.url.path(),
                     query: request.url.query().unwrap_or_default(),

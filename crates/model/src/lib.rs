@@ -33,6 +33,7 @@ mod step_down;
 mod stream;
 mod ask;
 mod client;
+mod profiles;
 
 mod fetch;
 mod ledger;
@@ -62,7 +63,7 @@ pub use provider::{
 pub use recorded::{Recorded, read_recorded};
 pub use request::{CachePolicy, Request};
 pub use secret::Secret;
-pub use step_down::{TRIGGER as STEP_DOWN_TRIGGER, step_down, step_down_words};
+pub use step_down::{TRIGGER as STEP_DOWN_TRIGGER, is_refusal, step_down, step_down_words};
 pub use thinking::{Thinking, ThinkingAsk, effort, effort_beside, request_betas, thinking};
 pub use tls::{CertStore, TlsError};
 pub use tool_definition::ToolDefinition;

@@ -34,11 +34,14 @@ pub fn step_down(refused: &str, was_named: bool, failure: &Failure, env: &ModelE
 
 /// The words of the event.
 pub fn step_down_words(refused: &str, next: &str) -> String {
+    if canonical(refused) == canonical(next) {
+        return format!("This account has {} under another profile; going on with {next}.", info(refused).name);
+    }
     format!("{} is not available to this account; going on with {}.", info(refused).name, info(next).name)
 }
 
 /// Whether the account may not use this model, as opposed to a refused credential.
-fn is_refusal(failure: &Failure) -> bool {
+pub fn is_refusal(failure: &Failure) -> bool {
     let said = failure.message.to_ascii_lowercase();
     match failure.status {
         Some(404) => true,
@@ -91,6 +94,8 @@ mod tests {
         ] {
             assert_eq!(step_down(first, false, &failure(status, words), &bedrock).is_some(), steps, "{words}");
         }
-        assert!(step_down_words(first, "us.anthropic.claude-opus-5").contains("going on with"));
+        assert!(step_down_words(first, "us.anthropic.claude-opus-5").contains("is not available"));
+        let other = "global.anthropic.claude-opus-5-5";
+        assert!(step_down_words(first, other).ends_with(&format!("going on with {other}.")));
     }
 }

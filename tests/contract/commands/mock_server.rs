@@ -80,7 +80,10 @@ fn mistakes_are_one_line_that_names_the_place() {
     for (text, why) in [
         ("{", "the script is not JSON: "),
         ("7", "the script must be a list of turns or an object with \"turns\", not a number"),
-        (r#"{"turn": []}"#, "the script has an unknown key \"turn\"; known are \"turns\" and \"untooled\""),
+        (
+            r#"{"turn": []}"#,
+            "the script has an unknown key \"turn\"; known are \"turns\", \"untooled\" and \"profiles\"",
+        ),
         (r#"[{}, {}, {"content": [{"type": "tool_use"}]}]"#, "turns[2].content[0]: a tool_use block needs a \"name\""),
         (r#"[{"contnet": []}]"#, "turns[0]: unknown field `contnet`"),
         (r#"{"untooled": [{"status": 99}]}"#, "untooled[0].status: must be an HTTP status from 200 to 599"),

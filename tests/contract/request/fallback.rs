@@ -134,3 +134,34 @@ fn a_default_model_that_a_cloud_refuses_steps_down_and_a_chosen_one_does_not() {
         );
     }
 }
+
+/// Listed only after a refusal, and never where the user chose the prefix.
+#[test]
+fn a_refused_default_is_asked_under_the_prefix_that_the_account_has() {
+    let turns = json!({
+        "profiles": ["us.anthropic.claude-opus-5", "global.anthropic.claude-opus-5-5"],
+        "turns": [{"status": 400, "error": {"message": "The provided model identifier is invalid."}}, say("here")],
+    });
+    for (chosen, next, listings) in
+        [(None, "global.anthropic.claude-opus-5-5", 1), (Some("eu"), "eu.anthropic.claude-opus-5", 0)]
+    {
+        let world = world(turns.clone());
+        let mut env = bedrock(&world);
+        env.push(("CLAUDE_CODE_USE_BEDROCK", "1".into()));
+        env.extend(chosen.map(|prefix: &str| ("ANTHROPIC_BEDROCK_REGION_PREFIX", prefix.into())));
+        let seen = run(&world, &env, &[]);
+        assert_eq!(seen.result()["result"], "here", "{}", seen.told());
+        let steps: Vec<Value> =
+            seen.outcome.events().into_iter().filter(|event| event["subtype"] == "model_fallback").collect();
+        assert_eq!((steps.len(), &steps[0]["fallback_model"]), (1, &json!(next)), "{steps:?}");
+        let requests = world.mock().requests();
+        let asked: Vec<_> = requests.iter().filter(|request| request.path.starts_with("/inference-profiles")).collect();
+        assert_eq!(asked.len(), listings, "{chosen:?}");
+        for listing in asked {
+            assert_eq!((&*listing.method, &*listing.path), ("GET", "/inference-profiles?type=SYSTEM_DEFINED"));
+            let signature = listing.headers.get("authorization").cloned().unwrap_or_default();
+            assert!(signature.contains("/eu-west-1/bedrock/aws4_request"), "{signature}");
+        }
+        assert!(requests[0].path.contains("eu.anthropic.claude-opus-5-5"), "the listing is not the first request");
+    }
+}

@@ -5,6 +5,7 @@ use super::endpoint::{BetaPlace, Endpoint, Operation, Provider, SmallQuestions, 
 use super::ids;
 use super::variables::{SetupError, Variables};
 use serde_json::{Map, Value, json};
+use url::Url;
 
 const API_VERSION: &str = "bedrock-2023-05-31";
 /// Betas that Bedrock reads from the body; the others stay in the header.
@@ -39,11 +40,16 @@ impl Provider for Bedrock {
         let base = variables.url(name, &format!("https://bedrock-runtime.{region}.amazonaws.com"))?;
         let auth = aws_auth(variables, "CLAUDE_CODE_SKIP_BEDROCK_AUTH", "bedrock", &region);
         let tier = variables.get("ANTHROPIC_BEDROCK_SERVICE_TIER");
+        let wanted =
+            variables.get("ANTHROPIC_BEDROCK_REGION_PREFIX").filter(|wanted| PREFIXES.contains(&wanted.as_str()));
+        let is_custom_base = variables.get(name).is_some();
+        let profiles = wanted.is_none().then(|| profiles(&base, is_custom_base, &region)).flatten();
         Ok(Endpoint {
-            is_custom_base: variables.get(name).is_some(),
+            is_custom_base,
+            profiles,
             headers: tier.map(|tier| ("x-amzn-bedrock-service-tier", tier)).into_iter().collect(),
             stream: StreamFormat::EventStream,
-            id_prefix: Some(prefix(variables.get("ANTHROPIC_BEDROCK_REGION_PREFIX").as_deref(), &region)),
+            id_prefix: Some(prefix(wanted.as_deref(), &region)),
             region: Some(region),
             beside: beside(variables)?,
             ..Endpoint::new(self, base, auth)
@@ -80,6 +86,20 @@ impl Provider for Bedrock {
     }
 }
 
+/// Where inference profiles are listed: beside the models of a gateway, else at the control plane of the region.
+fn profiles(base: &Url, is_custom_base: bool, region: &str) -> Option<Url> {
+    let mut url = if is_custom_base {
+        base.clone()
+    } else {
+        let china = if region.starts_with("cn-") { ".cn" } else { "" };
+        Url::parse(&format!("https://bedrock.{region}.amazonaws.com{china}")).ok()?
+    };
+    let path = format!("{}/inference-profiles", url.path().trim_end_matches('/'));
+    url.set_path(&path);
+    url.set_query(Some("type=SYSTEM_DEFINED"));
+    Some(url)
+}
+
 /// Mantle answers for its own ids where its switch is on as well.
 fn beside(variables: &Variables) -> Result<Option<Box<Endpoint>>, SetupError> {
     if !variables.is_on(super::mantle::SWITCH) {
@@ -93,7 +113,7 @@ fn prefix(wanted: Option<&str>, region: &str) -> String {
     if region.starts_with("us-gov-") {
         return "us-gov".to_owned();
     }
-    if let Some(wanted) = wanted.filter(|wanted| PREFIXES.contains(wanted)) {
+    if let Some(wanted) = wanted {
         return wanted.to_owned();
     }
     let groups = [("us-", "us"), ("eu-", "eu"), ("ap-", "apac")];

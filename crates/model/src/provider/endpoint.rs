@@ -127,6 +127,8 @@ pub struct Endpoint {
     pub stream: StreamFormat,
     /// In front of Bedrock's model ids.
     pub id_prefix: Option<String>,
+    /// Where Bedrock lists its inference profiles. Absent where the user chose the prefix.
+    pub(crate) profiles: Option<Url>,
     /// Mantle beside Bedrock, where both switches are on: each id goes to the one that has it.
     pub(super) beside: Option<Box<Endpoint>>,
 }
@@ -144,6 +146,7 @@ impl Endpoint {
             auth,
             stream: StreamFormat::ServerSentEvents,
             id_prefix: None,
+            profiles: None,
             beside: None,
         }
     }
