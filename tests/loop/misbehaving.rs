@@ -10,6 +10,22 @@ fn a_result_and_then_no_end_counts_as_a_result() {
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]));
 }
 
+/// Longer than an agent may take to exit after its last result.
+#[test]
+fn an_agent_whose_own_agents_still_work_is_waited_for_and_its_last_result_counts() {
+    let world = folder();
+    let script = format!(
+        r#"hear; work
+        echo '{{"type":"system","subtype":"background_tasks_changed","tasks":[{{"task_id":"a1","task_type":"local_agent","description":"d"}}]}}'
+        result 'an agent is at work'; sleep 11
+        echo '{{"type":"system","subtype":"background_tasks_changed","tasks":[]}}'
+        echo '{{"type":"system","subtype":"init","session_id":"s"}}'
+        result '{PROMISE}'"#
+    );
+    let (outcome, events) = told(looped(&world, &script, &["1"]));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{}", outcome.stderr);
+}
+
 #[test]
 fn seed_001_malformed_lines_and_unknown_events_are_survived() {
     let world = folder();

@@ -43,6 +43,10 @@ pub struct AgentOutput {
     pub question: Option<Question>,
     pub context_tokens: u64,
     pub context_window: u64,
+    /// A turn has begun and not ended.
+    pub(crate) is_in_turn: bool,
+    /// Sub-agents in the background, as the agent last told.
+    pub(crate) agents_at_work: usize,
     messages: VecDeque<(String, Tokens)>,
     counted: Tokens,
     reported: Tokens,
@@ -60,6 +64,11 @@ impl AgentOutput {
             Some(answer) if !answer.text.trim().is_empty() => &answer.text,
             _ => &self.last_text,
         }
+    }
+
+    /// Whether the agent has something left to do although a turn has ended: another turn, or agents of its own, whose end begins one.
+    pub fn is_busy(&self) -> bool {
+        self.is_in_turn || self.agents_at_work > 0
     }
 
     /// Whether the cost is known, from the agent or by our prices.

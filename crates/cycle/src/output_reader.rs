@@ -186,6 +186,7 @@ impl OutputReader {
     fn system(&mut self, event: System, events: &mut Vec<EventKind>) {
         match event {
             System::Init(init) => {
+                self.output.is_in_turn = true;
                 self.output.model = init.model;
                 if self.output.model.as_ref().is_some_and(|model| model.contains("[1m]")) {
                     self.output.context_window = 1_000_000;
@@ -198,6 +199,10 @@ impl OutputReader {
                 message: denied.message,
             }),
             System::ApiRetry(retry) => self.api_retry(&retry, events),
+            System::BackgroundTasksChanged(changed) => {
+                let is_agent = |task: &&Value| task["task_type"] == "local_agent";
+                self.output.agents_at_work = changed.tasks.iter().filter(is_agent).count();
+            }
             _ => {}
         }
     }
@@ -346,6 +351,7 @@ impl OutputReader {
             events.push(digest::text(self.iteration, &answer.text, None));
         }
         self.output.answer = Some(answer);
+        self.output.is_in_turn = false;
         self.output.turns += 1;
         let new = outcome.model_usage_since_last_result.as_ref();
         // A session that goes on reports what all its processes have cost; this one's share is what is new.

@@ -226,3 +226,26 @@ fn an_outage_is_heard_in_each_place_and_ends_with_the_next_answer() {
     assert_eq!(retry.words(), "the API cannot be reached");
     assert_eq!((retry.attempt, retry.most, retry.delay_ms), (3, 10, 4000));
 }
+
+#[test]
+fn an_agent_is_busy_while_a_turn_or_agents_of_its_own_run() {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"x"}"#;
+    let set = |kind: &str| {
+        let task = format!(r#"{{"task_id":"a","task_type":"{kind}","description":"d"}}"#);
+        format!(r#"{{"type":"system","subtype":"background_tasks_changed","tasks":[{task}]}}"#)
+    };
+    let (agent, shell) = (set("local_agent"), set("local_bash"));
+    let none = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[]}"#;
+    for (lines, is_busy) in [
+        (&[init][..], true),
+        (&[init, result], false),
+        (&[init, &agent, result], true),
+        (&[init, &shell, result], false),
+        (&[init, &agent, result, none], false),
+        (&[init, &agent, result, none, init], true),
+        (&[init, &agent, result, none, init, result], false),
+    ] {
+        assert_eq!(read_line(lines).1.is_busy(), is_busy, "{lines:?}");
+    }
+}

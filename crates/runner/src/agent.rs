@@ -88,6 +88,8 @@ pub(crate) struct AgentProcess {
     on_trial: bool,
     /// Its input was ended early, because it said nothing while it might still read.
     hushed: bool,
+    /// It has told that it has more to do.
+    is_busy: bool,
     leave_by: Option<Instant>,
     /// Decided; the process only has to be stopped.
     ending: Option<AgentEnd>,
@@ -159,6 +161,7 @@ impl AgentProcess {
             in_call: false,
             on_trial: false,
             hushed: false,
+            is_busy: false,
             leave_by: None,
             ending: None,
             closed: false,
@@ -210,9 +213,17 @@ impl AgentProcess {
         self.hushed
     }
 
+    /// Says whether the agent has more to do, although a turn has ended: agents that it started, or another turn. Then it may stay.
+    pub(crate) fn set_busy(&mut self, is_busy: bool) {
+        self.is_busy = is_busy;
+        if is_busy {
+            self.leave_by = None;
+        }
+    }
+
     pub(crate) fn close_input(&mut self) {
         self.messages = None;
-        self.leave_by = Some(Instant::now() + self.bounds.leave);
+        self.leave_by = (!self.is_busy).then(|| Instant::now() + self.bounds.leave);
         if let AgentStream::Terminal(terminal) = &self.out {
             terminal.end_input();
         }

@@ -135,6 +135,18 @@ fn adversary_45_after_its_last_result_it_may_not_linger() {
 }
 
 #[test]
+fn an_agent_whose_own_agents_work_may_stay_after_its_result() {
+    for transport in BOTH {
+        let bounds = Bounds { leave: Duration::from_millis(200), ..bounds() };
+        let (lines, end) = run_with("sleep 1; echo end", transport, bounds, |running| {
+            running.set_busy(true);
+            running.close_input();
+        });
+        assert_eq!((lines, end), (vec!["end".to_owned()], AgentEnd::Exited(0)), "{transport:?}");
+    }
+}
+
+#[test]
 fn adversary_47_time_that_was_slept_through_is_not_silence() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

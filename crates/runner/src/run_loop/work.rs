@@ -191,6 +191,7 @@ impl RunLoop<'_> {
         let events = work.reader.read_line(&replay::recorded_text(&verbatim));
         let in_call = work.track_calls(&events);
         work.running.set_in_call(in_call);
+        work.running.set_busy(work.reader.output().is_busy());
         self.emit_derived(events);
         let output = work.reader.output();
         let mut inputs = Vec::new();
