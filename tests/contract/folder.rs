@@ -4,6 +4,8 @@
 
 #[path = "folder/agents.rs"]
 mod agents;
+#[path = "folder/background_agents.rs"]
+mod background_agents;
 mod common;
 #[path = "folder/errands.rs"]
 mod errands;

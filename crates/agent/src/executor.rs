@@ -30,7 +30,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tools::Checkpoints;
 use turn::{
-    CallResult, CommandFailure, Effect, Entry, Gather, Hook, Input, InterruptCause, ModelQuestion, Now,
+    AgentWait, CallResult, CommandFailure, Effect, Entry, Gather, Hook, Input, InterruptCause, ModelQuestion, Now,
     PermissionQuestion, Report, SubagentResult, SubagentStatus, SubagentTask, Ticket, ToolFinish,
 };
 use wire::{ConversationReset, Event, Outcome, System};
@@ -147,14 +147,14 @@ impl Execute for Executor {
             Effect::RunTool { ticket, tool_use_id, name, input, run } => {
                 inner.run_tool(ticket, Permitted { tool_use_id, name, input, run }, early).boxed_local()
             }
-            Effect::StartAgent { ticket, tool_use_id, input, in_background } => {
+            Effect::StartAgent { ticket, tool_use_id, input, wait } => {
                 // Counted from this very step on.
                 let counted = inner.parts.subagents.count_one();
                 let (sender, inbox) = channel(AGENT_INBOX);
                 inner.agents.borrow_mut().insert(ticket, sender);
                 let started = async move {
                     let inside = Inside { ticket, early: &early };
-                    let call = AgentCall { tool_use_id, input, in_background };
+                    let call = AgentCall { tool_use_id, input, wait };
                     let (result, stopped) = inner.start_agent(call, counted, inside, inbox).await;
                     inner.agents.borrow_mut().remove(&ticket);
                     Input::AgentFinished { ticket, result, stopped }
@@ -325,7 +325,7 @@ impl Inner {
         inbox: Receiver<Input>,
     ) -> (CallResult, bool) {
         let (parts, conversation) = (&self.parts, &*self.conversation);
-        let AgentCall { tool_use_id, input, in_background } = call;
+        let AgentCall { tool_use_id, input, wait } = call;
         let setup = parts.choices.setup();
         let agent = match agent::named(&setup, input["subagent_type"].as_str()) {
             Ok(agent) => agent.clone(),
@@ -345,12 +345,12 @@ impl Inner {
             hooks: Hooks::default(),
         };
         let subagents = &parts.subagents;
-        if in_background {
+        if wait == AgentWait::No {
             subagents.stats.leave_in_background();
             let launched = subagents.launch(conversation, &assignment, counted, inside).await;
             return (launched.unwrap_or_else(|error| CallResult::error(error.to_string())), false);
         }
-        let work = Box::pin(subagents.in_foreground(conversation, &assignment, counted, inside, inbox));
+        let work = Box::pin(subagents.attend(conversation, &assignment, (counted, inbox), inside, wait));
         match with_heartbeat(&parts.output, call, conversation.parent_tool_use_id(), work).await {
             Ok(finished) => (finished.result, finished.status == SubagentStatus::Stopped),
             Err(error) => (CallResult::error(error.to_string()), false),
@@ -436,7 +436,7 @@ impl Inner {
 struct AgentCall {
     tool_use_id: String,
     input: Value,
-    in_background: bool,
+    wait: AgentWait,
 }
 
 /// Runs the machines of sub-agents.

@@ -35,10 +35,9 @@ impl Gatherer {
                 self.settings.look(conversation).await;
                 // A skill or the client may have chosen a model with another window.
                 self.machine.set(Change::CompactAt(compact_at(&self.options, &conversation.model())));
-                let mut late = self.hooks.take_reminders();
-                late.extend(conversation.take_mail());
-                Gathered { late, ..Gathered::default() }
+                Gathered { late: self.hooks.take_reminders(), ..Gathered::default() }
             }
+            Gather::Messages => Gathered { late: conversation.take_mail(), ..Gathered::default() },
             Gather::AfterCalls => {
                 Gathered { reminders: self.memories.follow(conversation).await, ..Gathered::default() }
             }

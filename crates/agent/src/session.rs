@@ -10,7 +10,7 @@ use crate::elicitation::UserElicit;
 use crate::executor::{AgentDriver, Executor, Parts};
 use crate::model_asker::ModelAsker;
 use crate::small::{self, QUESTIONS_MAX};
-use crate::subagents::{Assignment, Drive, SubagentError, Subagents, any_running};
+use crate::subagents::{Assignment, Drive, SubagentError, Subagents};
 use crate::wiring::{self, Wired, add_builtin_agents, setup_trigger, start_source, wire};
 use conversation::{Advisers, Conversation, HOOK_AGENT};
 use futures_util::FutureExt as _;
@@ -28,6 +28,7 @@ use tools::TaskEvent;
 use turn::{Hook, Input, InterruptCause};
 use wire::{ControlResponse, Event, PromptSuggestion, UserInput};
 
+pub use conversation::Agents;
 pub use options::initial_prompt;
 pub use output::Output;
 pub use output::State;
@@ -195,9 +196,9 @@ impl Session {
         }
     }
 
-    /// Agents in the background are at work.
-    pub fn has_agents(&self) -> bool {
-        any_running(&self.wired.task_news.tasks)
+    /// Agents in the background that are at work.
+    pub fn agents(&self) -> Agents {
+        self.wired.task_news.agents()
     }
 
     /// Background tasks run, or have something to say.

@@ -9,7 +9,7 @@ use options::Choices;
 use project::Skill;
 use std::rc::Rc;
 use tokio::sync::mpsc::channel;
-use turn::Change;
+use turn::{AgentWait, Change};
 
 /// What calling a skill came to.
 pub enum Loaded {
@@ -71,7 +71,7 @@ impl Skills {
             hooks: frontmatter_hooks::of_forked_skill(&self.options, skill),
         };
         let (_nobody, inbox) = channel(1);
-        let work = self.subagents.in_foreground(conversation, &assignment, counted, inside, inbox);
+        let work = self.subagents.attend(conversation, &assignment, (counted, inbox), inside, AgentWait::ToTheEnd);
         Ok(Loaded::Answer(Box::new(Box::pin(work).await?)))
     }
 

@@ -165,7 +165,7 @@ fn options(folder: &Path, url: String) -> Options {
             agent_depth: 1,
             agents_at_once: 8,
             agent_output: 1_000,
-            linger: Linger { shells: Duration::ZERO, agents: None },
+            linger: Linger { shells: Duration::ZERO, agents: None, awaited_agents: None },
         },
         access: Access {
             client: model::ClientConfig::new(url, auth),

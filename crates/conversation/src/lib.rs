@@ -49,6 +49,6 @@ pub use permission_updates::Updates;
 pub use schedule::Schedule;
 pub use settings_files::SettingsFiles;
 pub use subagent_stats::SubagentStats;
-pub use task_news::TaskNews;
+pub use task_news::{Agents, TaskNews};
 pub use unattended::{Allowed, UnattendedCall};
 pub use workspace_diff::workspace_diff;

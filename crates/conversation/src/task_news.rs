@@ -16,7 +16,29 @@ pub struct TaskNews {
     pub secrets: Secrets,
 }
 
+/// Agents in the background that are at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agents {
+    None,
+    /// A call or a definition wanted each of them in the background.
+    Wanted,
+    /// Somebody may still count on the answer of one.
+    Awaited,
+}
+
 impl TaskNews {
+    pub fn agents(&self) -> Agents {
+        let at_work = |task: &TaskInfo| task.kind == AGENT_TASK && task.status == Status::Running;
+        let running: Vec<TaskInfo> = self.tasks.list().into_iter().filter(at_work).collect();
+        if running.is_empty() {
+            Agents::None
+        } else if running.iter().any(|task| task.is_awaited) {
+            Agents::Awaited
+        } else {
+            Agents::Wanted
+        }
+    }
+
     /// Tells of tasks that a call has started; always before the call's result.
     pub async fn tell_started(&self) {
         for task in self.tasks.take_started() {

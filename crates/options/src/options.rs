@@ -70,8 +70,10 @@ pub enum SessionPlan {
 pub struct Linger {
     /// For background shells once stdin is closed.
     pub shells: Duration,
-    /// For background agents; `None` waits as long as they take.
+    /// For agents that a call or a definition wants in the background; `None` waits as long as they take.
     pub agents: Option<Duration>,
+    /// For agents in the background by nobody's wish.
+    pub awaited_agents: Option<Duration>,
 }
 
 pub struct Session {

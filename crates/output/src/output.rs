@@ -185,7 +185,7 @@ impl Output {
         if self.format == OutputFormat::Text {
             let text = outcome.result.clone().unwrap_or_else(|| outcome.errors.clone().unwrap_or_default().join("\n"));
             let text = if self.writer.is_terminal() { wire::clean::block(&text) } else { text.into() };
-            self.line(format!("{text}\n").into_bytes()).await;
+            *self.last_result.borrow_mut() = Some(format!("{text}\n").into_bytes());
             mention_denials(&outcome.permission_denials);
             return;
         }

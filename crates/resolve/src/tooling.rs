@@ -34,7 +34,8 @@ pub fn limits(
     warnings: &mut Vec<String>,
 ) -> Result<Limits, Refusal> {
     let count = |name: &str, default: u64| environment.number(name).unwrap_or(default);
-    let agents = count("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", LINGER_AGENTS_MS);
+    let ceiling = environment.number("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
+    let wait = |ms: u64| (ms > 0).then(|| Duration::from_millis(ms));
     Ok(Limits {
         max_turns: max_turns(typed, environment, warnings)?,
         max_budget_usd: budget(typed)?,
@@ -45,7 +46,11 @@ pub fn limits(
             slots.map_or(AGENTS_AT_ONCE, |slots| slots as u64),
         ) as usize,
         agent_output: count("TASK_MAX_OUTPUT_LENGTH", AGENT_OUTPUT).min(AGENT_OUTPUT_MAX) as usize,
-        linger: Linger { shells: LINGER_SHELLS, agents: (agents > 0).then(|| Duration::from_millis(agents)) },
+        linger: Linger {
+            shells: LINGER_SHELLS,
+            agents: wait(ceiling.unwrap_or(LINGER_AGENTS_MS)),
+            awaited_agents: ceiling.and_then(wait),
+        },
     })
 }
 

@@ -1,7 +1,7 @@
 //! What is waiting to be done, and everything that may happen outside a turn.
 
 use super::stdin::{self, Line};
-use agent::session::{News, Session, State};
+use agent::session::{Agents, News, Session, State};
 use agent::{InputFormat, StdinKind, warn};
 use std::rc::Rc;
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl Desk {
 
     /// Tells the client that nothing is being done, unless agents still work in the background.
     pub async fn rest(&self, session: &Session) {
-        if !session.has_next() && !session.has_agents() && !session.has_task_news() {
+        if !session.has_next() && session.agents() == Agents::None && !session.has_task_news() {
             session.tell_state(State::Idle).await;
         }
     }
@@ -112,7 +112,11 @@ impl Desk {
         }
         let since = *self.lingering_since.get_or_insert(now);
         let linger = &session.options().limits.linger;
-        let limit = if session.has_agents() { linger.agents.unwrap_or(FOR_EVER) } else { linger.shells };
+        let limit = match session.agents() {
+            Agents::Awaited => linger.awaited_agents.unwrap_or(FOR_EVER),
+            Agents::Wanted => linger.agents.unwrap_or(FOR_EVER),
+            Agents::None => linger.shells,
+        };
         let until = since + limit;
         (until > now).then_some(until)
     }

@@ -53,7 +53,7 @@ pub use schema::InputError;
 pub use shell::{Exits, OnRequest, Shell, UnconfinedReason, UserShell, find_shell};
 pub use stamp::Stamp;
 pub use suggest::suggest_files;
-pub use tasks::{Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
+pub use tasks::{Awaited, Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
 pub use todos::Todos;
 pub use tool::{InputSchema, Invocation, Tool, ToolFuture, ToolSpec};
 pub use web::{AskSmall, MakeClient, Web, WebError};

@@ -47,6 +47,8 @@ pub struct NewTask {
     pub command: Option<String>,
     pub tool_use_id: String,
     pub output_file: PathBuf,
+    /// Nobody asked for the background, so the process stays until the task has ended.
+    pub is_awaited: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +59,7 @@ pub struct TaskInfo {
     pub command: Option<String>,
     pub tool_use_id: String,
     pub output_file: PathBuf,
+    pub is_awaited: bool,
     pub status: Status,
     pub exit_code: Option<i32>,
 }
@@ -115,7 +118,7 @@ struct Entry {
 impl Tasks {
     /// Registers a task and announces it.
     pub fn begin(&self, new: NewTask) -> Result<Running, TaskError> {
-        let NewTask { id, kind, description, command, tool_use_id, output_file } = new;
+        let NewTask { id, kind, description, command, tool_use_id, output_file, is_awaited } = new;
         let info = TaskInfo {
             id: id.clone(),
             kind,
@@ -123,6 +126,7 @@ impl Tasks {
             command,
             tool_use_id,
             output_file,
+            is_awaited,
             status: Status::Running,
             exit_code: None,
         };
@@ -140,7 +144,7 @@ impl Tasks {
     }
 
     /// Notes that a call is waited for, as long as the guard lives.
-    pub(crate) fn awaited(&self, tool_use_id: &str) -> Awaited {
+    pub fn awaited(&self, tool_use_id: &str) -> Awaited {
         self.lock().awaited.push((tool_use_id.to_owned(), false));
         Awaited { tasks: self.clone(), tool_use_id: tool_use_id.to_owned() }
     }
@@ -298,14 +302,14 @@ impl TaskTable {
 
 /// A call that is waited for.
 #[derive(Debug)]
-pub(crate) struct Awaited {
+pub struct Awaited {
     tasks: Tasks,
     tool_use_id: String,
 }
 
 impl Awaited {
     /// Completes when somebody wants it to go on in the background.
-    pub(crate) async fn left_alone(&self) {
+    pub async fn left_alone(&self) {
         let is_left = |state: &mut TaskTable| state.awaited.iter().any(|(id, left)| *id == self.tool_use_id && *left);
         self.tasks.wait_for(|state| is_left(state).then_some(())).await;
     }

@@ -8,6 +8,7 @@ fn new(id: &str) -> NewTask {
         command: None,
         tool_use_id: "toolu".into(),
         output_file: "/o".into(),
+        is_awaited: false,
     }
 }
 

@@ -26,12 +26,9 @@ impl Turn {
         if self.interrupt.is_some() {
             return self.finish(End::Interrupted { streaming: true }, cx);
         }
-        if self.role.is_main() {
-            let ticket = self.wait(Step::BeforeAsking);
-            cx.push(Effect::Gather { ticket, what: Gather::BeforeAsking });
-        } else {
-            self.compact_or_ask(cx);
-        }
+        let what = if self.role.is_main() { Gather::BeforeAsking } else { Gather::Messages };
+        let ticket = self.wait(Step::BeforeAsking);
+        cx.push(Effect::Gather { ticket, what });
     }
 
     /// The budget, once it is used up.
@@ -41,7 +38,9 @@ impl Turn {
     }
 
     pub(crate) fn ready_to_ask(&mut self, late: Vec<String>, cx: &mut Cx) {
-        self.tell_plan_mode(cx);
+        if self.role.is_main() {
+            self.tell_plan_mode(cx);
+        }
         for text in late {
             self.push_reminder(&text, cx);
         }

@@ -196,8 +196,8 @@ impl Turn {
         let ticket = self.wait_for(key, CallState::Running);
         if is_agent {
             cx.started += 1;
-            let in_background = self.settings.background.takes(self.role.is_main(), &input);
-            cx.push(Effect::StartAgent { ticket, tool_use_id, input, in_background });
+            let wait = self.settings.background.wait(self.role.is_main(), &input);
+            cx.push(Effect::StartAgent { ticket, tool_use_id, input, wait });
         } else {
             cx.push(Effect::RunTool { ticket, tool_use_id, name, input, run });
         }

@@ -1,5 +1,6 @@
 //! What goes out: work for the runtime, events for clients, entries for the transcript.
 
+use crate::background::AgentWait;
 use crate::error::InnerCallError;
 use crate::hook::Hook;
 use crate::input::{CallResult, Ticket};
@@ -98,13 +99,12 @@ pub enum Effect {
         /// The text that the shell must be given in place of the input's command, since that is what was judged.
         run: Option<String>,
     },
-    /// Another [`crate::Turn`]. One that goes to the background is answered at once. → `AgentFinished`
+    /// Another [`crate::Turn`]. One that goes to the background is answered before it has ended. → `AgentFinished`
     StartAgent {
         ticket: Ticket,
         tool_use_id: String,
         input: Value,
-        /// Nobody waits for it: the answer says that it has started.
-        in_background: bool,
+        wait: AgentWait,
     },
     /// Replace secrets in a result. Nothing that a tool or a hook said reaches anybody before. → `SecretsHidden`
     HideSecrets {
@@ -213,6 +213,8 @@ pub enum Gather {
     AfterPrompt { mentions: Option<String> },
     /// Before a question: look whether settings files have changed, and what hooks have said since.
     BeforeAsking,
+    /// Before a question of a sub-agent: what it was told since.
+    Messages,
     /// After tool calls: instructions for the files that they touched.
     AfterCalls,
 }

@@ -73,7 +73,7 @@ mod say;
 #[cfg(test)]
 mod testing;
 
-pub use background::Background;
+pub use background::{AgentWait, Background, QUICK_AGENT};
 pub use batch::STRUCTURED_OUTPUT;
 pub use compact::asked_aside;
 pub use conversation::{blocks_of, last_text, text_of, without_last_text};

@@ -160,6 +160,7 @@ message! {
         subagent_type: Option<String> = "subagent_type" optional,
         prompt: Option<String> = "prompt" optional,
         is_backgrounded: Option<bool> = "is_backgrounded" optional,
+        run_id: Option<String> = "run_id" optional,
     }
 }
 

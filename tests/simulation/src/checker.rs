@@ -6,7 +6,8 @@ use policy::Verdict;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use turn::{
-    Effect, Hook, HookAnswer, HookDecision, Input, Limits, Now, PermissionAnswer, STRUCTURED_OUTPUT, Ticket, Turn,
+    AgentWait, Effect, Hook, HookAnswer, HookDecision, Input, Limits, Now, PermissionAnswer, STRUCTURED_OUTPUT, Ticket,
+    Turn,
 };
 use wire::Event;
 
@@ -199,10 +200,15 @@ impl Facts {
                 let judged = self.calls.get(tool_use_id).and_then(|call| call.run.as_ref());
                 rule(judged == run.as_ref(), || format!("{tool_use_id} runs {run:?} where {judged:?} was judged"))?;
             }
-            Effect::StartAgent { ticket, tool_use_id, input, in_background } => {
-                let is_wished = input["run_in_background"] == true;
-                let may = turn.role().is_main() && turn.settings().background.is_allowed && is_wished;
-                rule(!in_background || may, || format!("{tool_use_id} is left in the background by nobody's wish"))?;
+            Effect::StartAgent { ticket, tool_use_id, input, wait } => {
+                let background = &turn.settings().background;
+                let is_wished = match wait {
+                    AgentWait::ToTheEnd => true,
+                    AgentWait::Briefly => background.is_default && !input["run_in_background"].is_boolean(),
+                    AgentWait::No => input["run_in_background"] == true,
+                };
+                let may = *wait == AgentWait::ToTheEnd || turn.role().is_main() && background.is_allowed;
+                rule(is_wished && may, || format!("{tool_use_id} is left in the background by nobody's wish"))?;
                 self.ask(*ticket, Asked::Agent);
                 self.see_run(tool_use_id, input)?;
             }

@@ -61,7 +61,11 @@ impl World {
             shows_subagent_text: self.happens(20),
             replays_prompts: self.happens(20),
             setup_trigger: self.happens(10).then_some("init"),
-            background: Background { is_allowed: !self.happens(20), ..Background::default() },
+            background: Background {
+                is_allowed: !self.happens(20),
+                is_default: self.happens(50),
+                ..Background::default()
+            },
             ..Settings::default()
         }
     }

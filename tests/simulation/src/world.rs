@@ -5,7 +5,10 @@ use crate::checker::{line_is_whole, short};
 use crate::choices::Choices;
 use crate::transcript::Scratch;
 use std::collections::VecDeque;
-use turn::{CallResult, Effect, Fault, Input, InterruptCause, Limits, Now, SubagentStatus, SubagentTask, Ticket, step};
+use turn::{
+    AgentWait, CallResult, Effect, Fault, Input, InterruptCause, Limits, Now, SubagentStatus, SubagentTask, Ticket,
+    step,
+};
 
 /// After this many more steps a calm world must have come to rest.
 const CALM_STEPS: usize = 600;
@@ -260,7 +263,11 @@ impl World {
                 let stream = self.stream(ticket);
                 self.wait(at, ticket, Work::Stream(stream));
             }
-            Effect::StartAgent { ticket, in_background, .. } => self.start_subagent(at, ticket, in_background)?,
+            Effect::StartAgent { ticket, wait, .. } => {
+                // Some that are waited for briefly take longer.
+                let is_background = wait == AgentWait::No || wait == AgentWait::Briefly && self.happens(50);
+                self.start_subagent(at, ticket, is_background)?;
+            }
             Effect::RunTool { ticket, .. } | Effect::AskPermission { ticket, .. } if self.happens(NEVER_PERCENT) => {
                 self.wait(at, ticket, Work::Never);
             }

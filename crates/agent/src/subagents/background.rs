@@ -4,21 +4,24 @@
 //! An interrupt of the conversation does not reach them; being stopped by name, and the end of the
 //! process, do.
 
-use super::{Assignment, Counted, Launch, Ready, SubagentError, Subagents, status_word};
+use super::{Assignment, Counted, Finished, Launch, Ready, SubagentError, Subagents, status_word};
 use conversation::{AGENT_TASK, Active, Conversation, Inside};
-use serde_json::json;
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+use output::Secrets;
+use serde_json::{Value, json};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use tokio::sync::mpsc::channel;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::time::timeout;
 use tools::{Ending, NewTask, Running, Status};
-use turn::{CallResult, SubagentStatus};
+use turn::{AgentWait, CallResult, Input, QUICK_AGENT, SubagentStatus};
+use wire::{Event, System, TaskUpdated};
 
-/// Whether any is still at work.
-pub fn any_running(tasks: &tools::Tasks) -> bool {
-    tasks.list().iter().any(|task| task.kind == AGENT_TASK && task.status == Status::Running)
-}
+/// An agent's work to its end.
+type Work = LocalBoxFuture<'static, Finished>;
 
 impl Subagents {
     /// Starts an agent and returns at once.
@@ -31,22 +34,10 @@ impl Subagents {
     ) -> Result<CallResult, SubagentError> {
         self.resources.tasks.room()?;
         let ready = self.prepare(parent, assignment, counted, Some(inside)).await?;
-        let agent_id = ready.agent_id.clone();
         let active = self.remember(&ready, assignment);
         let launch = Launch::of(&ready, assignment);
         let output_file = self.start(ready, active, &launch).await?;
-        let words = format!(
-            "The agent {agent_id} is launched and works in the background. You are told when it has finished; its answer is then in {}.",
-            output_file.display()
-        );
-        let structured = json!({
-            "status": "async_launched",
-            "agentId": agent_id,
-            "description": assignment.description,
-            "prompt": assignment.task,
-            "outputFile": output_file,
-        });
-        Ok(CallResult::text(words, structured))
+        Ok(launched(&launch, &output_file))
     }
 
     /// Lets an agent work as a background task. The file will hold its answer.
@@ -56,6 +47,54 @@ impl Subagents {
         active: Active,
         launch: &Launch,
     ) -> Result<PathBuf, SubagentError> {
+        let (running, output_file) = self.register(launch, false)?;
+        self.announce(launch, Some(true)).await;
+        let (_nobody, inbox) = channel(1);
+        self.spawn(Rc::clone(self).work(ready, inbox), active, launch, (running, output_file.clone()));
+        Ok(output_file)
+    }
+
+    /// An agent's work to its end, wherever that is waited for.
+    pub fn work(self: Rc<Self>, ready: Ready, inbox: Receiver<Input>) -> Work {
+        async move { self.carry_out(ready, inbox).await }.boxed_local()
+    }
+
+    /// Completes when an agent that is waited for should go on in the background, and can.
+    pub async fn left_alone(&self, parent: &Conversation, launch: &Launch, wait: AgentWait) -> (Running, PathBuf) {
+        if !parent.role.is_main() || !self.options.tools.shell.background_allowed {
+            return std::future::pending().await;
+        }
+        let awaited = self.resources.tasks.awaited(&launch.tool_use_id);
+        match wait {
+            AgentWait::Briefly => drop(timeout(QUICK_AGENT, awaited.left_alone()).await),
+            AgentWait::ToTheEnd | AgentWait::No => awaited.left_alone().await,
+        }
+        match self.register(launch, true) {
+            Ok(registered) => registered,
+            // One for which there is no room is waited for.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Lets an agent that was waited for go on in the background.
+    pub async fn leave(
+        self: &Rc<Self>,
+        work: Work,
+        active: Active,
+        launch: &Launch,
+        registered: (Running, PathBuf),
+    ) -> Finished {
+        self.stats.leave_in_background();
+        let result = launched(launch, &registered.1);
+        let patch = json!({"is_backgrounded": true});
+        let updated = TaskUpdated { task_id: launch.task_id.clone(), patch, ..TaskUpdated::default() };
+        self.output.send(Event::System(System::TaskUpdated(updated))).await;
+        self.spawn(work, active, launch, registered);
+        Finished { result, status: SubagentStatus::Completed, totals: Value::Null }
+    }
+
+    fn register(&self, launch: &Launch, is_awaited: bool) -> Result<(Running, PathBuf), SubagentError> {
+        self.resources.tasks.room()?;
         let spill_dir = &self.options.tools.shell.spill_dir;
         let output_file = open_output(spill_dir, &launch.task_id).map_err(SubagentError::AnswerFile)?;
         let new = NewTask {
@@ -65,16 +104,37 @@ impl Subagents {
             command: None,
             tool_use_id: launch.tool_use_id.clone(),
             output_file: output_file.clone(),
+            is_awaited,
         };
-        let running = self.resources.tasks.begin(new)?;
-        self.announce(launch, Some(true)).await;
-        let work = work(Rc::clone(self), ready, running, output_file.clone(), launch.description.clone());
+        Ok((self.resources.tasks.begin(new)?, output_file))
+    }
+
+    fn spawn(self: &Rc<Self>, work: Work, active: Active, launch: &Launch, registered: (Running, PathBuf)) {
+        let secrets = self.secrets.clone();
+        let description = launch.description.clone();
         tokio::task::spawn_local(async move {
             let _active = active;
-            work.await;
+            let (running, output_file) = registered;
+            finish(work, running, &output_file, &description, &secrets).await;
         });
-        Ok(output_file)
     }
+}
+
+fn launched(launch: &Launch, output_file: &Path) -> CallResult {
+    let words = format!(
+        "The agent {} is launched and works in the background. You are told when it has finished; its answer is then in {}.",
+        launch.task_id,
+        output_file.display()
+    );
+    let structured = json!({
+        "status": "async_launched",
+        "isAsync": true,
+        "agentId": launch.task_id,
+        "description": launch.description,
+        "prompt": launch.prompt,
+        "outputFile": output_file,
+    });
+    CallResult::text(words, structured)
 }
 
 /// There from the start, so that looking in early finds nothing rather than an error.
@@ -85,17 +145,17 @@ fn open_output(folder: &Path, agent_id: &str) -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-async fn work(subagents: Rc<Subagents>, ready: Ready, running: Running, output_file: PathBuf, description: String) {
-    let (_nobody, inbox) = channel(1);
+/// Waits for the end, and tells it.
+async fn finish(work: Work, running: Running, output_file: &Path, description: &str, secrets: &Secrets) {
     // Dropped where it is to stop, which ends what it started.
     let finished = tokio::select! {
-        finished = subagents.carry_out(ready, inbox) => Some(finished),
+        finished = work => Some(finished),
         () = running.stop_requested() => None,
     };
     let status = finished.as_ref().map_or(SubagentStatus::Stopped, |finished| finished.status);
     if let Some(finished) = finished {
-        let answer = subagents.secrets.hide(finished.result).words();
-        let file = std::fs::OpenOptions::new().append(true).open(&output_file);
+        let answer = secrets.hide(finished.result).words();
+        let file = std::fs::OpenOptions::new().append(true).open(output_file);
         // The notice says where the answer should be; a disk that is full is found out there.
         let _ = file.and_then(|mut file| file.write_all(answer.as_bytes()));
     }

@@ -1,6 +1,6 @@
 //! The effect of starting agents: an agent's conversation, its work, and what comes of it.
 //!
-//! Whether it is waited for is the caller's business: [`Subagents::in_foreground`] does, `background` does not.
+//! How long it is waited for is the caller's business: [`Subagents::attend`] waits, `background` has what happens without.
 
 mod background;
 mod error;
@@ -8,7 +8,6 @@ mod messages;
 mod setup;
 mod worktree;
 
-pub use background::any_running;
 pub use error::SubagentError;
 pub use setup::moved as moved_rules;
 
@@ -35,8 +34,8 @@ use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use tokio::sync::mpsc::{Receiver, channel};
 use turn::{
-    CallContent, CallResult, Config, Input, Role, Settings, Subagent, SubagentResult, SubagentStatus, SubagentTask,
-    Turn,
+    AgentWait, CallContent, CallResult, Config, Input, Role, Settings, Subagent, SubagentResult, SubagentStatus,
+    SubagentTask, Turn,
 };
 use wire::{Event, PermissionMode, System, TaskNotification, TaskStarted};
 use worktree::Worktree;
@@ -157,21 +156,28 @@ impl Subagents {
         Ok(())
     }
 
-    /// Starts an agent and waits for it.
-    pub async fn in_foreground(
-        &self,
+    /// Starts an agent and waits for it, to its end or as long as the caller does.
+    pub async fn attend(
+        self: &Rc<Self>,
         parent: &Conversation,
         assignment: &Assignment,
-        counted: Counted,
+        (counted, inbox): (Counted, Receiver<Input>),
         inside: Inside<'_>,
-        inbox: Receiver<Input>,
+        wait: AgentWait,
     ) -> Result<Finished, SubagentError> {
         let ready = self.prepare(parent, assignment, counted, Some(inside)).await?;
-        let _active = self.remember(&ready, assignment);
+        let active = self.remember(&ready, assignment);
         let launch = Launch::of(&ready, assignment);
         self.announce(&launch, None).await;
         let (task_id, output_file) = (ready.agent_id.clone(), ready.transcript_file.clone());
-        let finished = self.carry_out(ready, inbox).await;
+        let mut work = Rc::clone(self).work(ready, inbox);
+        let finished = tokio::select! {
+            biased;
+            finished = &mut work => finished,
+            registered = self.left_alone(parent, &launch, wait) => {
+                return Ok(self.leave(work, active, &launch, registered).await);
+            }
+        };
         let notification = TaskNotification {
             task_id,
             tool_use_id: Some(assignment.tool_use_id.clone()),
@@ -194,6 +200,7 @@ impl Subagents {
             task_type: "local_agent".into(),
             subagent_type: Some(launch.agent_type.clone()),
             prompt: Some(launch.prompt.clone()),
+            run_id: Some(self.output.ids().next()),
             is_backgrounded,
             ..TaskStarted::default()
         };

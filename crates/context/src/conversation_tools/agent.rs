@@ -15,7 +15,7 @@ pub static SPEC: ToolSpec = ToolSpec::beside_others(
     &names::AGENT,
     "Give a task to another agent that works on its own and returns one final answer. Good for wide searches and for independent pieces of work; \
                   several in one message run at the same time. It knows nothing of this conversation: put everything it needs into the prompt.",
-    r#"{"type":"object","properties":{"description":{"type":"string","description":"Three to five words"},"prompt":{"type":"string","description":"The whole task"},"subagent_type":{"type":"string","description":"Which agent; general-purpose if left out"},"model":{"type":"string","description":"haiku, sonnet, opus or fable; ours if left out"},"run_in_background":{"type":"boolean","description":"Go on at once; you are told when it has finished"},"name":{"type":"string"},"isolation":{"type":"string","enum":["worktree"],"description":"worktree: in a git checkout of its own"}},"required":["description","prompt"],"additionalProperties":true}"#,
+    r#"{"type":"object","properties":{"description":{"type":"string","description":"Three to five words"},"prompt":{"type":"string","description":"The whole task"},"subagent_type":{"type":"string","description":"Which agent; general-purpose if left out"},"model":{"type":"string","description":"haiku, sonnet, opus or fable; ours if left out"},"run_in_background":{"type":"boolean","description":"true: go on at once; false: wait for the answer. If left out, an agent that takes more than a moment goes on in the background. You are told when one in the background has finished"},"name":{"type":"string"},"isolation":{"type":"string","enum":["worktree"],"description":"worktree: in a git checkout of its own"}},"required":["description","prompt"],"additionalProperties":true}"#,
 );
 
 /// The agent that is meant where none is named.
@@ -43,10 +43,12 @@ pub fn builtin() -> Vec<AgentDef> {
 /// What the machine has to know to decide who is waited for.
 pub fn background(options: &Options, setup: &Setup) -> Background {
     let unnamed = |name: &str| if name == GENERAL_AGENT { "" } else { name }.to_owned();
-    let alone = setup.agents.iter().filter(|agent| agent.background == Some(true));
+    let wishes = setup.agents.iter().filter_map(|agent| Some((agent, agent.background?)));
     Background {
         is_allowed: options.tools.shell.background_allowed,
-        agents: alone.flat_map(|agent| [agent.name.clone(), unnamed(&agent.name)]).collect(),
+        // A turn that begins when an agent has ended is counted anew, so a limit of turns holds only where agents are waited for.
+        is_default: options.limits.max_turns.is_none(),
+        agents: wishes.flat_map(|(agent, wish)| [(agent.name.clone(), wish), (unnamed(&agent.name), wish)]).collect(),
     }
 }
 

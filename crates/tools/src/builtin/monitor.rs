@@ -80,6 +80,7 @@ fn run(call: &Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, Tool
         command: Some(input.command.clone()),
         tool_use_id: call.tool_use_id.to_owned(),
         output_file: command.output.path().to_path_buf(),
+        is_awaited: false,
     };
     let running = tasks.begin(new).map_err(|full| ToolOutcome::error(format!("Nothing is watched: {full}.")))?;
     command.output.keep();

@@ -10,6 +10,7 @@ fn begin(tasks: &Tasks, output: &std::path::Path) -> crate::tasks::Running {
         command: Some("make".into()),
         tool_use_id: "toolu_1".into(),
         output_file: output.into(),
+        is_awaited: false,
     };
     tasks.begin(new).unwrap()
 }

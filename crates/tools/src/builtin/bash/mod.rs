@@ -228,6 +228,7 @@ fn move_to_background(
         command: Some(input.command.clone()),
         tool_use_id: tool_use_id.to_owned(),
         output_file: path.clone(),
+        is_awaited: false,
     };
     let description = new.description.clone();
     let Ok(running) = tasks.begin(new) else { return Err(Box::new(command)) };
