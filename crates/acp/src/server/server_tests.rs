@@ -211,6 +211,73 @@ fn a_turn_ends_with_its_result_and_the_next_prompt_waits_for_it() {
     assert_eq!(world.answer(3).unwrap()["result"]["stopReason"], "max_tokens");
 }
 
+/// What the process says while so many agents work in the background.
+fn agents(many: usize) -> Value {
+    let task = |n| json!({"task_id": format!("a{n}"), "task_type": "local_agent", "description": "d"});
+    let shell = json!({"task_id": "b1", "task_type": "local_bash", "description": "d"});
+    let tasks: Vec<Value> = (0..many).map(task).chain([shell]).collect();
+    json!({"type": "system", "subtype": "background_tasks_changed", "tasks": tasks})
+}
+
+#[test]
+fn a_prompt_is_answered_when_its_agents_in_the_background_have_told_their_work() {
+    let init = json!({"type": "system", "subtype": "init", "permissionMode": "default"});
+    let mut world = World::open();
+    world.prompt(2, "one");
+    for line in [&init, &agents(2)] {
+        world.child(line);
+    }
+    world.result(&json!({"origin": {"kind": "human"}}));
+    assert!(world.answer(2).is_none(), "two work on");
+    for line in [&agents(1), &init] {
+        world.child(line);
+    }
+    world.result(&json!({"origin": {"kind": "task-notification"}}));
+    assert!(world.answer(2).is_none(), "one works on");
+    for line in [&agents(0), &init] {
+        world.child(line);
+    }
+    let child = world.server.children;
+    world.step(ServerInput::Elapsed { child, timer: Timer::LateTurn(1) });
+    assert!(world.answer(2).is_none(), "the turn after the last one has begun");
+    world.result(&json!({"origin": {"kind": "task-notification"}, "stop_reason": "max_tokens"}));
+    assert_eq!(world.answer(2).unwrap()["result"]["stopReason"], "max_tokens");
+}
+
+#[test]
+fn a_prompt_does_not_wait_for_a_turn_that_never_begins() {
+    let mut world = World::open();
+    let child = world.server.children;
+    world.prompt(2, "one");
+    world.child(&agents(1));
+    world.result(&json!({}));
+    world.child(&agents(0));
+    let waits = |out: &ServerOutput| matches!(out, ServerOutput::After { timer: Timer::LateTurn(1), .. });
+    assert!(world.answer(2).is_none() && world.out.iter().any(waits));
+    world.step(ServerInput::Elapsed { child, timer: Timer::LateTurn(1) });
+    assert_eq!(world.answer(2).unwrap()["result"]["stopReason"], "end_turn");
+}
+
+#[test]
+fn a_cancel_stops_agents_that_work_on_after_the_result() {
+    let mut world = World::open();
+    world.prompt(2, "one");
+    world.child(&agents(1));
+    world.result(&json!({}));
+    world.out.clear();
+    world.line(&json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "id-1"}}));
+    assert_eq!(world.answer(2).unwrap()["result"]["stopReason"], "cancelled");
+    let stop = &world.to_child()[0]["request"];
+    assert_eq!((&stop["subtype"], &stop["task_id"]), (&json!("stop_task"), &json!("a0")));
+    world.prompt(3, "two");
+    assert_eq!(world.to_child().len(), 2, "the next prompt begins at once");
+    let mut failing = World::open();
+    failing.prompt(2, "one");
+    failing.child(&agents(1));
+    failing.result(&json!({"subtype": "error_during_execution", "is_error": true, "errors": ["boom"]}));
+    assert!(failing.answer(2).unwrap()["error"].is_object(), "a failure does not wait");
+}
+
 #[test]
 fn a_permission_is_asked_by_kind_and_answered() {
     for (choice, behavior) in [("allow-once", "allow"), ("reject", "deny"), ("nonsense", "deny")] {

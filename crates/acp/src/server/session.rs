@@ -92,6 +92,10 @@ pub(crate) struct Session {
     turn: Option<Turn>,
     turns: u64,
     queue: VecDeque<Prompt>,
+    /// The agent process is in a turn, a prompt's or one of its own.
+    is_at_work: bool,
+    /// Its agents in the background.
+    agents: Vec<String>,
     has_title: bool,
 }
 
@@ -117,6 +121,8 @@ impl Session {
             turn: None,
             turns: 0,
             queue: VecDeque::new(),
+            is_at_work: false,
+            agents: Vec::new(),
             has_title: opening.how != OpenKind::New,
         };
         match launch.resume.clone() {
@@ -303,6 +309,7 @@ impl Session {
             }
             Timer::CancelAnswer(turn) => self.answer_cancelled(turn, context),
             Timer::CancelKill(turn) => self.kill_cancelled(turn, context),
+            Timer::LateTurn(turn) => self.answer_without_turn(turn, context),
         }
     }
 

@@ -145,4 +145,6 @@ pub enum Timer {
     CancelAnswer(u64),
     /// The agent process did not end a cancelled turn.
     CancelKill(u64),
+    /// The end of the last agent in the background has begun no turn.
+    LateTurn(u64),
 }

@@ -6,7 +6,7 @@ use crate::server::turn::{ending, stop};
 use crate::server::{ServerOutput, Timer};
 use serde_json::{Value, json};
 use std::time::Duration;
-use wire::{ClientRequest, Event, Input, Interrupt, Outcome, System, UserInput};
+use wire::{ClientRequest, Event, Input, Interrupt, Outcome, System, TaskId, UserInput};
 
 /// Prompts that wait for their turn.
 const QUEUE_MAX: usize = 64;
@@ -17,6 +17,9 @@ const CANCEL_ANSWER: Duration = Duration::from_millis(700);
 
 /// An agent process that has not ended a cancelled turn by then is killed.
 const CANCEL_KILL: Duration = Duration::from_secs(15);
+
+/// The last agent in the background has ended; the turn that its end begins comes within that time, or not at all.
+const LATE_TURN: Duration = Duration::from_secs(5);
 
 /// Longer titles are cut.
 const TITLE_MAX: usize = 256;
@@ -34,8 +37,13 @@ pub(super) struct Turn {
     /// `None` once it is answered.
     request: Option<Value>,
     is_cancelled: bool,
+    /// Its result is here, but agents of it work on in the background. A client may end the process with the answer, so
+    /// the answer waits for the turn that their end begins.
+    answer: Option<Answer>,
     title: Option<String>,
 }
+
+type Answer = Result<Value, RpcError>;
 
 impl Session {
     pub(crate) fn prompt(
@@ -67,13 +75,18 @@ impl Session {
         let Some(prompt) = self.queue.pop_front() else { return };
         self.turns += 1;
         let title = prompt.title.filter(|_| !self.has_title);
-        self.turn = Some(Turn { number: self.turns, request: Some(prompt.request), is_cancelled: false, title });
+        self.turn =
+            Some(Turn { number: self.turns, request: Some(prompt.request), is_cancelled: false, answer: None, title });
         context.out.push(ServerOutput::ToChild { child: self.child, line: prompt.line });
     }
 
     pub(super) fn event(&mut self, event: &Event, context: &mut Context<'_>) {
         match event {
-            Event::System(System::Init(init)) => self.mode_changed(&init.permission_mode, context),
+            Event::System(System::Init(init)) => {
+                self.is_at_work = true;
+                self.mode_changed(&init.permission_mode, context);
+            }
+            Event::System(System::BackgroundTasksChanged(changed)) => self.agents_changed(&changed.tasks, context),
             Event::System(System::Status(status)) => {
                 if let Some(mode) = &status.permission_mode {
                     self.mode_changed(mode, context);
@@ -93,22 +106,48 @@ impl Session {
         }
     }
 
-    /// Turns that the agent process began on its own, after a background task, end nobody's prompt.
+    /// Turns that the agent process began on its own, after a background task, end a prompt only where its own turn is over.
     fn result(&mut self, outcome: &Outcome, context: &mut Context<'_>) {
+        self.is_at_work = false;
         let origin = outcome.origin.as_ref().and_then(|origin| origin["kind"].as_str());
-        if origin.is_some_and(|kind| kind != "human") {
-            return;
+        let is_own = origin.is_none_or(|kind| kind == "human");
+        let Some(turn) = self.turn.as_mut().filter(|turn| is_own || turn.answer.is_some()) else { return };
+        let answer = ending(outcome, turn.is_cancelled);
+        let is_over = turn.is_cancelled || answer.is_err() || self.agents.is_empty();
+        turn.answer = Some(answer);
+        if is_over {
+            self.answer_turn(context);
         }
+    }
+
+    fn answer_turn(&mut self, context: &mut Context<'_>) {
         let Some(turn) = self.turn.take() else { return };
         self.withdraw_questions(context);
-        if let Some(request) = turn.request {
-            let result = ending(outcome, turn.is_cancelled);
-            if let Some(title) = turn.title.filter(|_| result.is_ok()) {
+        if let Some((request, answer)) = turn.request.zip(turn.answer) {
+            if let Some(title) = turn.title.filter(|_| answer.is_ok()) {
                 self.tell_title(&title, context);
             }
-            Self::reply(request, result, context.out);
+            Self::reply(request, answer, context.out);
         }
         self.next_prompt(context);
+    }
+
+    /// Which agents work in the background.
+    fn agents_changed(&mut self, tasks: &[Value], context: &mut Context<'_>) {
+        let agents = tasks.iter().filter(|task| task["task_type"] == "local_agent");
+        self.agents = agents.filter_map(|task| task["task_id"].as_str()).map(str::to_owned).collect();
+        if let Some(turn) = self.turn.as_ref().filter(|turn| turn.answer.is_some() && self.agents.is_empty()) {
+            let timer = Timer::LateTurn(turn.number);
+            context.out.push(ServerOutput::After { child: self.child, timer, wait: LATE_TURN });
+        }
+    }
+
+    /// The end of the last agent has begun no turn.
+    pub(super) fn answer_without_turn(&mut self, number: u64, context: &mut Context<'_>) {
+        let turn = self.turn.as_ref().filter(|turn| turn.number == number && turn.answer.is_some());
+        if turn.is_some() && self.agents.is_empty() && !self.is_at_work {
+            self.answer_turn(context);
+        }
     }
 
     fn tell_title(&mut self, prompt: &str, context: &mut Context<'_>) {
@@ -128,6 +167,18 @@ impl Session {
         }
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.is_cancelled) else { return };
         turn.is_cancelled = true;
+        if turn.answer.is_some() && !self.is_at_work {
+            // Only agents in the background are left, which an interrupt lets go on.
+            turn.answer = Some(Ok(stop("cancelled")));
+            for task in std::mem::take(&mut self.agents) {
+                self.control(
+                    Control::Interrupt,
+                    &ClientRequest::StopTask(TaskId { task_id: task, ..TaskId::default() }),
+                    context.out,
+                );
+            }
+            return self.answer_turn(context);
+        }
         self.interrupt(context);
     }
 
