@@ -30,6 +30,7 @@ mod context_usage;
 mod model_switcher;
 mod mentions;
 mod permission_updates;
+mod suggest;
 mod workspace_diff;
 
 mod flag_settings;
@@ -49,6 +50,7 @@ pub use permission_updates::Updates;
 pub use schedule::Schedule;
 pub use settings_files::SettingsFiles;
 pub use subagent_stats::SubagentStats;
+pub use suggest::suggest_files;
 pub use task_news::{Agents, TaskNews};
 pub use unattended::{Allowed, UnattendedCall};
 pub use workspace_diff::workspace_diff;

@@ -4,7 +4,8 @@
 //! for a pipe.
 
 use crate::error::GoalError;
-use crate::repository::{LOCAL, config, is_branch_name, words, write_git_folder};
+use crate::git_folder::{config, write_git_folder};
+use crate::repository::{LOCAL, is_branch_name, words};
 use process::Stdin;
 use rustix::fs::OFlags;
 use std::ffi::OsStr;

@@ -11,6 +11,7 @@ mod error;
 pub mod import;
 mod notify;
 mod calls;
+mod git_folder;
 mod repository;
 mod checkout;
 mod sql;

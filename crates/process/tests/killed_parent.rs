@@ -61,10 +61,10 @@ fn main() {
     // Orphans of the inner parent come to us, not to the machine's first process, which may not collect them.
     ralph_process::adopt_orphans();
     for (round, wait) in [300, 20, 90, 600].into_iter().enumerate() {
-        outer(round, Moment::After(Duration::from_millis(wait)));
+        outer(round, &Moment::After(Duration::from_millis(wait)));
     }
     for round in 4..6 {
-        outer(round, Moment::Adopted);
+        outer(round, &Moment::Adopted);
     }
 }
 
@@ -111,7 +111,7 @@ async fn inner(folder: &Path, mark: &str, scripts: &[&str]) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the process that is killed is started as anybody would")]
-fn outer(round: usize, moment: Moment) {
+fn outer(round: usize, moment: &Moment) {
     let folder = tempfile::tempdir().unwrap();
     let chain = "echo $1 > beat; [ $1 -gt 0 ] && (setsid sh ./chain $(($1 - 1)) $2 >/dev/null 2>&1 &) ; exit 0";
     std::fs::write(folder.path().join("chain"), chain).unwrap();
@@ -128,9 +128,9 @@ fn outer(round: usize, moment: Moment) {
     let mut inner = Command::new(program).args(words).spawn().unwrap();
     wait_for("the start of all", || folder.path().join("started").exists());
     match moment {
-        Moment::After(wait) => std::thread::sleep(wait),
+        Moment::After(wait) => std::thread::sleep(*wait),
         Moment::Adopted => {
-            wait_for("the adoption of all", || are_adopted(&mark, inner.id()) && is_watcher_idle(inner.id()))
+            wait_for("the adoption of all", || are_adopted(&mark, inner.id()) && is_watcher_idle(inner.id()));
         }
     }
     assert!(!survivors(&mark).is_empty(), "there is something to end");

@@ -34,7 +34,6 @@ mod web;
 mod context;
 
 mod existing;
-mod suggest;
 mod fence;
 mod tool;
 
@@ -52,9 +51,9 @@ pub use read_log::{Range, ReadLog, Seen};
 pub use schema::InputError;
 pub use shell::{Exits, OnRequest, Shell, UnconfinedReason, UserShell, find_shell};
 pub use stamp::Stamp;
-pub use suggest::suggest_files;
 pub use tasks::{Awaited, Ending, NewTask, Running, Status, TaskError, TaskEvent, TaskInfo, Tasks};
 pub use todos::Todos;
 pub use tool::{InputSchema, Invocation, Tool, ToolFuture, ToolSpec};
+pub use walk::builder as walk;
 pub use web::{AskSmall, MakeClient, Web, WebError};
 pub use workspace::{PathError, Target, Workspace, real_path};

@@ -38,7 +38,7 @@ pub(crate) fn threads() -> usize {
 
 /// A walk that sees hidden files and stays out of version control's folders. The user's global ignore
 /// file is left out: where it is, only the environment says, and this crate does not read that.
-pub(crate) fn builder(root: &Path, cwd: &Path) -> WalkBuilder {
+pub fn builder(root: &Path, cwd: &Path) -> WalkBuilder {
     let mut walk = WalkBuilder::new(root);
     walk.threads(threads()).follow_links(false).hidden(false).git_global(false).current_dir(cwd);
     walk.filter_entry(|entry| entry.depth() == 0 || !VCS_FOLDERS.iter().any(|name| entry.file_name() == *name));

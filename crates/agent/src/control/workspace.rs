@@ -42,7 +42,7 @@ impl WorkspaceRequests {
         let tools = self.main.tools();
         let (folder, denied) = (tools.workspace.cwd(), Arc::clone(&tools.denied));
         let cwd = folder.display().to_string();
-        let found = tokio::task::spawn_blocking(move || tools::suggest_files(&folder, &query, &denied)).await;
+        let found = tokio::task::spawn_blocking(move || conversation::suggest_files(&folder, &query, &denied)).await;
         let suggestions: Vec<Value> = found.unwrap_or_default().into_iter().map(|path| json!({"path": path})).collect();
         Ok(json!({"suggestions": suggestions, "cwd": cwd}))
     }

@@ -2,10 +2,9 @@
 //!
 //! What git ignores and what a rule denies to read is not suggested. Bounded in number and time: somebody is typing.
 
-use crate::context::Denied;
-use crate::walk;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tools::Denied;
 
 /// Suggestions at once.
 const MOST: usize = 15;
@@ -19,7 +18,7 @@ const QUERY_MAX: usize = 1_000;
 pub fn suggest_files(folder: &Path, query: &str, denied: &Denied) -> Vec<String> {
     let query: String = query.trim_start_matches("./").chars().take(QUERY_MAX).collect();
     let until = Instant::now() + PATIENCE;
-    let mut walk = walk::builder(folder, folder);
+    let mut walk = tools::walk(folder, folder);
     walk.threads(1).max_depth(query.is_empty().then_some(1));
     let mut found: Vec<(u32, usize, String)> = Vec::new();
     let entries = walk.build().flatten().filter(|entry| entry.depth() > 0).take(LOOKED_AT);
