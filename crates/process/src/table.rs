@@ -74,6 +74,17 @@ pub(crate) fn pids() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// The number of the process that was started last, the fifth field of `/proc/loadavg`. Numbers begin again at some point.
+#[cfg(target_os = "linux")]
+pub(crate) fn newest() -> Option<i32> {
+    std::fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().nth(4)?.parse().ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn newest() -> Option<i32> {
+    None
+}
+
 /// Whether the kernel made this process for itself: it has no environment, and never gets one.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_kernel_thread(pid: i32) -> bool {

@@ -41,6 +41,9 @@ const SOON: u32 = 500;
 /// Rounds of a hunt, and how many of them in a row find nobody at its end.
 const HUNTS: u32 = 1000;
 const CLEAN_HUNTS: u32 = 20;
+/// Looks for new numbers between two lists of all processes, and how far back one look goes.
+const CHASES: u32 = 50;
+const CHASED_MAX: i32 = 256;
 /// Rounds in which processes are stopped before they are killed. One that forks on and on is caught otherwise.
 const STOPS: u32 = 5;
 
@@ -194,24 +197,12 @@ fn end_until_gone(known: &[Row], is_ours: impl Fn(&Owner) -> bool, most: u32) {
 /// Kills by mark alone, and looks only at processes that are new: what forks and exits in a loop is gone before a whole
 /// table is read. Whether anybody was found.
 fn hunt(strangers: &mut HashSet<i32>, is_ours: &impl Fn(&Owner) -> bool) -> bool {
-    let me = rustix::process::getpid().as_raw_nonzero().get();
     let (mut any, mut clean) = (false, 0);
     for _ in 0..HUNTS {
-        let mut found = false;
-        for pid in table::pids().into_iter().filter(|pid| !strangers.contains(pid)).collect::<Vec<_>>() {
-            match Mark::of(pid) {
-                Mark::Owner(owner) if is_ours(&owner) && pid != me && !ends_by_itself(pid) => {
-                    let _ = tree::pid(pid).map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
-                    found = true;
-                }
-                // One that is about to execute a program has no environment for a moment.
-                // The kernel's own threads never have one.
-                Mark::Unknown if !table::is_kernel_thread(pid) => {}
-                Mark::Owner(_) | Mark::None | Mark::Unknown => {
-                    strangers.insert(pid);
-                }
-            }
-        }
+        let newest = table::newest();
+        let fresh: Vec<i32> = table::pids().into_iter().filter(|pid| !strangers.contains(pid)).collect();
+        let mut found = kill_marked(fresh, strangers, is_ours);
+        found |= newest.is_some_and(|newest| chase(newest, strangers, is_ours));
         any |= found;
         clean = if found { 0 } else { clean + 1 };
         if clean >= CLEAN_HUNTS {
@@ -219,6 +210,42 @@ fn hunt(strangers: &mut HashSet<i32>, is_ours: &impl Fn(&Owner) -> bool) -> bool
         }
     }
     any
+}
+
+/// Looks at the processes that were started after this one, by their numbers: quicker than a list of all, of which one that
+/// forks on and on is always a step ahead on a busy machine.
+fn chase(mut newest: i32, strangers: &mut HashSet<i32>, is_ours: &impl Fn(&Owner) -> bool) -> bool {
+    let mut any = false;
+    for _ in 0..CHASES {
+        let Some(now) = table::newest().filter(|now| *now > newest) else { continue };
+        any |= kill_marked(newest.max(now - CHASED_MAX) + 1..=now, strangers, is_ours);
+        newest = now;
+    }
+    any
+}
+
+fn kill_marked(
+    pids: impl IntoIterator<Item = i32>,
+    strangers: &mut HashSet<i32>,
+    is_ours: &impl Fn(&Owner) -> bool,
+) -> bool {
+    let me = rustix::process::getpid().as_raw_nonzero().get();
+    let mut found = false;
+    for pid in pids {
+        match Mark::of(pid) {
+            Mark::Owner(owner) if is_ours(&owner) && pid != me && !ends_by_itself(pid) => {
+                let _ = tree::pid(pid).map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+                found = true;
+            }
+            // One that is about to execute a program has no environment for a moment.
+            // The kernel's own threads never have one.
+            Mark::Unknown if !table::is_kernel_thread(pid) => {}
+            Mark::Owner(_) | Mark::None | Mark::Unknown => {
+                strangers.insert(pid);
+            }
+        }
+    }
+    found
 }
 
 /// Ends what an earlier run left behind because it and its watcher were killed. For the start of a run.
