@@ -199,10 +199,7 @@ impl OutputReader {
                 message: denied.message,
             }),
             System::ApiRetry(retry) => self.api_retry(&retry, events),
-            System::BackgroundTasksChanged(changed) => {
-                let is_agent = |task: &&Value| task["task_type"] == "local_agent";
-                self.output.agents_at_work = changed.tasks.iter().filter(is_agent).count();
-            }
+            System::BackgroundTasksChanged(changed) => self.output.agents_at_work = changed.agents().count(),
             _ => {}
         }
     }

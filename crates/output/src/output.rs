@@ -1,6 +1,6 @@
 //! Events on their way out, in the format that was asked for.
 //!
-//! Text prints what each turn came to; json the last result; the list and the stream print every
+//! Text prints the last answer; json the last result; the list and the stream print every
 //! event as it happens. All formats are fed the same events.
 
 use crate::ids::{ID_LENGTH, Ids};

@@ -176,7 +176,7 @@ fn watch(mut pipe: std::fs::File, owner: &Owner) {
             if pipe.read_exact(&mut bytes).is_err() {
                 break;
             }
-            known.told(i32::from_ne_bytes(bytes));
+            known.learn(i32::from_ne_bytes(bytes));
         }
     }
     end_until_gone(known.rows(), |other| other == owner, u32::MAX);

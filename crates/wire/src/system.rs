@@ -183,6 +183,13 @@ message! {
     }
 }
 
+impl BackgroundTasksChanged {
+    /// Those of the tasks that are agents.
+    pub fn agents(&self) -> impl Iterator<Item = &Value> {
+        self.tasks.iter().filter(|task| task["task_type"] == "local_agent")
+    }
+}
+
 message! {
     pub struct TaskUpdated {
         task_id: String = "task_id",

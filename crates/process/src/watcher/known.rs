@@ -43,7 +43,7 @@ impl Known {
     }
 
     /// A child that we have started. A negative number is one that outlives us.
-    pub(super) fn told(&mut self, number: i32) {
+    pub(super) fn learn(&mut self, number: i32) {
         if number > 0 {
             self.add(number);
         } else if let Some(row) = table::row(-number) {

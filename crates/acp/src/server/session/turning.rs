@@ -6,7 +6,7 @@ use crate::server::turn::{ending, stop};
 use crate::server::{ServerOutput, Timer};
 use serde_json::{Value, json};
 use std::time::Duration;
-use wire::{ClientRequest, Event, Input, Interrupt, Outcome, System, TaskId, UserInput};
+use wire::{BackgroundTasksChanged, ClientRequest, Event, Input, Interrupt, Outcome, System, TaskId, UserInput};
 
 /// Prompts that wait for their turn.
 const QUEUE_MAX: usize = 64;
@@ -86,7 +86,7 @@ impl Session {
                 self.is_at_work = true;
                 self.mode_changed(&init.permission_mode, context);
             }
-            Event::System(System::BackgroundTasksChanged(changed)) => self.agents_changed(&changed.tasks, context),
+            Event::System(System::BackgroundTasksChanged(changed)) => self.agents_changed(changed, context),
             Event::System(System::Status(status)) => {
                 if let Some(mode) = &status.permission_mode {
                     self.mode_changed(mode, context);
@@ -133,9 +133,8 @@ impl Session {
     }
 
     /// Which agents work in the background.
-    fn agents_changed(&mut self, tasks: &[Value], context: &mut Context<'_>) {
-        let agents = tasks.iter().filter(|task| task["task_type"] == "local_agent");
-        self.agents = agents.filter_map(|task| task["task_id"].as_str()).map(str::to_owned).collect();
+    fn agents_changed(&mut self, changed: &BackgroundTasksChanged, context: &mut Context<'_>) {
+        self.agents = changed.agents().filter_map(|task| task["task_id"].as_str()).map(str::to_owned).collect();
         if let Some(turn) = self.turn.as_ref().filter(|turn| turn.answer.is_some() && self.agents.is_empty()) {
             let timer = Timer::LateTurn(turn.number);
             context.out.push(ServerOutput::After { child: self.child, timer, wait: LATE_TURN });
