@@ -1,6 +1,7 @@
 //! One running process with everything it started.
 
 use crate::confine::Confine;
+use crate::early;
 use crate::killed::{self, KILLED_WAIT, remaining};
 use crate::launch::{Inside, Launched, launch};
 use crate::spec::{Exit, SpawnError, Spec};
@@ -68,16 +69,21 @@ impl Child {
 
     /// Waits for the end. May be cancelled and called again.
     pub async fn wait(&mut self) -> Exit {
-        if let Some(exit) = self.exit {
+        if let Some(exit) = self.known_exit() {
             return exit;
         }
         self.ended().await;
         self.collect()
     }
 
+    fn known_exit(&mut self) -> Option<Exit> {
+        self.exit = self.exit.or_else(|| early::take(self.leader.as_raw_nonzero().get()));
+        self.exit
+    }
+
     /// Asks everything this child started to end, and kills what is left after `grace`.
     pub async fn stop(&mut self, grace: Duration) -> Exit {
-        if let Some(exit) = self.exit {
+        if let Some(exit) = self.known_exit() {
             return exit;
         }
         let asked = self.family();
@@ -102,6 +108,9 @@ impl Child {
     }
 
     fn kill(&self) -> Vec<Row> {
+        if early::has(self.leader.as_raw_nonzero().get()) {
+            return Vec::new();
+        }
         let family = self.family();
         tree::signal_group(self.leader, Signal::KILL);
         tree::signal_each(&family, Signal::KILL);
@@ -122,16 +131,22 @@ impl Child {
     }
 
     fn has_ended(&self) -> bool {
+        if early::has(self.leader.as_raw_nonzero().get()) {
+            return true;
+        }
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         // An error means that there is no such child any more.
         !matches!(rustix::process::waitid(WaitId::Pid(self.leader), look), Ok(None))
     }
 
     fn collect(&mut self) -> Exit {
+        if let Some(exit) = self.known_exit() {
+            return exit;
+        }
         let status = rustix::process::waitpid(Some(self.leader), WaitOptions::NOHANG);
         tree::owned().remove(&self.leader.as_raw_nonzero().get());
         let exit = match status {
-            Ok(Some((_, status))) => Exit { code: status.exit_status(), signal: status.terminating_signal() },
+            Ok(Some((_, status))) => Exit::of(status),
             Ok(None) => Exit { code: None, signal: Some(Signal::KILL.as_raw()) },
             Err(_) => Exit { code: None, signal: None },
         };
@@ -153,7 +168,7 @@ pub(crate) async fn notice(notices: &mut Option<Signals>) {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if self.exit.is_none() {
+        if self.known_exit().is_none() {
             killed::remember(self.kill());
             // From here on it is reaped like an adopted one.
             tree::owned().remove(&self.leader.as_raw_nonzero().get());

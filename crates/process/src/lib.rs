@@ -13,6 +13,7 @@
 
 mod spec;
 mod confine;
+mod early;
 pub mod scrub;
 mod environ;
 pub mod table;
@@ -23,6 +24,7 @@ mod git;
 pub mod tree;
 mod suspend;
 mod watcher;
+mod end_all;
 mod launch;
 mod detached;
 mod child;
@@ -34,6 +36,7 @@ pub use capture::{CaptureLimits, Captured, capture, capture_inside, capture_tell
 pub use child::Child;
 pub use confine::{Confine, Entry, EntrySteps};
 pub use detached::{Detached, start_detached};
+pub use end_all::end_all;
 pub use environ::hide_credentials;
 pub use git::{Git, GitError};
 pub use killed::killed_are_gone;
@@ -43,5 +46,5 @@ pub use pty::{RawTerminal, Terminal, TerminalSize};
 pub use spec::{Env, Exit, Output, SpawnError, Spec, Stdin};
 pub use suspend::follow_suspensions;
 pub use timed::{Timed, timed};
-pub use tree::{adopt_orphans, end_all, end_orphans, harden, outlive_file_limits};
+pub use tree::{adopt_orphans, end_orphans, harden, outlive_file_limits};
 pub use watcher::{sweep, watch_over};

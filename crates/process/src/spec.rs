@@ -1,5 +1,6 @@
 //! The description of a process to start, and of its end.
 
+use rustix::process::WaitStatus;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -51,6 +52,10 @@ pub struct Exit {
 }
 
 impl Exit {
+    pub(crate) fn of(status: WaitStatus) -> Self {
+        Self { code: status.exit_status(), signal: status.terminating_signal() }
+    }
+
     pub fn success(self) -> bool {
         self.code == Some(0)
     }

@@ -11,15 +11,11 @@ use tokio::time::{Instant, sleep};
 
 /// How often to look whether the last process has gone. Short, because leaving quickly matters, and
 /// only paid while there is something to end.
-const LOOK: Duration = Duration::from_millis(5);
+pub(crate) const LOOK: Duration = Duration::from_millis(5);
 
 /// How long we wait while everything left is killed. Killed processes are gone in milliseconds. What takes longer is
 /// stuck in the kernel, or forks faster than it is found: the watcher goes on killing it when we are gone.
-const KILLING: Duration = Duration::from_millis(800);
-
-/// Quick looks at our own children between two looks at everybody: what forks, detaches and exits in a loop becomes our
-/// child at every step, and is gone before a whole table is read.
-const QUICK_LOOKS: u32 = 200;
+pub(crate) const KILLING: Duration = Duration::from_millis(800);
 
 /// Children with a [`crate::Child`] to collect their status. Any other child of ours was adopted or
 /// abandoned and is reaped by whoever comes along.
@@ -143,7 +139,7 @@ fn first_ended_child() -> Option<Pid> {
     pid(unsafe { info.si_pid() })
 }
 
-fn has_children() -> bool {
+pub(crate) fn has_children() -> bool {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(rustix::process::waitid(WaitId::All, look), Err(Errno::CHILD))
 }
@@ -172,7 +168,7 @@ pub(crate) fn signal_group(leader: Pid, signal: Signal) {
     let _ = rustix::process::kill_process_group(leader, signal);
 }
 
-fn me() -> i32 {
+pub(crate) fn me() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
@@ -204,25 +200,8 @@ pub(crate) fn listed_children(threads: &[PathBuf]) -> Vec<i32> {
         .collect()
 }
 
-/// Whether the watcher is our only child. Then nothing else is below us, since orphans become our children, and nobody has
-/// to read the table of all processes. Not known where the kernel has no such list (then it is empty), nor while a thread
-/// ends, whose children move to another thread.
-fn only_watcher_is_left() -> bool {
-    let Some(watcher) = crate::watcher::pid() else { return false };
-    let threads_before = threads(me());
-    listed_children(&threads_before) == [watcher] && threads(me()) == threads_before
-}
-
-fn kill_children_quickly() {
-    for _ in 0..QUICK_LOOKS {
-        for child in children().into_iter().filter_map(pid) {
-            let _ = rustix::process::kill_process(child, Signal::KILL);
-        }
-    }
-}
-
 /// Where the table is empty (not Linux) the groups we started are all we can name.
-fn signal_all(rows: &[Row], signal: Signal) {
+pub(crate) fn signal_all(rows: &[Row], signal: Signal) {
     if rows.is_empty() {
         let leaders: Vec<i32> = owned().iter().copied().collect();
         for leader in leaders.into_iter().filter_map(pid) {
@@ -271,46 +250,5 @@ pub async fn end_orphans() {
         if now >= patience {
             signal_each(&left, Signal::KILL);
         }
-    }
-}
-
-/// Ends every process below us: asks, waits up to `grace`, then kills. Returns at once when there is
-/// none. For the end of the run: an owner's [`crate::Child`] still tells how its process ended.
-pub async fn end_all(grace: Duration) {
-    if !has_children() {
-        return;
-    }
-    reap_adopted();
-    if only_watcher_is_left() || ended_all(grace).await {
-        crate::watcher::dismiss();
-    }
-}
-
-/// Whether nothing is left.
-async fn ended_all(grace: Duration) -> bool {
-    let asked = alive();
-    signal_all(&asked, Signal::TERM);
-    // A stopped process acts on TERM only once it continues.
-    signal_all(&asked, Signal::CONT);
-    let patience = Instant::now() + grace;
-    while Instant::now() < patience {
-        if alive().is_empty() {
-            return true;
-        }
-        sleep(LOOK).await;
-    }
-    let deadline = Instant::now() + KILLING;
-    // Repeated, since a process may fork between the look and the kill.
-    loop {
-        let left = alive();
-        if left.is_empty() {
-            return true;
-        }
-        signal_all(&left, Signal::KILL);
-        if Instant::now() >= deadline {
-            return false;
-        }
-        kill_children_quickly();
-        sleep(LOOK).await;
     }
 }

@@ -67,8 +67,10 @@ async fn survives_nobody(what: &str, script: &str) {
     assert!(started.elapsed() < WITHIN, "{what}: took {:?}", started.elapsed());
     let survivors: Vec<&String> = family.iter().filter(|pid| alive(pid)).collect();
     assert!(survivors.is_empty(), "{what}: {survivors:?}");
-    // The owner still learns how its process ended.
-    child.wait().await;
+    // Nobody is left for process 1 to collect, and the owner still learns how its process ended.
+    assert_eq!(children(), Vec::<String>::new(), "{what}: ended, but not collected");
+    let exit = child.wait().await;
+    assert!(exit.code.is_some() != exit.signal.is_some(), "{what}: {exit:?}");
 }
 
 /// The watcher ends with the last look: it is no process to be asked and waited for.
