@@ -214,10 +214,10 @@ fn l47_a_stopped_and_continued_loop_goes_on() {
     let world = folder();
     let script = format!("hear; work; say started; sleep 0.3; result '{PROMISE}'");
     // Stopped for longer than an agent may be silent: the silence is ours.
-    let run = looped(&world, &script, &["--idle", "1s"])
+    let run = looped(&world, &script, &["--idle", "4s"])
         .wait(json!({"type": "agent_text"}))
         .signal(TSTP)
-        .step(Step::Sleep(Duration::from_millis(1500)))
+        .step(Step::Sleep(Duration::from_secs(6)))
         .signal(CONT);
     let (outcome, events) = told(run);
     assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["done".to_owned()]), "{:?}", outcome.lines);

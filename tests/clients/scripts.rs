@@ -4,7 +4,12 @@
 use serde_json::Value;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use testkit::{Outcome, Run, World};
+
+/// Whoever is not done by then hangs. One script starts fifty agents and half as many interpreters, one after another, and every
+/// test has such a script beside it.
+const DEADLINE: Duration = Duration::from_mins(5);
 
 /// A scenario: the language of its client, its file and its function.
 #[derive(Clone, Copy)]
@@ -73,6 +78,7 @@ fn start(world: &World, program: &Path, runner: &str, clients: &Path) -> Run {
     world
         .run(program)
         .named(&text(program))
+        .deadline(DEADLINE)
         .args([text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients").join(runner))])
         .env("PATH", &format!("{}:{path}", text(&bin)))
         .env("CLAUDE", &text(&bin.join("claude")))
