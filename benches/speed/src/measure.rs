@@ -12,6 +12,7 @@ const RESULT: &str = "{\"type\":\"result\"";
 pub struct Stage {
     root: tempfile::TempDir,
     script: Script,
+    piped: Option<String>,
 }
 
 impl Stage {
@@ -21,7 +22,13 @@ impl Stage {
             std::fs::create_dir(root.path().join(name)).map_err(|error| error.to_string())?;
         }
         std::fs::write(root.path().join("wd/a.txt"), "one\ntwo\n").map_err(|error| error.to_string())?;
-        Ok(Self { root, script })
+        Ok(Self { root, script, piped: None })
+    }
+
+    /// With this text on standard input.
+    pub fn piping(mut self, text: String) -> Self {
+        self.piped = Some(text);
+        self
     }
 
     /// A fresh model, one run, its measurements. Anything but exit 0 is an error: a fast failure is no result.
@@ -52,7 +59,7 @@ impl Stage {
                 ("DISABLE_AUTOUPDATER".into(), "1".into()),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".into(), "1".into()),
             ],
-            stdin: Stdin::Null,
+            stdin: self.piped.as_ref().map_or(Stdin::Null, |text| Stdin::Bytes(text.clone().into_bytes())),
             output: Output::Pipes,
             arg0: Some("claude".into()),
         }

@@ -24,6 +24,7 @@ pub enum Target {
 const STREAM: [&str; 5] = ["-p", "hi", "--output-format", "stream-json", "--verbose"];
 const TOOL_TURNS: usize = 40;
 const LONG_ANSWER: usize = 2 * 1024 * 1024;
+const LONG_PROMPT: usize = 1024 * 1024;
 const SESSIONS: usize = 8;
 
 pub fn all(binary: &Path, runs: usize) -> Result<Vec<Row>, String> {
@@ -31,6 +32,7 @@ pub fn all(binary: &Path, runs: usize) -> Result<Vec<Row>, String> {
     rows.extend(one_answer(binary, runs)?);
     rows.extend(tool_turns(binary, runs.div_ceil(4))?);
     rows.push(long_answer(binary, runs.div_ceil(4))?);
+    rows.push(long_prompt(binary, runs.div_ceil(2))?);
     rows.push(at_once(binary)?);
     Ok(rows)
 }
@@ -101,6 +103,14 @@ fn long_answer(binary: &Path, runs: usize) -> Result<Row, String> {
     let args: Vec<&str> = STREAM.iter().copied().chain(["--include-partial-messages"]).collect();
     let runs = repeat(&stage, binary, &args, runs)?;
     Ok(Row { name: "2 MB answer in pieces, CPU", unit: "ms", value: of(&runs, cpu_ms), target: Target::Times(40.0) })
+}
+
+fn long_prompt(binary: &Path, runs: usize) -> Result<Row, String> {
+    let line = "Sum up \"this\" line of an ordinary file.\n";
+    let stage = Stage::new(Script { turns: vec![ScriptedAnswer::text("Done.")], ..Script::default() })?
+        .piping(line.repeat(LONG_PROMPT / line.len()));
+    let runs = repeat(&stage, binary, &STREAM, runs)?;
+    Ok(Row { name: "1 MB prompt, wall", unit: "ms", value: of(&runs, wall_ms), target: Target::Times(50.0) })
 }
 
 /// Peak memory of eight sessions that run at the same time, added up.

@@ -127,7 +127,7 @@ fn connect_stdin(command: &mut Command, stdin: Stdin) -> io::Result<Option<Vec<u
 /// Input as a file in memory: nobody has to write while the child runs, and a child that never reads
 /// blocks nobody. Where there is no such file, says that a pipe has to be fed.
 #[cfg(target_os = "linux")]
-fn feed_later(command: &mut Command, bytes: &[u8]) -> io::Result<bool> {
+pub(crate) fn feed_later(command: &mut Command, bytes: &[u8]) -> io::Result<bool> {
     use rustix::fs::{MemfdFlags, memfd_create};
     use std::io::{Seek as _, Write as _};
     let mut file = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
@@ -138,7 +138,7 @@ fn feed_later(command: &mut Command, bytes: &[u8]) -> io::Result<bool> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn feed_later(command: &mut Command, _bytes: &[u8]) -> io::Result<bool> {
+pub(crate) fn feed_later(command: &mut Command, _bytes: &[u8]) -> io::Result<bool> {
     command.stdin(Stdio::piped());
     Ok(true)
 }

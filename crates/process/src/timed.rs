@@ -1,6 +1,7 @@
 //! One process, watched closely: when each line of its output came, and what it used. For benchmarks.
 
-use crate::spec::{Exit, SpawnError, Spec};
+use crate::launch::feed_later;
+use crate::spec::{Exit, SpawnError, Spec, Stdin};
 use std::io::BufRead as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -18,8 +19,8 @@ pub struct Timed {
     pub lines: Vec<(Duration, String)>,
 }
 
-/// Runs to the end, blocking. Standard input is empty, standard error goes nowhere. Memory is looked at
-/// whenever a line begins with `landmark`.
+/// Runs to the end, blocking. Standard input is empty, or bytes where files in memory exist; standard error goes nowhere.
+/// Memory is looked at whenever a line begins with `landmark`.
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
 pub fn timed(spec: &Spec, landmark: &str) -> Result<Timed, SpawnError> {
     let started = Instant::now();
@@ -27,16 +28,22 @@ pub fn timed(spec: &Spec, landmark: &str) -> Result<Timed, SpawnError> {
     if let Some(name) = &spec.arg0 {
         command.arg0(name);
     }
+    let refused = |cause| SpawnError::new(spec.program.clone(), spec.cwd.clone(), cause);
+    command.stdin(Stdio::null());
+    if let Stdin::Bytes(bytes) = &spec.stdin
+        && feed_later(&mut command, bytes).map_err(refused)?
+    {
+        return Err(refused(std::io::ErrorKind::Unsupported.into()));
+    }
     let child = command
         .args(&spec.args)
         .current_dir(&spec.cwd)
         .env_clear()
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();
-    let mut child = child.map_err(|cause| SpawnError::new(spec.program.clone(), spec.cwd.clone(), cause))?;
+    let mut child = child.map_err(refused)?;
     let mut lines = Vec::new();
     let mut peak_rss_kib = 0;
     if let Some(stdout) = child.stdout.take() {

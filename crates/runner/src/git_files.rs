@@ -4,11 +4,12 @@
 //! be counted again and again, so small files are kept from one look to the next and compared.
 
 use cycle::FileChange;
-use similar::{ChangeTag, TextDiff};
+use similar::algorithms::{DiffHook, myers};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Changed files whose content is looked at; of the others only size and time.
 const CONTENT_MAX: u64 = 1024 * 1024;
@@ -49,13 +50,34 @@ impl FileContents {
     }
 }
 
+/// Counts lines. `similar::TextDiff` would do, and bring five algorithms into the program, each for several kinds of text.
+#[derive(Default)]
+struct Count {
+    added: u64,
+    removed: u64,
+}
+
+impl DiffHook for Count {
+    type Error = Infallible;
+
+    fn delete(&mut self, _old: usize, len: usize, _new: usize) -> Result<(), Infallible> {
+        self.removed += len as u64;
+        Ok(())
+    }
+
+    fn insert(&mut self, _old: usize, _new: usize, len: usize) -> Result<(), Infallible> {
+        self.added += len as u64;
+        Ok(())
+    }
+}
+
 fn difference(before: &str, now: &str) -> (u64, u64) {
-    let diff = TextDiff::configure().timeout(COMPARE).diff_lines(before, now);
-    diff.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
-        ChangeTag::Insert => (added + 1, removed),
-        ChangeTag::Delete => (added, removed + 1),
-        ChangeTag::Equal => (added, removed),
-    })
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
+    let (before, now) = (lines(before), lines(now));
+    let mut count = Count::default();
+    let deadline = Some(Instant::now() + COMPARE);
+    let Ok(()) = myers::diff_deadline(&mut count, &*before, 0..before.len(), &*now, 0..now.len(), deadline);
+    (count.added, count.removed)
 }
 
 fn regular(path: &Path) -> Option<std::fs::Metadata> {

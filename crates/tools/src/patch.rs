@@ -1,8 +1,9 @@
 //! The difference of two texts as hunks for clients.
 
 use serde_json::{Value, json};
-use similar::{ChangeTag, DiffOp, TextDiff};
-use std::time::Duration;
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{DiffOp, DiffTag, group_diff_ops};
+use std::time::{Duration, Instant};
 
 const CONTEXT: usize = 3;
 /// Past this the diff is a coarser one; nobody waits for a smaller patch of a generated file.
@@ -17,25 +18,42 @@ pub(crate) fn structured(old: &str, new: &str) -> Vec<Value> {
     if old.len().max(new.len()) > MAX_BYTES {
         return Vec::new();
     }
-    let diff = TextDiff::configure().timeout(DEADLINE).diff_lines(old, new);
-    diff.grouped_ops(CONTEXT).iter().filter_map(|ops| hunk(&diff, ops)).collect()
+    let (old, new) = (lines(old), lines(new));
+    group_diff_ops(operations(&old, &new), CONTEXT).iter().filter_map(|ops| hunk(&old, &new, ops)).collect()
 }
 
-fn hunk(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Option<Value> {
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// What `similar::TextDiff` does for lines, with one algorithm: it would bring five into the program, each for several kinds of text.
+fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let mut captured = Compact::new(Replace::new(Capture::new()), old, new);
+    let deadline = Some(Instant::now() + DEADLINE);
+    // Nothing in this chain refuses an operation.
+    let Ok(()) = myers::diff_deadline(&mut captured, old, 0..old.len(), new, 0..new.len(), deadline);
+    captured.into_inner().into_inner().into_ops()
+}
+
+fn hunk(old_lines: &[&str], new_lines: &[&str], ops: &[DiffOp]) -> Option<Value> {
     let (first, last) = (ops.first()?, ops.last()?);
     let old = first.old_range().start..last.old_range().end;
     let new = first.new_range().start..last.new_range().end;
     let mut lines = Vec::with_capacity(old.len() + new.len());
-    for change in ops.iter().flat_map(|op| diff.iter_changes(op)) {
-        let sign = match change.tag() {
-            ChangeTag::Equal => ' ',
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-        };
-        let line = change.value();
-        lines.push(format!("{sign}{}", line.strip_suffix('\n').unwrap_or(line)));
-        if !line.ends_with('\n') {
-            lines.push(NO_NEWLINE.to_owned());
+    let mut push = |sign: char, changed: Option<&[&str]>| {
+        for line in changed.unwrap_or_default() {
+            lines.push(format!("{sign}{}", line.strip_suffix('\n').unwrap_or(line)));
+            if !line.ends_with('\n') {
+                lines.push(NO_NEWLINE.to_owned());
+            }
+        }
+    };
+    for op in ops {
+        if op.tag() == DiffTag::Equal {
+            push(' ', old_lines.get(op.old_range()));
+        } else {
+            push('-', old_lines.get(op.old_range()));
+            push('+', new_lines.get(op.new_range()));
         }
     }
     Some(json!({
