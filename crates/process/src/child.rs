@@ -57,14 +57,20 @@ impl Child {
         });
         let (leader, launched) = spawned.map_err(|cause| SpawnError::new(program, cwd, cause))?;
         owned.insert(leader.as_raw_nonzero().get());
+        // Of an earlier process with this number, whose owner never asked.
+        early::take(leader.as_raw_nonzero().get());
         drop(owned);
         watcher::tell(leader.as_raw_nonzero().get());
         let Launched { stdin, stdout, stderr, .. } = launched;
         Ok(Self { leader, exit: None, stdin, stdout, stderr })
     }
 
+    fn number(&self) -> i32 {
+        self.leader.as_raw_nonzero().get()
+    }
+
     pub fn pid(&self) -> u32 {
-        self.leader.as_raw_nonzero().get().unsigned_abs()
+        self.number().unsigned_abs()
     }
 
     /// Waits for the end. May be cancelled and called again.
@@ -77,7 +83,7 @@ impl Child {
     }
 
     fn known_exit(&mut self) -> Option<Exit> {
-        self.exit = self.exit.or_else(|| early::take(self.leader.as_raw_nonzero().get()));
+        self.exit = self.exit.or_else(|| early::take(self.number()));
         self.exit
     }
 
@@ -89,8 +95,7 @@ impl Child {
         let asked = self.family();
         tree::signal_group(self.leader, Signal::TERM);
         // Once each: a second TERM would run a shell's trap twice.
-        let leader = self.leader.as_raw_nonzero().get();
-        let elsewhere: Vec<Row> = asked.iter().filter(|row| row.group != leader).copied().collect();
+        let elsewhere: Vec<Row> = asked.iter().filter(|row| row.group != self.number()).copied().collect();
         tree::signal_each(&elsewhere, Signal::TERM);
         tree::signal_each(&asked, Signal::CONT);
         let patience = Instant::now() + grace;
@@ -108,7 +113,7 @@ impl Child {
     }
 
     fn kill(&self) -> Vec<Row> {
-        if early::has(self.leader.as_raw_nonzero().get()) {
+        if early::has(self.number()) {
             return Vec::new();
         }
         let family = self.family();
@@ -118,7 +123,7 @@ impl Child {
     }
 
     fn family(&self) -> Vec<Row> {
-        table::members(&table::snapshot(), self.leader.as_raw_nonzero().get())
+        table::members(&table::snapshot(), self.number())
     }
 
     /// Completes when the process has ended, and leaves its status to be collected.
@@ -131,7 +136,7 @@ impl Child {
     }
 
     fn has_ended(&self) -> bool {
-        if early::has(self.leader.as_raw_nonzero().get()) {
+        if early::has(self.number()) {
             return true;
         }
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -144,7 +149,7 @@ impl Child {
             return exit;
         }
         let status = rustix::process::waitpid(Some(self.leader), WaitOptions::NOHANG);
-        tree::owned().remove(&self.leader.as_raw_nonzero().get());
+        tree::owned().remove(&self.number());
         let exit = match status {
             Ok(Some((_, status))) => Exit::of(status),
             Ok(None) => Exit { code: None, signal: Some(Signal::KILL.as_raw()) },
@@ -171,7 +176,7 @@ impl Drop for Child {
         if self.known_exit().is_none() {
             killed::remember(self.kill());
             // From here on it is reaped like an adopted one.
-            tree::owned().remove(&self.leader.as_raw_nonzero().get());
+            tree::owned().remove(&self.number());
         }
     }
 }
