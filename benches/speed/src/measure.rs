@@ -5,8 +5,8 @@ use process::{Output, Spec, Stdin, Timed};
 use serde_json::Value;
 use std::path::Path;
 
-/// The line after which a session has needed all the memory it will need.
-const RESULT: &str = "{\"type\":\"result\"";
+/// In the line after which a session has needed all the memory it will need. Not every agent begins that line with it.
+const RESULT: &str = "\"type\":\"result\"";
 
 /// A folder, a home and a model for a few runs of one binary.
 pub struct Stage {

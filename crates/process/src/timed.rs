@@ -20,7 +20,7 @@ pub struct Timed {
 }
 
 /// Runs to the end, blocking. Standard input is empty, or bytes where files in memory exist; standard error goes nowhere.
-/// Memory is looked at whenever a line begins with `landmark`.
+/// Memory is looked at whenever a line has `landmark` in it.
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
 pub fn timed(spec: &Spec, landmark: &str) -> Result<Timed, SpawnError> {
     let started = Instant::now();
@@ -49,7 +49,7 @@ pub fn timed(spec: &Spec, landmark: &str) -> Result<Timed, SpawnError> {
     if let Some(stdout) = child.stdout.take() {
         for line in std::io::BufReader::new(stdout).lines().map_while(Result::ok) {
             let at = started.elapsed();
-            if line.starts_with(landmark) {
+            if line.contains(landmark) {
                 peak_rss_kib = peak(child.id()).unwrap_or(peak_rss_kib);
             }
             lines.push((at, line));
