@@ -17,6 +17,10 @@ fn main() {
     let flags = var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let is_own_linker = var("RUSTC_LINKER").is_err() && !flags.contains("link");
     if is_dist && is_known_target && is_own_linker {
-        println!("cargo::rustc-link-arg-bins=-Wl,--symbol-ordering-file={ORDER},--no-warn-symbol-ordering");
+        // Not by `-Wl,`, which takes a path apart at its commas.
+        for word in [&format!("--symbol-ordering-file={ORDER}"), "--no-warn-symbol-ordering"] {
+            println!("cargo::rustc-link-arg-bins=-Xlinker");
+            println!("cargo::rustc-link-arg-bins={word}");
+        }
     }
 }

@@ -19,7 +19,11 @@ pub async fn end_all(grace: Duration) {
         return;
     }
     tree::reap_adopted();
-    if only_watcher_is_left() || ended_all(grace).await {
+    if only_watcher_is_left() {
+        watcher::dismiss();
+        return;
+    }
+    if ended_all(grace).await {
         watcher::dismiss();
     }
     collect_ended();
