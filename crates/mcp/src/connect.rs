@@ -1,5 +1,6 @@
 //! From a configuration to a server that has told its tools, or to the reason why not.
 
+use crate::any_transport::{AnyError, AnyTransport};
 use crate::ask::{AskError, Listed, Patience, list};
 use crate::config::{Inherits, ServerConfig, Transport};
 use crate::deps::Deps;
@@ -17,7 +18,6 @@ use process::Piped;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::service::{ClientInitializeError, RunningService};
-use rmcp::transport::IntoTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::{ClientLifecycleMode, Peer, RoleClient, serve_client_with_lifecycle};
 use serde_json::Value;
@@ -100,7 +100,7 @@ impl Attempt<'_> {
         let mut process = stdio::start(command, args, env, &common, &self.deps.cwd)?;
         let notes = Notes::default();
         let pipes = process.take_pipes().ok_or(SetupError::NoPipes)?;
-        match self.handshake(stdio::Lines::new(pipes, notes.clone()), notes.clone()).await {
+        match self.handshake(AnyTransport::new(stdio::Lines::new(pipes, notes.clone())), notes.clone()).await {
             Ok(connected) => Ok(Connected { process: Some(process), ..connected }),
             Err(cause) => {
                 // Our ends of the pipes are closed by now: a healthy process ends of itself.
@@ -120,7 +120,7 @@ impl Attempt<'_> {
         };
         let (transport, incoming, serving) = sdk::link(&self.config.name, link);
         let beside = Beside(tokio::task::spawn_local(serving));
-        let connected = self.handshake(transport, Notes::default()).await?;
+        let connected = self.handshake(AnyTransport::new(transport), Notes::default()).await?;
         let besides = connected.besides.into_iter().chain([beside]).collect();
         Ok(Connected { incoming: Some(incoming), besides, ..connected })
     }
@@ -152,12 +152,12 @@ impl Attempt<'_> {
         // A server that was given more time for its calls may use it before it answers.
         let patience = FIRST_BYTE.max(self.config.timeout.unwrap_or_default());
         let notes = Notes::default();
-        if matches!(self.config.transport, Transport::Sse { .. }) {
-            let stream = sse::open(client, &address, (headers, auth), patience, notes.clone()).await?;
-            self.handshake(stream, notes).await
+        let transport = if matches!(self.config.transport, Transport::Sse { .. }) {
+            AnyTransport::new(sse::open(client, &address, (headers, auth), patience, notes.clone()).await?)
         } else {
-            self.handshake(http::transport(client, url, (headers, auth), patience, notes.clone()), notes).await
-        }
+            AnyTransport::new(http::transport(client, url, (headers, auth), patience, notes.clone()))
+        };
+        self.handshake(transport, notes).await
     }
 
     /// A header of the entry says more than a login. Before a folder is trusted, its servers get no token.
@@ -169,11 +169,7 @@ impl Attempt<'_> {
         }
     }
 
-    async fn handshake<T, E, A>(&self, transport: T, notes: Notes) -> Result<Connected, ConnectError>
-    where
-        T: IntoTransport<RoleClient, E, A>,
-        E: std::error::Error + Send + Sync + 'static,
-    {
+    async fn handshake(&self, transport: AnyTransport, notes: Notes) -> Result<Connected, ConnectError> {
         let silent = |_| ConnectError::Silent(self.deps.start_timeout);
         let changed = Arc::new(Notify::new());
         let client = (self.deps.client.0.as_str(), self.deps.client.1.as_str());
@@ -235,8 +231,12 @@ fn initialize_error(error: ClientInitializeError, notes: &Notes) -> ConnectError
     }
 }
 
-/// rmcp wraps what the transport said; what it means is still inside.
+/// rmcp and [`AnyTransport`] wrap what the transport said; what it means is still inside.
 fn sending_error(error: Box<dyn std::error::Error + Send + Sync>) -> ConnectError {
+    let error = match error.downcast::<AnyError>() {
+        Ok(error) => error.0,
+        Err(error) => error,
+    };
     let error = match error.downcast::<StreamableHttpError<WebError>>() {
         Ok(error) => match *error {
             StreamableHttpError::Client(error) => return error.into(),

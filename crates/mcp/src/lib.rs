@@ -29,6 +29,7 @@ mod hide;
 mod prompt;
 
 // One server:
+mod any_transport;
 mod ask;
 mod elicit;
 mod sdk;
