@@ -1,6 +1,6 @@
 //! The JSON Schema of version 1 of the protocol.
 
-use jsonschema::Validator;
+use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("data/acp-v1.schema.json")).expect("the schema"));
 
+type Validator = (Schemas, SchemaIndex);
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
 fn validator(definition: &str) -> Arc<Validator> {
@@ -15,7 +16,10 @@ fn validator(definition: &str) -> Arc<Validator> {
     let make = || {
         assert!(SCHEMA["$defs"][definition].is_object(), "the schema has no {definition}");
         let schema = json!({"$ref": format!("#/$defs/{definition}"), "$defs": SCHEMA["$defs"]});
-        Arc::new(jsonschema::validator_for(&schema).expect("a validator"))
+        let (mut compiler, mut compiled) = (Compiler::new(), Schemas::new());
+        compiler.add_resource("schema:acp", schema).expect("a name for the schema");
+        let root = compiler.compile("schema:acp", &mut compiled).expect("a validator");
+        Arc::new((compiled, root))
     };
     validators.entry(definition.to_owned()).or_insert_with(make).clone()
 }
@@ -54,8 +58,8 @@ pub fn problem(message: &Value, asked: Option<&str>) -> Option<String> {
         return Some(format!("not JSON-RPC 2.0: {message}"));
     }
     let validator = validator(definition);
-    let error = validator.iter_errors(part).next()?;
-    Some(format!("{definition}: {error} at {} in {part}", error.instance_path()))
+    let error = validator.0.validate(part, validator.1).err()?;
+    Some(format!("{definition}: {error} in {part}"))
 }
 
 #[test]

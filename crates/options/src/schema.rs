@@ -1,11 +1,17 @@
 //! `--json-schema`: the shape a result must have, checked before the run and after each try.
+//!
+//! Draft-07 alone, and nothing but the given text: a reference to another document is refused, whether it is a file or an address.
+//! Formats are not checked, with one exception that the validator does not leave to us: `regex`.
 
+use boon::{Compiler, Draft, ErrorKind, Format, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::Value;
+use std::error::Error;
 
 /// A validated draft-07 schema, compiled once.
 pub struct Schema {
     pub source: Value,
-    validator: jsonschema::Validator,
+    compiled: Schemas,
+    root: SchemaIndex,
 }
 
 /// Problems listed for the model; more would only bury the first.
@@ -13,6 +19,32 @@ const PROBLEMS_MAX: usize = 8;
 
 /// One problem's length: a huge offending value must not flood the conversation.
 const PROBLEM_CHARS: usize = 400;
+
+/// What the given schema is called among documents. Nothing can be loaded by it, and nobody sees it.
+const NAME: &str = "schema:given";
+
+/// The formats that the validator would check.
+const FORMATS: [&str; 19] = [
+    "ipv4",
+    "ipv6",
+    "hostname",
+    "idn-hostname",
+    "email",
+    "idn-email",
+    "date",
+    "time",
+    "date-time",
+    "duration",
+    "period",
+    "json-pointer",
+    "relative-json-pointer",
+    "uuid",
+    "uri",
+    "iri",
+    "uri-reference",
+    "iri-reference",
+    "uri-template",
+];
 
 /// Why a text is not a schema. The message is the rest of the contract's line on stderr.
 #[derive(Debug, thiserror::Error)]
@@ -27,43 +59,98 @@ pub enum SchemaError {
     Invalid(String),
 }
 
+/// Refuses every other document. The validator's own loader would read files.
+struct NoOtherDocument;
+
+impl UrlLoader for NoOtherDocument {
+    fn load(&self, _: &str) -> Result<Value, Box<dyn Error>> {
+        Err("a schema may refer only to itself".into())
+    }
+}
+
 impl Schema {
     /// Accepts what draft-07 accepts.
     pub fn parse(text: &str) -> Result<Self, SchemaError> {
         let source: Value = serde_json::from_str(text)?;
-        if !source.is_object() {
-            return Err(SchemaError::NotAnObject);
-        }
-        if let Some(dialect) = source.get("$schema").and_then(Value::as_str)
+        let Some(members) = source.as_object() else { return Err(SchemaError::NotAnObject) };
+        if let Some(dialect) = members.get("$schema").and_then(Value::as_str)
             && !dialect.contains("draft-07")
         {
             return Err(SchemaError::Dialect(dialect.to_owned()));
         }
-        if let Err(error) = jsonschema::draft7::meta::validate(&source) {
-            return Err(SchemaError::Invalid(format!("{} at '{}'", error, error.instance_path())));
-        }
-        let validator = jsonschema::options()
-            .with_draft(jsonschema::Draft::Draft7)
-            .should_validate_formats(false)
-            .with_pattern_options(jsonschema::PatternOptions::regex())
-            .build(&source)
-            .map_err(|error| SchemaError::Invalid(error.to_string()))?;
-        Ok(Self { source, validator })
+        // Decided above; the validator would look for other spellings of its address elsewhere.
+        let mut members = members.clone();
+        members.shift_remove("$schema");
+        let mut compiled = Schemas::new();
+        let mut compiler = compiler();
+        compiler.add_resource(NAME, Value::Object(members)).map_err(refused)?;
+        let root = compiler.compile(NAME, &mut compiled).map_err(refused)?;
+        Ok(Self { source, compiled, root })
     }
 
     /// What is wrong with `value`, one line each; empty when it fits.
     pub fn problems(&self, value: &Value) -> Vec<String> {
-        self.validator
-            .iter_errors(value)
-            .take(PROBLEMS_MAX)
-            .map(|error| {
-                let place = error.instance_path().to_string();
-                let place = if place.is_empty() { "root".to_owned() } else { place };
-                let text = error.to_string();
-                format!("{place}: {}", text.chars().take(PROBLEM_CHARS).collect::<String>())
-            })
-            .collect()
+        let Err(error) = self.compiled.validate(value, self.root) else { return Vec::new() };
+        let mut problems = Vec::new();
+        list(&error, &mut problems);
+        problems
     }
+}
+
+fn compiler() -> Compiler {
+    let mut compiler = Compiler::new();
+    compiler.set_default_draft(Draft::V7);
+    compiler.use_loader(Box::new(NoOtherDocument));
+    for name in FORMATS {
+        compiler.register_format(Format { name, func: |_| Ok(()) });
+    }
+    compiler
+}
+
+/// One line for why a schema is none; the validator's own text has many.
+fn refused(error: boon::CompileError) -> SchemaError {
+    let text = match &error {
+        boon::CompileError::ValidationError { src, .. } => {
+            let mut problems = Vec::new();
+            list(src, &mut problems);
+            problems.join("; ")
+        }
+        boon::CompileError::LoadUrlError { url, src } => format!("{url}: {src}"),
+        other => other.to_string(),
+    };
+    SchemaError::Invalid(text.replace('\n', " ").replace(NAME, ""))
+}
+
+/// The problems below an error that only says that there are some; else the error itself.
+fn list(error: &ValidationError, problems: &mut Vec<String>) {
+    if problems.len() >= PROBLEMS_MAX {
+        return;
+    }
+    let is_group = matches!(
+        error.kind,
+        ErrorKind::Group | ErrorKind::Schema { .. } | ErrorKind::Reference { .. } | ErrorKind::AllOf
+    );
+    if is_group && !error.causes.is_empty() {
+        return error.causes.iter().for_each(|cause| list(cause, problems));
+    }
+    let place = error.instance_location.to_string();
+    let place = if place.is_empty() { "root" } else { &place };
+    let text: String = reason(error).chars().take(PROBLEM_CHARS).collect();
+    problems.push(format!("{place}: {text}"));
+}
+
+/// Of a choice also what each of its cases wanted.
+fn reason(error: &ValidationError) -> String {
+    let mut cases = Vec::new();
+    error.causes.iter().for_each(|cause| list(cause, &mut cases));
+    let own = match error.kind {
+        ErrorKind::AnyOf | ErrorKind::OneOf(None) => "fits none of the allowed cases".to_owned(),
+        ErrorKind::OneOf(Some((one, other))) => format!("fits more than one case (numbers {one} and {other})"),
+        ErrorKind::Not => "is what the schema forbids".to_owned(),
+        ErrorKind::FalseSchema => "nothing is allowed here".to_owned(),
+        _ => error.kind.to_string(),
+    };
+    if cases.is_empty() { own } else { format!("{own} ({})", cases.join("; ")) }
 }
 
 #[cfg(test)]
@@ -80,9 +167,57 @@ mod tests {
             "{\"properties\":5}",
             "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\"}",
             "{\"$ref\":\"http://127.0.0.1:9/x.json\"}",
+            "{\"$ref\":\"other.json\"}",
+            "{\"pattern\":\"(\"}",
         ] {
-            assert!(Schema::parse(text).is_err(), "{text}");
+            let Err(error) = Schema::parse(text) else { panic!("{text} is taken for a schema") };
+            assert!(!error.to_string().contains('\n') && !error.to_string().is_empty(), "{text}: {error}");
         }
+    }
+
+    /// A schema comes from a command line that somebody else may have written.
+    #[test]
+    fn a_file_is_not_read_for_a_reference() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), r#"{"const": "a secret"}"#).unwrap();
+        let schema = json!({"$ref": format!("file://{}", file.path().display())}).to_string();
+        let Err(error) = Schema::parse(&schema) else { panic!("the file was read") };
+        assert!(error.to_string().ends_with("a schema may refer only to itself"), "{error}");
+    }
+
+    /// Reference, problem, in the words that the model reads.
+    #[test]
+    fn problems_say_where_and_what() {
+        let schema = Schema::parse(
+            r##"{"$schema":"https://json-schema.org/draft-07/schema","type":"object","required":["c"],"additionalProperties":false,
+            "properties":{"a":{"items":{"$ref":"#/definitions/n"}},"b":{"anyOf":[{"type":"null"},{"pattern":"^x+$"}]},"c":{"enum":[1,2]}},
+            "definitions":{"n":{"type":"integer","minimum":3}}}"##,
+        )
+        .unwrap();
+        assert!(schema.problems(&json!({"a":[3,4],"b":"xx","c":2})).is_empty());
+        assert_eq!(
+            schema.problems(&json!({"a":[1,"x",7],"b":"y","d":1})),
+            [
+                "root: missing properties 'c'",
+                "/a/0: must be >=3, but got 1",
+                "/a/1: want integer, but got string",
+                "/b: fits none of the allowed cases (/b: want null, but got string; /b: 'y' does not match pattern '^x+$')",
+                "root: additionalProperties 'd' not allowed",
+            ]
+        );
+        assert_eq!(schema.problems(&json!({"c":3})), ["/c: value must be one of 1, 2"]);
+    }
+
+    /// References in a circle end, in the schema and in a value.
+    #[test]
+    fn references_in_a_circle_end() {
+        let tree = Schema::parse(r##"{"type":"object","properties":{"below":{"$ref":"#"}}}"##).unwrap();
+        assert!(tree.problems(&json!({"below":{"below":{}}})).is_empty());
+        assert_eq!(tree.problems(&json!({"below":{"below":1}})).len(), 1);
+        let circle = Schema::parse(
+            r##"{"definitions":{"a":{"$ref":"#/definitions/b"},"b":{"$ref":"#/definitions/a"}},"allOf":[{"$ref":"#/definitions/a"}]}"##,
+        );
+        assert!(circle.is_ok_and(|circle| !circle.problems(&json!(1)).is_empty()));
     }
 
     #[test]
