@@ -18,7 +18,7 @@ fn main() {
     let is_own_linker = var("RUSTC_LINKER").is_err() && !flags.contains("link");
     if is_dist && is_known_target && is_own_linker {
         // Not by `-Wl,`, which takes a path apart at its commas.
-        for word in [&format!("--symbol-ordering-file={ORDER}"), "--no-warn-symbol-ordering"] {
+        for word in [&format!("--symbol-ordering-file={ORDER}"), "--no-warn-symbol-ordering", "--icf=all"] {
             println!("cargo::rustc-link-arg-bins=-Xlinker");
             println!("cargo::rustc-link-arg-bins={word}");
         }
