@@ -7,6 +7,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod by_hand;
+mod collected;
 mod counted;
 mod scripts;
 

@@ -87,31 +87,18 @@ impl BatchSender {
 
     /// Tries, and once more where the collector says that it is busy.
     pub(crate) async fn send(&self, tree: &Value, headers: &[(String, String)]) {
-        let (body, kind) = encoded(tree, self.config.protocol);
-        let small =
-            if self.config.is_compressed && self.config.protocol != Protocol::Grpc { compressed(&body) } else { None };
-        let is_compressed = small.is_some();
-        let body = small.unwrap_or(body);
-        if self.post(body.clone(), kind, is_compressed, headers).await == Some(Delivery::Busy) {
+        let body = Body::of(tree, self.config.protocol, self.config.is_compressed);
+        if self.post(&body, headers).await == Some(Delivery::Busy) {
             tokio::time::sleep(RETRY_AFTER).await;
-            self.post(body, kind, is_compressed, headers).await;
+            self.post(&body, headers).await;
         }
     }
 
     /// `None` where there was no answer.
-    async fn post(
-        &self,
-        body: Vec<u8>,
-        kind: &str,
-        is_compressed: bool,
-        headers: &[(String, String)],
-    ) -> Option<Delivery> {
-        let mut request = self.http.as_ref()?.post(&self.config.url).header("content-type", kind).body(body);
-        if is_compressed {
-            request = request.header("content-encoding", "gzip");
-        }
-        if self.config.protocol == Protocol::Grpc {
-            request = request.header("te", "trailers");
+    async fn post(&self, body: &Body, headers: &[(String, String)]) -> Option<Delivery> {
+        let mut request = self.http.as_ref()?.post(&self.config.url).body(body.bytes.clone());
+        for (name, value) in &body.headers {
+            request = request.header(*name, *value);
         }
         let own = self
             .config
@@ -129,19 +116,36 @@ impl BatchSender {
     }
 }
 
-/// The body and its type.
-pub(crate) fn encoded(tree: &Value, protocol: Protocol) -> (Vec<u8>, &'static str) {
-    match protocol {
-        Protocol::HttpJson => (tree.to_string().into_bytes(), "application/json"),
-        Protocol::HttpProtobuf => (protobuf::encode(tree), "application/x-protobuf"),
-        Protocol::Grpc => {
-            let message = protobuf::encode(tree);
-            // Not compressed, then the length.
-            let mut framed = vec![0];
-            framed.extend(u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes());
-            framed.extend(message);
-            (framed, "application/grpc")
+/// A batch as it is sent, with the headers that say how to read it.
+pub(crate) struct Body {
+    pub bytes: Vec<u8>,
+    pub headers: Vec<(&'static str, &'static str)>,
+}
+
+impl Body {
+    pub(crate) fn of(tree: &Value, protocol: Protocol, is_compressed: bool) -> Self {
+        let (whole, kind) = match protocol {
+            Protocol::HttpJson => (tree.to_string().into_bytes(), "application/json"),
+            Protocol::HttpProtobuf => (protobuf::encode(tree), "application/x-protobuf"),
+            Protocol::Grpc => (protobuf::encode(tree), "application/grpc"),
+        };
+        let mut headers = vec![("content-type", kind)];
+        let small = if is_compressed { compressed(&whole) } else { None };
+        let is_small = small.is_some();
+        let bytes = small.unwrap_or(whole);
+        if is_small {
+            let name = if protocol == Protocol::Grpc { "grpc-encoding" } else { "content-encoding" };
+            headers.push((name, "gzip"));
         }
+        if protocol != Protocol::Grpc {
+            return Self { bytes, headers };
+        }
+        headers.push(("te", "trailers"));
+        // Whether it is compressed, then the length.
+        let mut framed = vec![u8::from(is_small)];
+        framed.extend(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
+        framed.extend(bytes);
+        Self { bytes: framed, headers }
     }
 }
 

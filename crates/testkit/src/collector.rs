@@ -26,6 +26,8 @@ const STATUS_OK: &[u8] = &[0x88];
 const INVALID_ARGUMENT: u8 = 3;
 /// The length and the mark before a message of gRPC.
 const GRPC_HEAD: usize = 5;
+/// A batch is never this large, also not after it was unpacked.
+const BATCH_MAX: u64 = 64 * 1024 * 1024;
 
 /// How it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,9 @@ pub struct Batch {
     pub line: String,
     /// Names in lower case; none for gRPC.
     pub headers: Vec<(String, String)>,
+    /// Whether it was packed with gzip.
+    pub is_packed: bool,
+    /// Unpacked.
     pub bytes: Vec<u8>,
     /// As OTLP in JSON. Null where the bytes are none.
     pub body: Value,
@@ -155,9 +160,11 @@ fn http(bytes: &[u8]) -> Option<(Batch, usize)> {
     let pair =
         |line: &str| line.split_once(':').map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()));
     let headers: Vec<(String, String)> = lines.filter_map(pair).collect();
-    let mut batch = Batch { line, headers, bytes: Vec::new(), body: Value::Null };
+    let mut batch = Batch { line, headers, is_packed: false, bytes: Vec::new(), body: Value::Null };
     let length: usize = batch.header("content-length")?.parse().ok()?;
-    batch.bytes = bytes.get(end..end + length)?.to_vec();
+    let sent = bytes.get(end..end + length)?.to_vec();
+    batch.is_packed = batch.header("content-encoding") == Some("gzip");
+    batch.bytes = if batch.is_packed { unpacked(&sent).unwrap_or_default() } else { sent };
     batch.body = match batch.header("content-type") {
         Some("application/json") => serde_json::from_slice(&batch.bytes).unwrap_or_default(),
         Some("application/x-protobuf") => {
@@ -205,10 +212,19 @@ fn grpc(mut stream: impl Read + Write, mut bytes: Vec<u8>, manner: Manner, kept:
 
 /// The batch of a message. Which signal it is follows from what can be read as what.
 fn message(body: &[u8]) -> Batch {
-    let bytes = body.get(GRPC_HEAD..).unwrap_or_default().to_vec();
+    let is_packed = body.first() == Some(&1);
+    let sent = body.get(GRPC_HEAD..).unwrap_or_default();
+    let bytes = if is_packed { unpacked(sent).unwrap_or_default() } else { sent.to_vec() };
     let read = |signal: &&str| otlp::decode(signal, &bytes);
     let found = ["traces", "logs", "metrics"].iter().find_map(read).unwrap_or_default();
-    Batch { line: String::new(), headers: Vec::new(), bytes, body: found }
+    Batch { line: String::new(), headers: Vec::new(), is_packed, bytes, body: found }
+}
+
+/// `None` where the bytes are not gzip.
+fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut whole = Vec::new();
+    flate2::read::GzDecoder::new(bytes).take(BATCH_MAX).read_to_end(&mut whole).ok()?;
+    Some(whole)
 }
 
 /// An empty answer with its status in the trailers.

@@ -78,7 +78,7 @@ fn a_status_of_grpc_decides_whether_a_batch_is_sent_again() {
 }
 
 #[test]
-fn headers_compression_and_addresses_are_as_configured() {
+fn headers_and_addresses_are_as_configured() {
     let (all, logs) = (collector(), collector());
     let world = world(json!([say("ok")]));
     let run = exporting(&world, &all.url())
@@ -91,6 +91,23 @@ fn headers_compression_and_addresses_are_as_configured() {
     assert_eq!((batch.header("authorization"), batch.header("x-team")), (Some("Bearer tok"), Some("b")));
     assert!(all.batches().iter().all(|batch| batch.header("x-team") == Some("a")));
     assert_eq!(all.batches().len(), 2);
+}
+
+#[test]
+fn batches_are_packed_where_that_is_asked_for() {
+    for protocol in ["http/json", "http/protobuf", "grpc"] {
+        for (compression, is_packed) in [("gzip", true), ("none", false), ("zstd", false)] {
+            let (collector, world) = (collector(), world(json!([say("ok")])));
+            let run = exporting(&world, &collector.url())
+                .env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+                .env("OTEL_EXPORTER_OTLP_COMPRESSION", compression);
+            assert_eq!(finish(run.args(PRINT)).code, Some(0));
+            let packed: Vec<bool> = collector.batches().iter().map(|batch| batch.is_packed).collect();
+            assert_eq!(packed, [is_packed; 3], "{protocol} {compression}");
+            let all = [collector.logs(), collector.spans(), collector.metrics()];
+            assert!(all.iter().all(|records| !records.is_empty()), "{protocol} {compression}");
+        }
+    }
 }
 
 #[test]
