@@ -164,7 +164,8 @@ fn plain(batch: &Value) -> Value {
                 "sum" if is_time => None,
                 _ => Some((name.clone(), plain(value))),
             };
-            let is_said = |(_, value): &(String, Value)| *value != json!([]) && *value != json!({}) && *value != json!("");
+            let is_said =
+                |(_, value): &(String, Value)| *value != json!([]) && *value != json!({}) && *value != json!("");
             let fields = fields.iter().filter_map(field).filter(is_said);
             fields.filter(|(_, value)| value.as_f64() != Some(0.0)).collect()
         }

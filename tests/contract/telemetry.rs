@@ -7,6 +7,8 @@ mod common;
 mod bodies;
 #[path = "telemetry/collectors.rs"]
 mod collectors;
+#[path = "telemetry/content.rs"]
+mod content;
 #[path = "telemetry/helper.rs"]
 mod helper;
 #[path = "telemetry/limits.rs"]

@@ -3,9 +3,10 @@
 use crate::edit_facts::{EDITORS, language, lines};
 use crate::head_commit::head_commit;
 use crate::names;
-use crate::record::{Recorder, agent_id, millis, new_span};
+use crate::record::{Recorder, agent_id, cut, millis, new_span};
 use crate::shell_facts;
 use crate::state::{Call, Wait};
+use crate::tool_output::output;
 use serde_json::{Map, Value, json};
 use telemetry::{Count, Event, Metric, Span, SpanStatus};
 use turn::{CallResult, HookAnswer, HookDecision, PermissionAnswer, Role, Ticket};
@@ -129,6 +130,9 @@ impl Recorder {
             Some(call.clone())
         });
         if let Some(call) = call {
+            if input["run_in_background"] == true && call.name == "Agent" {
+                self.state().background_calls.insert(id.to_owned());
+            }
             self.decided(role, id, &call, true, mode);
         }
     }
@@ -189,9 +193,10 @@ impl Recorder {
             .with_some("tool_parameters", self.parameters(&call, Some(&words)))
             .with_input(&self.shown_input(&call.input), self.telemetry.gates())
             .with_some("tool_result_size_bytes", (!is_error).then(|| words.len().to_string()))
+            .with_some("mcp_server_scope", self.server_scope(&call.name))
             .with_some("vcs.ref.head.revision", revision)
+            .with_some("vcs.ref.head.name", branch.as_deref())
             .with_some("vcs.ref.head.type", branch.as_ref().map(|_| "branch"))
-            .with_some("vcs.ref.head.name", branch)
             .with_some("request_id", call.request_id.as_deref())
             .with_some("agent_id", agent_id(role));
         self.record(role, event);
@@ -199,9 +204,15 @@ impl Recorder {
             self.count_work(&call, result, &model);
         }
         self.execution_span(role, &id, &call, &words, is_error);
-        self.call_span(role, &id, &call, Some(&words));
+        self.call_span(role, &id, &call, Some(result));
         if call.name == "Skill" && !is_error {
             self.skill_activated(role, &call);
+        }
+        if let Some((server, tool)) = names::mcp_tool(&call.name) {
+            let tool = (server.to_owned(), tool.to_owned());
+            self.with_talk(role, |talk| {
+                talk.mcp_result.get_or_insert(tool);
+            });
         }
     }
 
@@ -227,6 +238,7 @@ impl Recorder {
 
     fn skill_activated(&self, role: &Role, call: &Call) {
         let name = call.input["skill"].as_str().or(call.input["command"].as_str()).unwrap_or_default();
+        self.state().skill = Some(name.to_owned());
         let shown = if self.details() { name } else { "custom_skill" };
         let event = Event::new("skill_activated").with("skill.name", shown);
         self.record(role, event.with("invocation_trigger", "claude-proactive"));
@@ -252,7 +264,7 @@ impl Recorder {
         self.telemetry.span(span);
     }
 
-    fn call_span(&self, role: &Role, id: &str, call: &Call, output: Option<&str>) {
+    fn call_span(&self, role: &Role, id: &str, call: &Call, result: Option<&CallResult>) {
         let Some(own) = self.span_of_call(role, "tool", id) else { return };
         let server = names::mcp_tool(&call.name).filter(|_| self.details());
         let name = names::tool(&call.name, "mcp_tool", self.details());
@@ -270,11 +282,34 @@ impl Recorder {
             .with("gen_ai.tool.call.id", id)
             .with("duration_ms", lasted)
             .with_some("agent_id", agent_id(role));
-        if let Some(output) = output.filter(|_| self.telemetry.gates().tool_content()) {
-            let content = vec![("output".to_owned(), self.content(output).into())];
+        let result_to_tell = result.filter(|_| self.telemetry.gates().tool_content());
+        if let Some(told) = result_to_tell.and_then(|result| output(call, result, self.details())) {
+            let content = told.iter().flat_map(|(name, text)| self.marked_content(name, text)).collect();
             span.events.push(("tool.output".to_owned(), span.end, content));
         }
-        self.telemetry.span(span);
+        self.telemetry.span(self.detailed_call(span, call, result));
+    }
+
+    /// Content with the length that it had, where it was cut.
+    fn marked_content(&self, name: &str, text: &str) -> Vec<telemetry::Attribute> {
+        let hidden = self.hidden(text);
+        let Some(short) = cut(&hidden, self.telemetry.content_max()) else {
+            return vec![(name.to_owned(), hidden.into())];
+        };
+        let length = hidden.encode_utf16().count() as u64;
+        vec![
+            (name.to_owned(), short.into()),
+            (format!("{name}_truncated"), true.into()),
+            (format!("{name}_original_length"), length.into()),
+        ]
+    }
+
+    /// Where the server of a tool was configured.
+    fn server_scope(&self, tool: &str) -> Option<String> {
+        let (server, _) = names::mcp_tool(tool)?;
+        let state = self.state();
+        let found = state.servers.iter().find(|(name, _)| names::server_in_tools(name) == server);
+        found.map(|(_, (_, _, scope))| scope.clone())
     }
 
     /// The kind of a shell command; with details also what was touched and started.

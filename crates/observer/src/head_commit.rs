@@ -1,4 +1,4 @@
-//! The commit that a folder's repository is at, read from its files: starting git for a record would cost more than the record
+//! The commit that a folder's repository is at, and its remote, read from its files: starting git for a record would cost more than the record
 //! is worth.
 //!
 //! An agent may have written any of these files, so each is read within a bound, and what is not a commit's name counts as
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The files have one line each.
 const FILE_MAX: u64 = 4096;
+/// A configuration of git's is longer; the remote is near its beginning.
+const CONFIG_MAX: u64 = 64 * 1024;
 /// Digits of a commit's whole name, by the two ways that git makes one.
 const DIGITS: [usize; 2] = [40, 64];
 
@@ -25,6 +27,31 @@ pub(crate) fn head_commit(folder: &Path) -> Option<String> {
     // A worktree has its head for itself, and its references with the others.
     let common = line(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common));
     line(&common.join(name)).and_then(commit)
+}
+
+/// The address of the remote `origin`. The repository of a whole home is none that a session works in.
+pub fn origin(folder: &Path, home: Option<&Path>) -> Option<String> {
+    let root = folder.ancestors().find(|folder| git_folder(folder).is_some())?;
+    if Some(root) == home {
+        return None;
+    }
+    let git = git_folder(root)?;
+    let common = line(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common));
+    origin_in(&read(&common.join("config"), CONFIG_MAX)?)
+}
+
+fn origin_in(config: &str) -> Option<String> {
+    let mut is_origin = false;
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            is_origin = line == "[remote \"origin\"]";
+        } else if let Some((name, value)) = line.split_once('=').filter(|_| is_origin)
+            && name.trim().eq_ignore_ascii_case("url")
+        {
+            return Some(value.trim().trim_matches('"').to_owned());
+        }
+    }
+    None
 }
 
 fn commit(text: String) -> Option<String> {
@@ -42,13 +69,17 @@ fn git_folder(folder: &Path) -> Option<PathBuf> {
 
 /// The first line of a small file.
 fn line(path: &Path) -> Option<String> {
+    read(path, FILE_MAX)?.lines().next().map(|line| line.trim_end().to_owned())
+}
+
+fn read(path: &Path, most: u64) -> Option<String> {
     // Without NONBLOCK a pipe that somebody put there would hang the run.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let mut text = String::new();
-    file.take(FILE_MAX).read_to_string(&mut text).ok()?;
-    text.lines().next().map(|line| line.trim_end().to_owned())
+    file.take(most).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]
@@ -63,6 +94,19 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
+    }
+
+    #[test]
+    fn the_remote_is_the_one_that_is_named_origin() {
+        let scratch = tempfile::tempdir().unwrap();
+        let config =
+            "[core]\n\turl = no\n[remote \"fork\"]\n\turl = fork\n[remote \"origin\"]\n\tfetch = x\n\tURL = there\n";
+        write(scratch.path(), &[(".git/config", config), (".git/HEAD", "x"), ("below/a", ""), ("bare/.git/HEAD", "x")]);
+        let of = |name: &str, home: Option<&Path>| origin(&scratch.path().join(name), home);
+        assert_eq!(of("below", None).as_deref(), Some("there"));
+        assert_eq!(of("below", Some(scratch.path())), None);
+        assert_eq!(of("bare", None), None);
+        assert_eq!(origin_in("[remote \"origin\"]\n[core]\nurl = no"), None);
     }
 
     #[test]

@@ -147,8 +147,8 @@ impl Recorder {
 
     /// Only where detailed tracing is on.
     fn hook_span(&self, role: &Role, tally: &Tally) {
-        let Some(parent) = self.parent(role).filter(|_| self.telemetry.has_hook_spans()) else { return };
-        let own = TraceContext { trace: parent.trace, span: SpanId::random() };
+        let Some(parent) = self.parent(role).filter(|_| self.telemetry.is_detailed()) else { return };
+        let own = TraceContext { span: SpanId::random(), ..parent };
         let span = new_span("hook", own, Some(parent), tally.start);
         let lasted = millis(span.start, span.end);
         let span = span

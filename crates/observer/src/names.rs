@@ -37,6 +37,12 @@ pub(crate) fn mcp_tool(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("mcp__")?.split_once("__")
 }
 
+/// A server's name as the names of its tools have it.
+pub(crate) fn server_in_tools(name: &str) -> String {
+    let is_kept = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    name.chars().map(|letter| if is_kept(letter) { letter } else { '_' }).collect()
+}
+
 /// A tool's name; that of a server's only where details are released.
 pub(crate) fn tool<'a>(name: &'a str, hidden: &'a str, shows_details: bool) -> &'a str {
     if name.starts_with("mcp__") && !shows_details { hidden } else { name }
@@ -61,6 +67,7 @@ mod tests {
         assert_eq!(tool("mcp__vault__open", "mcp_tool", true), "mcp__vault__open");
         assert_eq!(tool("Bash", "mcp_tool", false), "Bash");
         assert_eq!(mcp_tool("mcp__vault__open_it"), Some(("vault", "open_it")));
+        assert_eq!(server_in_tools("my.vault 2_a-b"), "my_vault_2_a-b");
         assert_eq!(command("deploy", "custom", false), "custom");
         assert_eq!(command("compact", "builtin", false), "compact");
     }

@@ -32,13 +32,25 @@ pub struct SessionFacts {
     pub folder: PathBuf,
 }
 
-/// Where an administrator's settings come from. What they say is not told.
+/// What an administrator's settings say, where that is released.
+pub struct ReleasedSettings {
+    /// All of them in one line that is the same on every machine that has the same.
+    pub canonical: String,
+    /// As JSON, without what could be a secret.
+    pub shown: String,
+}
+
+/// Bytes of the settings that are told.
+const SHOWN_MAX: usize = 8 * 1024;
+
+/// Where an administrator's settings come from, and what they say where that is released.
 #[derive(Default)]
 pub struct ManagedSettings {
     /// `file`, `parent`; the first wins.
     pub sources: Vec<String>,
     /// `managedSourcesBehavior`, where it is set.
     pub behavior: Option<String>,
+    pub released: Option<ReleasedSettings>,
 }
 
 /// As what sources count where nobody says so, and the other that can be said.
@@ -49,12 +61,18 @@ impl ManagedSettings {
     /// No program of an administrator's is run for settings: one that is wanted stops the start.
     fn event(self) -> telemetry::Event {
         let behavior = self.behavior.filter(|behavior| behavior == MERGE);
-        telemetry::Event::new("managed_settings_resolved")
+        let event = telemetry::Event::new("managed_settings_resolved")
             .with("managed_settings.trigger", "startup")
             .with("managed_settings.sources", telemetry::Value::List(self.sources))
             .with("managed_settings.source_behavior", behavior.as_deref().unwrap_or(FIRST_WINS))
             .with("managed_settings.helper.state", "none")
-            .with("managed_settings.helper.applied", "none")
+            .with("managed_settings.helper.applied", "none");
+        let Some(released) = self.released else { return event };
+        let end = released.shown.floor_char_boundary(SHOWN_MAX);
+        event
+            .with("managed_settings.resolved_sha256", telemetry::sha256(released.canonical.as_bytes()))
+            .with("managed_settings.settings", &released.shown[..end])
+            .with("managed_settings.settings_truncated", end < released.shown.len())
     }
 }
 

@@ -20,8 +20,9 @@ impl Recorder {
         state.interactions += 1;
         state.is_prompt_told = false;
         state.maybe_command = None;
+        state.skill = None;
         let trace = self.incoming.map_or_else(TraceId::random, |incoming| incoming.trace);
-        let context = TraceContext { trace, span: SpanId::random() };
+        let context = TraceContext { trace, span: SpanId::random(), is_sampled: self.telemetry.samples(trace) };
         let sequence = state.interactions;
         state.interaction = Some(Interaction { context, start: telemetry::now(), sequence, prompt: None });
     }
@@ -64,6 +65,7 @@ impl Recorder {
                 let from = if source == "mcp" { "mcp" } else { "custom" };
                 self.prompted(&text, Some((name, from)));
                 if *kind != "mcp_prompt" {
+                    self.state().skill = Some(name.clone());
                     let shown = if self.details() { name } else { "custom_skill" };
                     let event = Event::new("skill_activated").with("skill.name", shown);
                     let event = event.with("invocation_trigger", "user-slash").with("skill.source", source.as_str());
@@ -134,6 +136,7 @@ impl Recorder {
     /// With what the boundary in the transcript says; `None` where it failed.
     pub(crate) fn compaction_ends(&self, role: &Role, boundary: Option<&Value>) {
         let Some((trigger, start)) = self.with_talk(role, |talk| talk.compaction.take()) else { return };
+        self.state().told_prompts.clear();
         let number = |name: &str| boundary.and_then(|told| told[name].as_u64()).map(|number| number.to_string());
         let event = Event::new("compaction")
             .with("trigger", trigger)
@@ -161,6 +164,7 @@ impl Recorder {
                 .with("agent_type", names::agent_type(agent))
                 .with_some("agent.source", is_builtin.then_some("built-in"))
                 .with("is_built_in", is_builtin)
+                .with("is_async", self.state().background_calls.remove(&agent.tool_use_id))
                 .with("total_tokens", total("total_tokens"))
                 .with("total_tool_uses", total("tool_uses"))
                 .with("duration_ms", total("duration_ms"))
@@ -193,7 +197,9 @@ impl Recorder {
             .with("queued_sends", 0u64);
         span.is_parent_remote = self.incoming.is_some();
         let lasted = millis(span.start, span.end);
-        self.telemetry.span(span.with("interaction.duration_ms", lasted));
+        let is_told = self.telemetry.is_detailed() && self.telemetry.gates().prompts();
+        let span = span.with("interaction.duration_ms", lasted);
+        self.telemetry.span(span.with_some("new_context", is_told.then(|| self.content(prompt))));
     }
 
     /// The context of a command that a call runs.

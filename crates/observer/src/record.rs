@@ -74,7 +74,7 @@ fn parent_of_agent(state: &State, role: &Role) -> Option<TraceContext> {
     if agent.answers_a_hook {
         return Some(context);
     }
-    Some(span_of(context.trace, context.span, &["execution", &agent.tool_use_id]))
+    Some(span_of(context, context.span, &["execution", &agent.tool_use_id]))
 }
 
 /// A span with what all have: a provider, a type. Its end is now.
@@ -123,7 +123,7 @@ impl Recorder {
     pub(crate) fn span_of_call(&self, role: &Role, kind: &str, tool_use_id: &str) -> Option<TraceContext> {
         let parent = self.parent(role)?;
         let salt = if role.is_main() { None } else { self.with_talk(role, |talk| talk.salt) };
-        Some(span_of(parent.trace, salt.unwrap_or(parent.span), &[kind, tool_use_id]))
+        Some(span_of(parent, salt.unwrap_or(parent.span), &[kind, tool_use_id]))
     }
 
     /// An event of the span that is open in a conversation.

@@ -1,5 +1,6 @@
 //! Questions to the model: their events, their spans, and what they cost.
 
+use crate::attribution::Attribution;
 use crate::bodies::BodyOwner;
 use crate::names;
 use crate::record::{Recorder, agent_id, millis, new_span};
@@ -45,13 +46,16 @@ struct Purpose<'a> {
     effort: Option<&'a str>,
     /// For metrics, for events.
     sources: (&'static str, String),
+    /// The agent, the skill and the tool that it was made for.
+    attribution: Vec<(&'static str, String)>,
 }
 
 impl<'a> Purpose<'a> {
     /// Of a request in a conversation.
-    fn of(role: &'a Role, request: &'a OpenRequest) -> Self {
+    fn of(role: &'a Role, request: &'a OpenRequest, shows_details: bool) -> Self {
         let sources = (names::short_source(role), names::source(role));
-        Self { role, model: &request.model, effort: request.effort.as_deref(), sources }
+        let attribution = request.attribution.told(role, shows_details);
+        Self { role, model: &request.model, effort: request.effort.as_deref(), sources, attribution }
     }
 }
 
@@ -63,7 +67,9 @@ impl Purpose<'_> {
     /// What all events of a request end with.
     fn ended(&self, event: Event) -> Event {
         let event = event.with("speed", SPEED).with("query_source", self.sources.1.as_str());
-        event.with_some("effort", self.effort).with_some("agent_id", agent_id(self.role))
+        let event = event.with_some("effort", self.effort);
+        let event = self.attribution.iter().fold(event, |event, (name, value)| event.with(name, value.as_str()));
+        event.with_some("agent_id", agent_id(self.role))
     }
 }
 
@@ -71,7 +77,7 @@ impl Recorder {
     /// The span that a request will have.
     fn span_of_request(&self, role: &Role, ticket: Ticket) -> Option<TraceContext> {
         let parent = self.parent(role)?;
-        Some(span_of(parent.trace, parent.span, &["request", &ticket.0.to_string()]))
+        Some(span_of(parent, parent.span, &["request", &ticket.0.to_string()]))
     }
 
     pub(crate) fn asks(&self, role: &Role, ticket: Ticket, asked: &Asked) -> Option<TraceContext> {
@@ -81,9 +87,17 @@ impl Recorder {
             effort: asked.effort.map(str::to_owned),
             attempts: vec![telemetry::now()],
             body,
+            attribution: self.attribution(role),
+            details: self.details_of(role, asked.body),
         };
         self.with_talk(role, |talk| drop(talk.requests.insert(ticket, request)));
         self.span_of_request(role, ticket)
+    }
+
+    /// What the next request is made for. A tool's result is new once.
+    fn attribution(&self, role: &Role) -> Attribution {
+        let mcp_tool = self.with_talk(role, |talk| talk.mcp_result.take());
+        Attribution { skill: self.state().skill.clone(), mcp_tool }
     }
 
     pub(crate) fn retried(&self, role: &Role, ticket: Ticket) {
@@ -97,16 +111,18 @@ impl Recorder {
     /// `cost` is what was booked; `None` where this message was booked before.
     pub(crate) fn answered(&self, role: &Role, ticket: Ticket, reply: &Reply, cost: Option<f64>) {
         let Some(request) = self.with_talk(role, |talk| talk.requests.remove(&ticket)) else { return };
-        let purpose = Purpose::of(role, &request);
+        let purpose = Purpose::of(role, &request, self.details());
         self.count_cost(&purpose, &reply.usage, cost);
         self.record(role, api_request(&purpose, reply, cost));
         if reply.stop_reason.as_deref() == Some("refusal") {
-            self.record(role, refusal(&purpose, &request, reply));
+            self.record(role, refusal(&purpose, &request, reply, self.details()));
         }
         if let Some(own) = self.span_of_request(role, ticket) {
             let context = if role.is_main() { "interaction" } else { "tool" };
             let span = self.request_span(&purpose, own, context, &request);
-            self.telemetry.span(succeeded(span, &purpose, reply));
+            let span = succeeded(span, &purpose, reply);
+            let is_detailed = request.details.is_some();
+            self.telemetry.span(if is_detailed { self.detailed_answer(span, reply) } else { span });
         }
         let body = request.body.as_ref().map(|sent| self.body_received(sent, reply));
         self.with_talk(role, |talk| {
@@ -125,7 +141,7 @@ impl Recorder {
 
     pub(crate) fn failed(&self, role: &Role, ticket: Ticket, failure: &Failure) {
         let Some(request) = self.with_talk(role, |talk| talk.requests.remove(&ticket)) else { return };
-        let purpose = Purpose::of(role, &request);
+        let purpose = Purpose::of(role, &request, self.details());
         let attempts = request.attempts.len() as u64;
         let status = failure.status.map(u64::from);
         let start = request.attempts.first().copied().unwrap_or_default();
@@ -168,7 +184,7 @@ impl Recorder {
     pub(crate) fn answered_aside(&self, aside: &Aside, reply: &Reply, cost: Option<f64>) {
         let role = &Role::Main;
         let sources = ("auxiliary", aside.source.to_owned());
-        let purpose = Purpose { role, model: aside.model, effort: None, sources };
+        let purpose = Purpose { role, model: aside.model, effort: None, sources, attribution: Vec::new() };
         self.count_cost(&purpose, &reply.usage, cost);
         self.record(role, api_request(&purpose, reply, cost));
         if let Some(body) = aside.body.as_ref().map(|sent| self.body_received(sent, reply)) {
@@ -178,8 +194,9 @@ impl Recorder {
         }
         let Some(parent) = self.parent(role) else { return };
         let (model, attempts) = (aside.model.to_owned(), vec![aside.start]);
-        let request = OpenRequest { model, effort: None, attempts, body: None };
-        let own = span_of(parent.trace, parent.span, &["aside", &reply.id, &aside.start.to_string()]);
+        let attribution = Attribution::default();
+        let request = OpenRequest { model, effort: None, attempts, body: None, attribution, details: None };
+        let own = span_of(parent, parent.span, &["aside", &reply.id, &aside.start.to_string()]);
         let span = self.request_span(&purpose, own, "interaction", &request);
         self.telemetry.span(succeeded(span, &purpose, reply));
     }
@@ -192,10 +209,7 @@ impl Recorder {
             if let Some(effort) = purpose.effort {
                 count = count.with("effort", effort);
             }
-            match purpose.role {
-                Role::Main => count,
-                Role::Sub(agent) => count.with("agent.name", names::agent_type(agent)),
-            }
+            purpose.attribution.iter().fold(count, |count, (name, value)| count.with(name, value.as_str()))
         };
         self.telemetry.count(count(Metric::Cost, cost));
         let tokens = [
@@ -227,7 +241,10 @@ impl Recorder {
             let number = ("attempt".to_owned(), (at as u64 + 1).into());
             span.events.push(("gen_ai.request.attempt".to_owned(), *time, vec![number]));
         }
-        span
+        match &request.details {
+            Some(details) => self.detailed_request(span, purpose.role, &purpose.sources.1, details),
+            None => span,
+        }
     }
 }
 
@@ -249,7 +266,7 @@ fn api_request(purpose: &Purpose, reply: &Reply, cost: Option<f64>) -> Event {
     purpose.ended(event)
 }
 
-fn refusal(purpose: &Purpose, request: &OpenRequest, reply: &Reply) -> Event {
+fn refusal(purpose: &Purpose, request: &OpenRequest, reply: &Reply, shows_details: bool) -> Event {
     let details = reply.stop_details.as_ref();
     let has = |name: &str| details.is_some_and(|details| !details[name].is_null());
     let event = purpose
@@ -259,7 +276,8 @@ fn refusal(purpose: &Purpose, request: &OpenRequest, reply: &Reply) -> Event {
         .with("server_fallback_hop", false)
         .with("has_category", has("category"))
         .with("has_explanation", has("explanation"));
-    purpose.ended(event)
+    let category = details.and_then(|details| details["category"].as_str()).filter(|_| shows_details);
+    purpose.ended(event).with_some("category", category)
 }
 
 fn succeeded(span: Span, purpose: &Purpose, reply: &Reply) -> Span {

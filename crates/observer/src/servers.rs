@@ -30,6 +30,7 @@ impl Recorder {
             .with("marketplace.name", "third-party")
             .with("has_hooks", plugin.has_hooks)
             .with("has_mcp", plugin.has_mcp)
+            .with("host_owned_mcp", false)
             .with("skill_path_count", plugin.skills as u64)
             .with("agent_path_count", plugin.agents as u64)
             .with("safe_mode", "false");

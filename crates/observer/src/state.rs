@@ -1,7 +1,9 @@
 //! What is open in a session: its interaction, and the requests and calls of each conversation. Plain data.
 
+use crate::attribution::Attribution;
+use crate::detailed::RequestDetails;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use telemetry::{SpanId, TraceContext, TraceId};
 use turn::Ticket;
@@ -39,6 +41,9 @@ pub(crate) struct OpenRequest {
     /// When each attempt began.
     pub(crate) attempts: Vec<u64>,
     pub(crate) body: Option<SentBody>,
+    pub(crate) attribution: Attribution,
+    /// Only where detailed tracing is on.
+    pub(crate) details: Option<Box<RequestDetails>>,
 }
 
 /// An answer whose last entry in the transcript is not written yet.
@@ -51,7 +56,7 @@ pub(crate) struct OpenResponse {
     pub(crate) body: Option<ReceivedBody>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) input: Value,
@@ -86,6 +91,8 @@ pub(crate) struct Talk {
     pub(crate) requests: HashMap<Ticket, OpenRequest>,
     pub(crate) calls: HashMap<String, Call>,
     pub(crate) waits: HashMap<Ticket, (Wait, String)>,
+    /// The server and the tool of the first result that no request has had yet.
+    pub(crate) mcp_result: Option<(String, String)>,
     /// Of the last answer.
     pub(crate) request_id: Option<String>,
     pub(crate) model: String,
@@ -112,15 +119,21 @@ pub(crate) struct State {
     pub(crate) maybe_command: Option<String>,
     pub(crate) is_prompt_told: bool,
     pub(crate) mode: Option<&'static str>,
+    /// The skill that was called last in this turn.
+    pub(crate) skill: Option<String>,
+    /// Calls whose agents nobody waits for.
+    pub(crate) background_calls: HashSet<String>,
+    /// The digests of system prompts that were told.
+    pub(crate) told_prompts: HashSet<String>,
     /// By the agent's id; the main conversation's is empty.
     pub(crate) talks: HashMap<String, Talk>,
     /// The last status of each server, with its transport and scope.
     pub(crate) servers: HashMap<String, (String, String, String)>,
 }
 
-/// A span of a trace that is known by what it is about, so that a child can be told of it before it has ended. `salt` is the
+/// A span of its parent's trace that is known by what it is about, so that a child can be told of it before it has ended. `salt` is the
 /// interaction's, because ids of calls are unique in one answer only.
-pub(crate) fn span_of(trace: TraceId, salt: SpanId, words: &[&str]) -> TraceContext {
-    let span = SpanId::of(TraceId(trace.0 ^ u128::from(salt.0)), words);
-    TraceContext { trace, span }
+pub(crate) fn span_of(parent: TraceContext, salt: SpanId, words: &[&str]) -> TraceContext {
+    let span = SpanId::of(TraceId(parent.trace.0 ^ u128::from(salt.0)), words);
+    TraceContext { span, ..parent }
 }

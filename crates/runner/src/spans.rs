@@ -16,13 +16,16 @@ pub struct RunTrace {
     /// The span of the program that started the loop.
     incoming: Option<SpanId>,
     run: SpanId,
+    is_sampled: bool,
 }
 
 impl RunTrace {
     /// Inside of the trace that came in, or in a new one.
-    pub fn new(incoming: Option<TraceContext>) -> Self {
+    pub fn new(telemetry: &Telemetry) -> Self {
+        let incoming = telemetry.context();
         let trace = incoming.map_or_else(TraceId::random, |context| context.trace);
-        Self { trace, incoming: incoming.map(|context| context.span), run: SpanId::random() }
+        let is_sampled = telemetry.samples(trace);
+        Self { trace, incoming: incoming.map(|context| context.span), run: SpanId::random(), is_sampled }
     }
 
     /// The context of an iteration's agent.
@@ -30,7 +33,7 @@ impl RunTrace {
         let words = ["iteration", &iteration.to_string(), &attempt.to_string()].map(str::to_owned);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let id = SpanId::of(TraceId(self.trace.0 ^ u128::from(self.run.0)), &words);
-        TraceContext { trace: self.trace, span: id }
+        TraceContext { trace: self.trace, span: id, is_sampled: self.is_sampled }
     }
 }
 

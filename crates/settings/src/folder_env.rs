@@ -56,6 +56,20 @@ const PLAIN: [&str; 44] = [
     "TZ",
 ];
 
+/// What switches telemetry on and says where it goes, and how the names of the others begin.
+const EXPORT: [&str; 9] = [
+    "BETA_TRACING_ENDPOINT",
+    "CLAUDE_CODE_ENABLE_TELEMETRY",
+    "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA",
+    "CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH",
+    "ENABLE_BETA_TRACING_DETAILED",
+    "ENABLE_ENHANCED_TELEMETRY_BETA",
+    "OTEL_LOGS_EXPORTER",
+    "OTEL_METRICS_EXPORTER",
+    "OTEL_TRACES_EXPORTER",
+];
+const EXPORT_PREFIXES: [&str; 2] = ["OTEL_EXPORTER_", "OTEL_LOG_"];
+
 /// A locale by its name: where locales are looked for is another variable.
 const LOCALE: &str = "LC_";
 
@@ -71,6 +85,11 @@ pub(crate) fn may_set(name: &str, value: &str) -> bool {
         && !value.contains("..")
 }
 
+/// Whether a variable says that telemetry is exported, to where or with what content: no folder does, trusted or not.
+pub(crate) fn chooses_export(name: &str) -> bool {
+    EXPORT.contains(&name) || EXPORT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 fn is_zone(name: &str, c: char) -> bool {
     name == "TZ" && c == '/'
 }
@@ -78,6 +97,16 @@ fn is_zone(name: &str, c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_exported_is_not_a_folders_choice() {
+        for name in ["CLAUDE_CODE_ENABLE_TELEMETRY", "OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_LOG_USER_PROMPTS"] {
+            assert!(chooses_export(name), "{name}");
+        }
+        for name in ["OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME", "OTEL_LOGS_EXPORT_INTERVAL", "PATH"] {
+            assert!(!chooses_export(name), "{name}");
+        }
+    }
 
     #[test]
     fn only_listed_names_may_be_set() {

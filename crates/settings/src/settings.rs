@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::files;
+use crate::folder_env::chooses_export;
 use crate::layers::{Layer, SETTINGS_MAX, merge_all};
 use crate::text::one_line;
 use crate::{Places, SettingsError, SourceKind, Sourced};
@@ -305,6 +306,9 @@ fn environment(layers: &[Layer], warnings: &mut Vec<String>) -> Vec<(String, Str
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 _ => continue,
             };
+            if layer.source.is_folder() && chooses_export(name) {
+                continue;
+            }
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
                 warnings.push(one_line(&format!("{}: env.{name} cannot be set; rename it", layer.origin())));
                 continue;

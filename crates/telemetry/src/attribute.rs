@@ -1,6 +1,7 @@
 //! Attributes: names with typed values, in the order in which they are exported.
 
 use crate::config::Config;
+use crate::repository;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -138,6 +139,8 @@ pub struct Common {
     pub provider: Option<String>,
     pub has_custom_base_url: bool,
     pub plan: Option<String>,
+    /// The address of the repository's remote, where it is to be told.
+    pub remote: Option<String>,
 }
 
 impl Common {
@@ -175,6 +178,11 @@ impl Common {
         }
         let last = [("anthropic.plan", self.plan.clone()), ("terminal.type", config.terminal.clone())];
         all.extend(last.into_iter().filter_map(known));
+        // The user's own word about a repository wins.
+        let is_said = |name: &str| config.resource_attributes.iter().any(|(said, _)| said == name);
+        let derived = self.remote.as_deref().map(repository::attributes).unwrap_or_default();
+        let derived = derived.into_iter().filter(|(name, _)| !is_said(name));
+        all.extend(derived.map(|(name, value)| (name.to_owned(), Value::Text(value))));
         if shows.resource_attributes {
             let more =
                 config.resource_attributes.iter().filter(|(name, _)| !all.iter().any(|(known, _)| known == name));

@@ -2,6 +2,7 @@
 
 use crate::limits::Limits;
 use crate::raw_bodies::RawBodies;
+use crate::sampling::Sampler;
 use crate::trace::TraceContext;
 use percent_encoding::percent_decode_str;
 use std::time::Duration;
@@ -108,6 +109,7 @@ const PROMPTS: u8 = 1;
 const RESPONSES: u8 = 2;
 const TOOL_DETAILS: u8 = 4;
 const TOOL_CONTENT: u8 = 8;
+const MANAGED_SETTINGS: u8 = 16;
 
 impl Gates {
     pub fn prompts(self) -> bool {
@@ -125,6 +127,10 @@ impl Gates {
     pub fn tool_content(self) -> bool {
         self.bits & TOOL_CONTENT != 0
     }
+
+    pub fn managed_settings(self) -> bool {
+        self.bits & MANAGED_SETTINGS != 0
+    }
 }
 
 /// Which of the common attributes are exported.
@@ -135,17 +141,19 @@ pub(crate) struct AttributeChoice {
     pub entrypoint: bool,
     pub account: bool,
     pub resource_attributes: bool,
+    pub repository: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Those with an exporter.
     pub signals: Vec<SignalConfig>,
     pub temporality: Temporality,
     pub gates: Gates,
     pub raw_bodies: RawBodies,
-    /// Hooks have spans.
-    pub(crate) has_hook_spans: bool,
+    /// Hooks have spans, and the others more attributes.
+    pub(crate) is_detailed: bool,
+    pub(crate) sampler: Sampler,
     pub(crate) limits: Limits,
     /// UTF-16 units.
     pub content_max: usize,
@@ -213,6 +221,7 @@ impl Config {
         }
         let port = variables.get("OTEL_EXPORTER_PROMETHEUS_PORT").and_then(|port| port.parse().ok());
         let resource_attributes = resource_attributes(&variables);
+        let limits = Limits::read(&|name| variables.get(name)?.parse().ok());
         let named = resource_attributes.iter().find(|(name, _)| name == "service.name").map(|(_, value)| value.clone());
         Some(Self {
             signals,
@@ -222,12 +231,10 @@ impl Config {
             },
             gates: gates(&variables),
             raw_bodies: RawBodies::read(variables.get(RAW_BODIES).as_deref(), variables.is_on(RAW_BODIES)),
-            has_hook_spans: variables.detailed_endpoint().is_some(),
-            limits: Limits::read(&|name| variables.get(name)?.parse().ok()),
-            content_max: variables
-                .get("CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH")
-                .and_then(|most| most.parse().ok())
-                .unwrap_or(CONTENT_MAX),
+            is_detailed: variables.detailed_endpoint().is_some(),
+            sampler: sampler(&variables),
+            content_max: content_max(&variables, limits),
+            limits,
             shutdown: variables.millis("CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS").unwrap_or(SHUTDOWN),
             headers_age: variables
                 .millis("CLAUDE_CODE_OTEL_HEADERS_HELPER_DEBOUNCE_MS")
@@ -245,11 +252,17 @@ impl Config {
                 entrypoint: variables.is_on("OTEL_METRICS_INCLUDE_ENTRYPOINT"),
                 account: variables.flag("OTEL_METRICS_INCLUDE_ACCOUNT_UUID") != Some(false),
                 resource_attributes: variables.flag("OTEL_METRICS_INCLUDE_RESOURCE_ATTRIBUTES") != Some(false),
+                repository: variables.is_on("OTEL_METRICS_INCLUDE_REPOSITORY"),
             },
             terminal: variables.get("TERM_PROGRAM").or_else(|| variables.get("TERM")),
             service_name: variables.get("OTEL_SERVICE_NAME").or(named),
             resource_attributes: resource_attributes.into_iter().filter(|(name, _)| name != "service.name").collect(),
         })
+    }
+
+    /// Whether the repository is told of, and the user has not said which one it is.
+    pub fn wants_repository(&self) -> bool {
+        self.shows.repository && !self.resource_attributes.iter().any(|(name, _)| name == "vcs.repository.url.full")
     }
 
     pub fn signal(&self, signal: Signal) -> Option<&SignalConfig> {
@@ -265,8 +278,7 @@ fn read_signal(signal: Signal, variables: &Variables) -> Option<SignalConfig> {
     let word = signal.word();
     if signal == Signal::Traces {
         let beta = ["CLAUDE_CODE_ENHANCED_TELEMETRY_BETA", "ENABLE_ENHANCED_TELEMETRY_BETA"];
-        let is_off = variables.get("OTEL_TRACES_SAMPLER").as_deref() == Some("always_off");
-        if is_off || !beta.iter().any(|name| variables.is_on(name)) {
+        if sampler(variables).is_off() || !beta.iter().any(|name| variables.is_on(name)) {
             return None;
         }
     }
@@ -298,6 +310,18 @@ fn read_signal(signal: Signal, variables: &Variables) -> Option<SignalConfig> {
             key: variables.of_signal(signal, "CLIENT_KEY"),
         },
     })
+}
+
+fn sampler(variables: &Variables) -> Sampler {
+    let value = |name: &str| variables.get(name);
+    Sampler::read(value("OTEL_TRACES_SAMPLER").as_deref(), value("OTEL_TRACES_SAMPLER_ARG").as_deref())
+}
+
+/// No more than an attribute may have, so that the mark of a cut is not cut off.
+fn content_max(variables: &Variables, limits: Limits) -> usize {
+    let named = variables.get("CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH").and_then(|most| most.parse().ok());
+    let lengths = [limits.log.length, limits.span.length];
+    lengths.into_iter().flatten().fold(named.unwrap_or(CONTENT_MAX), usize::min)
 }
 
 fn exporter(name: &str, signal: Signal) -> Option<Exporter> {
@@ -359,6 +383,7 @@ fn gates(variables: &Variables) -> Gates {
         (RESPONSES, responses),
         (TOOL_DETAILS, variables.is_on("OTEL_LOG_TOOL_DETAILS")),
         (TOOL_CONTENT, variables.is_on("OTEL_LOG_TOOL_CONTENT")),
+        (MANAGED_SETTINGS, variables.is_on("OTEL_LOG_MANAGED_SETTINGS")),
     ];
     Gates { bits: rows.iter().filter(|(_, on)| *on).fold(0, |bits, (bit, _)| bits | bit) }
 }

@@ -64,7 +64,11 @@ fn our_payloads_have_the_form_of_the_recorded_ones() {
         at: time(&one["timeUnixNano"]),
         body: one["body"]["stringValue"].as_str().unwrap().into(),
         attributes: attributes(one),
-        context: span_id(&one["spanId"]).map(|span| TraceContext { trace: trace(&one["traceId"]), span }),
+        context: span_id(&one["spanId"]).map(|span| TraceContext {
+            trace: trace(&one["traceId"]),
+            span,
+            is_sampled: true,
+        }),
     });
     assert_eq!(json::logs(&source, &records.collect::<Vec<_>>()), recorded);
 
@@ -171,7 +175,7 @@ fn attributes_over_the_limits_are_cut_and_dropped_and_counted() {
     assert_eq!(attributes(&batch["resource"]), resource, "the resource has no limits");
     assert_eq!(decode("logs", &encode(&tree)), Some(without_defaults(&tree)));
 
-    let context = TraceContext { trace: TraceId(1), span: SpanId(2) };
+    let context = TraceContext { trace: TraceId(1), span: SpanId(2), is_sampled: true };
     let mut span = Span::new("s", context, None);
     (span.start, span.end) = (1, 2);
     span.attributes.clone_from(&all);

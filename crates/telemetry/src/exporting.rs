@@ -79,7 +79,7 @@ pub struct Exporting {
 
 impl Exporting {
     pub async fn start(telemetry: Telemetry, helper: Option<HeadersHelper>) -> Self {
-        let helper = helper.map(|helper| {
+        let helper = helper.filter(|_| telemetry.uses_helper()).map(|helper| {
             telemetry.await_headers();
             let (helper, told) = (Arc::new(helper), telemetry.clone());
             let asking = Arc::clone(&helper);

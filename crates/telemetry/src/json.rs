@@ -63,7 +63,7 @@ pub(crate) fn logs(source: &Source, records: &[LogRecord]) -> Json {
             "droppedAttributesCount": limits.dropped(record.attributes.len()),
         });
         if let Some(context) = record.context {
-            value["flags"] = json!(1);
+            value["flags"] = json!(u8::from(context.is_sampled));
             value["traceId"] = json!(context.trace.to_string());
             value["spanId"] = json!(context.span.to_string());
         }

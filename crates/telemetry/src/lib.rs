@@ -7,9 +7,12 @@
 //! word to the user about a collector that does not work: exit codes, stdout and stderr never change.
 
 mod trace;
+mod sampling;
 mod limits;
+mod managed_lock;
 mod raw_bodies;
 mod config;
+mod repository;
 mod attribute;
 mod event;
 mod protobuf;
@@ -27,7 +30,8 @@ pub use batch_sender::{Tls, read_pem};
 pub use config::{Config, Exporter, Gates, Protocol, Signal, SignalConfig, Temporality, TlsFiles};
 pub use event::{Count, Event, Metric, REDACTED};
 pub use exporting::{Exporting, HeadersHelper, HelperError, Printed};
+pub use managed_lock::ManagedLock;
 pub use raw_bodies::RawBodies;
 pub use record::{Span, SpanStatus};
-pub use telemetry::{Telemetry, now, timestamp};
+pub use telemetry::{Telemetry, now, sha256, timestamp};
 pub use trace::{SpanId, TraceContext, TraceId};

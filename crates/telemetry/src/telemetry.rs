@@ -3,13 +3,13 @@
 use crate::attribute::{Attributes, Common, Resource, Value as Attribute};
 use crate::batch_sender::{BatchSender, Tls};
 use crate::buffer::Buffer;
-use crate::config::{Config, Exporter, Gates, Signal, SignalConfig};
+use crate::config::{Config, Exporter, Gates, Protocol, Signal, SignalConfig};
 use crate::event::{Count, Event};
 use crate::json::{self, Source};
 use crate::prometheus;
 use crate::raw_bodies::RawBodies;
 use crate::record::{LogRecord, Span};
-use crate::trace::TraceContext;
+use crate::trace::{TraceContext, TraceId};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -102,9 +102,14 @@ impl Telemetry {
         }
     }
 
-    /// Whether hooks have spans.
-    pub fn has_hook_spans(&self) -> bool {
-        self.traces() && self.0.as_ref().is_some_and(|inner| inner.config.has_hook_spans)
+    /// Whether hooks have spans, and the others more attributes.
+    pub fn is_detailed(&self) -> bool {
+        self.traces() && self.0.as_ref().is_some_and(|inner| inner.config.is_detailed)
+    }
+
+    /// Whether the spans of this trace are exported.
+    pub fn samples(&self, trace: TraceId) -> bool {
+        self.0.as_ref().is_some_and(|inner| inner.config.sampler.takes(trace, inner.config.incoming))
     }
 
     /// Whether bodies of requests and answers are released, and to where. A body in the record needs records.
@@ -196,6 +201,9 @@ impl Telemetry {
     /// A span that has ended. The common attributes are put before its own.
     pub fn span(&self, mut span: Span) {
         let Some(inner) = self.0.as_ref().filter(|inner| inner.config.signal(Signal::Traces).is_some()) else { return };
+        if !inner.config.sampler.takes(span.trace, inner.config.incoming) {
+            return;
+        }
         let mut state = inner.state();
         let mut attributes = state.common.clone();
         attributes.append(&mut span.attributes);
@@ -219,6 +227,12 @@ impl Telemetry {
     /// How long the last export may take.
     pub(crate) fn budget(&self) -> Duration {
         self.0.as_ref().map_or(Duration::ZERO, |inner| inner.config.shutdown)
+    }
+
+    /// Whether a signal goes out with the headers that the helper says.
+    pub(crate) fn uses_helper(&self) -> bool {
+        let is_http = |signal: &SignalConfig| signal.protocol != Protocol::Grpc;
+        self.0.as_ref().is_some_and(|inner| inner.config.signals.iter().any(is_http))
     }
 
     pub(crate) fn awaits_headers(&self) -> bool {
@@ -265,13 +279,7 @@ impl Inner {
 
     async fn export(&self, signal: Signal) {
         let Some(config) = self.config.signal(signal) else { return };
-        let known = self
-            .headers
-            .subscribe()
-            .wait_for(|headers| *headers != HelperHeaders::Awaited)
-            .await
-            .map(|now| now.clone());
-        let Ok(HelperHeaders::Known(headers)) = known else { return };
+        let Some(headers) = self.headers_for(config).await else { return };
         let Some(tree) = self.take(signal) else { return };
         if config.exporters.contains(&Exporter::Console) {
             let text = serde_json::to_string_pretty(&tree).unwrap_or_default();
@@ -279,6 +287,18 @@ impl Inner {
         }
         if let Some((_, shipper)) = self.shippers.iter().find(|(known, _)| *known == signal) {
             shipper.send(&tree, &headers).await;
+        }
+    }
+
+    /// What the helper says, once it has said it; `None` where it failed. Over gRPC only the configured headers are sent.
+    async fn headers_for(&self, config: &SignalConfig) -> Option<Vec<(String, String)>> {
+        if config.protocol == Protocol::Grpc {
+            return Some(Vec::new());
+        }
+        let mut headers = self.headers.subscribe();
+        match headers.wait_for(|headers| *headers != HelperHeaders::Awaited).await.ok()?.clone() {
+            HelperHeaders::Known(headers) => Some(headers),
+            HelperHeaders::Awaited | HelperHeaders::Failed => None,
         }
     }
 
@@ -307,6 +327,12 @@ impl Inner {
             }
         }
     }
+}
+
+/// A digest in hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Now, as events tell it.

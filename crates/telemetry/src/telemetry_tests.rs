@@ -194,12 +194,12 @@ async fn prometheus_reads_the_sums() {
 #[test]
 fn grpc_frames_a_message_by_its_length() {
     let tree = serde_json::json!({"resourceLogs": [{}]});
-    let plain = crate::batch_sender::Body::of(&tree, crate::Protocol::HttpProtobuf, false).bytes;
-    let framed = crate::batch_sender::Body::of(&tree, crate::Protocol::Grpc, false);
+    let plain = crate::batch_sender::Body::of(&tree, Protocol::HttpProtobuf, false).bytes;
+    let framed = crate::batch_sender::Body::of(&tree, Protocol::Grpc, false);
     let (head, rest) = framed.bytes.split_at(5);
     assert_eq!((head[0], &head[1..], rest), (0, &(plain.len() as u32).to_be_bytes()[..], &plain[..]));
     assert_eq!(framed.headers, [("content-type", "application/grpc"), ("te", "trailers")]);
-    let packed = crate::batch_sender::Body::of(&tree, crate::Protocol::Grpc, true);
+    let packed = crate::batch_sender::Body::of(&tree, Protocol::Grpc, true);
     assert_eq!((packed.bytes[0], packed.headers[1]), (1, ("grpc-encoding", "gzip")));
     assert_eq!(packed.bytes[1..5], (packed.bytes.len() as u32 - 5).to_be_bytes());
 }

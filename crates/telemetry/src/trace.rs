@@ -45,6 +45,8 @@ impl SpanId {
 pub struct TraceContext {
     pub trace: TraceId,
     pub span: SpanId,
+    /// Its spans are exported.
+    pub is_sampled: bool,
 }
 
 impl TraceContext {
@@ -60,14 +62,16 @@ impl TraceContext {
         }
         let trace = u128::from_str_radix(trace, 16).ok().filter(|id| *id != 0)?;
         let span = u64::from_str_radix(span, 16).ok().filter(|id| *id != 0)?;
-        Some(Self { trace: TraceId(trace), span: SpanId(span) })
+        // The first bit says whether the span is exported; the others are somebody else's.
+        let is_sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
+        Some(Self { trace: TraceId(trace), span: SpanId(span), is_sampled })
     }
 }
 
 impl fmt::Display for TraceContext {
     /// As a `TRACEPARENT`.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
-        write!(to, "00-{}-{}-01", self.trace, self.span)
+        write!(to, "00-{}-{}-{:02x}", self.trace, self.span, u8::from(self.is_sampled))
     }
 }
 
@@ -79,6 +83,9 @@ mod tests {
     fn a_traceparent_goes_in_and_out() {
         let text = "00-2aae912c5d41eeb1c6c61e348f96934f-b6e2c8e270195947-01";
         assert_eq!(TraceContext::parse(text).unwrap().to_string(), text);
+        let unsampled = text.replace("-01", "-00");
+        assert_eq!(TraceContext::parse(&unsampled).unwrap().to_string(), unsampled);
+        assert_eq!(TraceContext::parse(&text.replace("-01", "-03")).unwrap().to_string(), text);
         for bad in [
             "",
             "00-2aae912c5d41eeb1c6c61e348f96934f-b6e2c8e270195947",

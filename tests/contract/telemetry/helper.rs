@@ -28,6 +28,24 @@ fn its_headers_win() {
 }
 
 #[test]
+fn over_grpc_only_the_configured_headers_are_sent() {
+    let collector = collector();
+    let world = world(json!([say("ok")]));
+    std::fs::create_dir_all(world.home().join(".claude")).unwrap();
+    let settings = json!({"otelHeadersHelper": "touch \"$HOME\"/asked; exit 3"});
+    std::fs::write(world.home().join(".claude/settings.json"), settings.to_string()).unwrap();
+    let run = |protocol: &str| {
+        let run = exporting(&world, &collector.url()).env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+        finish(run.env("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", protocol).args(PRINT))
+    };
+    assert_eq!(run("grpc").stderr, "");
+    assert_eq!((collector.batches().len(), world.home().join("asked").exists()), (3, false));
+    // A signal that needs it keeps back nothing but itself.
+    assert!(run("http/json").stderr.contains("otelHeadersHelper"));
+    assert_eq!((collector.batches().len(), world.home().join("asked").exists()), (5, true));
+}
+
+#[test]
 fn without_its_answer_nothing_is_exported() {
     for command in ["echo no-json", "exit 3"] {
         let collector = collector();

@@ -3,6 +3,7 @@
 use super::{PRINT, attribute, collector, events, exporting, names, points, spans};
 use crate::common::{bash, finish, say, world};
 use serde_json::{Value, json};
+use testkit::Collector;
 
 #[test]
 fn the_administrators_settings_are_the_first_record() {
@@ -36,6 +37,84 @@ fn the_administrators_settings_are_the_first_record() {
     assert_eq!(told(None, &parent), (vec!["parent".to_owned()], json!("first-wins")));
     let policy = json!({"cleanupPeriodDays": 9, "managedSourcesBehavior": "nonsense"});
     assert_eq!(told(Some(policy), &parent), (vec!["file".to_owned(), "parent".to_owned()], json!("first-wins")));
+}
+
+/// A session under these settings of an administrator.
+fn managed(policy: &Value, env: &[(&str, &str)]) -> Collector {
+    let (collector, world) = (collector(), world(json!([say("ok")])));
+    let folder = world.home().join("managed");
+    std::fs::create_dir(&folder).unwrap();
+    let policy = policy.to_string().replace("$COLLECTOR", &collector.url());
+    std::fs::write(folder.join("managed-settings.json"), policy).unwrap();
+    let run = exporting(&world, &collector.url()).env("RALPH_TEST_MANAGED_DIR", &folder.display().to_string());
+    let run = env.iter().fold(run, |run, (name, value)| run.env(name, value));
+    let outcome = finish(run.args(PRINT));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    collector
+}
+
+#[test]
+fn what_the_administrators_settings_say_is_told_where_it_is_released() {
+    let told = |policy: &Value, gate: &str| {
+        let first = managed(policy, &[("OTEL_LOG_MANAGED_SETTINGS", gate)]).logs().remove(0);
+        ["resolved_sha256", "settings", "settings_truncated"]
+            .map(|name| attribute(&first, &format!("managed_settings.{name}")))
+    };
+    let policy = json!({"cleanupPeriodDays": 9, "env": {"A_NAME": "secret-word"}, "companyAnnouncements": ["secret-word"],
+        "permissions": {"deny": ["Read(secret-word)"], "defaultMode": "plan"}, "unheardOf": true});
+    assert_eq!(told(&policy, "0"), [Value::Null, Value::Null, Value::Null]);
+    let [hash, settings, is_cut] = told(&policy, "1");
+    let shown: Value = serde_json::from_str(settings.as_str().unwrap()).unwrap();
+    let expected = json!({"cleanupPeriodDays": 9, "env": {"A_NAME": "[REDACTED]"},
+        "companyAnnouncements": ["[REDACTED]"], "permissions": {"deny": ["Read([REDACTED])"], "defaultMode": "plan"}});
+    assert_eq!((shown, is_cut), (expected, json!(false)));
+    // By sha256sum, of the settings in one line without spaces, sorted by names.
+    assert_eq!(hash, "6e0d974355c350c6cad72f7f6ee30e3dc78f9b131a0831058dedb4bc6729d984");
+    let long = json!({"companyAnnouncements": vec!["a"; 2000]});
+    let [_, settings, is_cut] = told(&long, "1");
+    assert_eq!((settings.as_str().map(str::len), is_cut), (Some(8192), json!(true)));
+}
+
+#[test]
+fn where_the_administrator_sends_it_nobody_sends_it_elsewhere() {
+    let own = collector();
+    let env = [
+        ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", own.url()),
+        ("ENABLE_BETA_TRACING_DETAILED", "1".to_owned()),
+        ("BETA_TRACING_ENDPOINT", own.url()),
+    ];
+    let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let theirs = managed(&json!({"env": {"OTEL_EXPORTER_OTLP_ENDPOINT": "$COLLECTOR"}}), &env);
+    assert_eq!((theirs.batches().len(), own.batches().len()), (3, 0));
+    let theirs = managed(&json!({"env": {"OTEL_EXPORTER_OTLP_TIMEOUT": "1000"}}), &env);
+    assert_eq!((theirs.batches().len(), own.batches().len()), (1, 2), "no word about where it goes");
+}
+
+#[test]
+fn the_repository_is_told_where_that_is_asked_for() {
+    let told = |remote: Option<&str>, env: &[(&str, &str)]| {
+        let (collector, world) = (collector(), world(json!([say("ok")])));
+        if let Some(remote) = remote {
+            let config = world.wd().join(".git/config");
+            let more = format!("[remote \"origin\"]\n\turl = {remote}\n");
+            std::fs::write(&config, std::fs::read_to_string(&config).unwrap() + &more).unwrap();
+        }
+        let run = env.iter().fold(exporting(&world, &collector.url()), |run, (name, value)| run.env(name, value));
+        assert_eq!(finish(run.args(PRINT)).code, Some(0));
+        let of = |record: &Value| ["url.full", "name"].map(|name| attribute(record, &format!("vcs.repository.{name}")));
+        let event = of(&events(&collector, "user_prompt")[0]);
+        assert_eq!(event, of(&points(&collector, "session.count")[0]));
+        event
+    };
+    let remote = Some("git@github.com:Org/repo.git");
+    let (on, nothing) = (("OTEL_METRICS_INCLUDE_REPOSITORY", "true"), [Value::Null, Value::Null]);
+    assert_eq!(told(remote, &[]), nothing);
+    assert_eq!(told(None, &[on]), nothing);
+    assert_eq!(told(remote, &[on]), [json!("https://github.com/org/repo"), json!("repo")]);
+    let name = ("OTEL_RESOURCE_ATTRIBUTES", "vcs.repository.name=mine");
+    assert_eq!(told(remote, &[on, name]), [json!("https://github.com/org/repo"), json!("mine")]);
+    let whole = ("OTEL_RESOURCE_ATTRIBUTES", "vcs.repository.url.full=mine");
+    assert_eq!(told(remote, &[on, whole]), [json!("mine"), Value::Null]);
 }
 
 #[test]

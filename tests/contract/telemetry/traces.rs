@@ -40,6 +40,27 @@ fn an_address_of_the_users_own_is_told_nothing() {
 }
 
 #[test]
+fn a_trace_that_nobody_wants_has_no_spans_and_goes_on_as_such() {
+    let unwanted = INCOMING.replace("-01", "-00");
+    let run = |env: &[(&str, &str)]| {
+        let (collector, world) = (collector(), world(json!([bash(PRINTS), say("ok")])));
+        let run = exporting(&world, &collector.url()).env("CLAUDE_CODE_PROPAGATE_TRACEPARENT", "1");
+        let run = env.iter().fold(run, |run, (name, value)| run.env(name, value));
+        let outcome = finish(run.args(PRINT).args(["--dangerously-skip-permissions"]));
+        let flags: Vec<_> = collector.logs().iter().map(|record| record["flags"].clone()).collect();
+        (collector.spans().len(), tool_results(&outcome)[0][59..].to_owned(), flags.last().cloned().unwrap())
+    };
+    let (none, all) = ((0, "-00".to_owned(), json!(0)), (6, "-01".to_owned(), json!(1)));
+    let ratio = |share: &'static str| [("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", share)];
+    assert_eq!(run(&[("TRACEPARENT", &unwanted)]), none);
+    assert_eq!(run(&[("TRACEPARENT", &unwanted), ("OTEL_TRACES_SAMPLER", "always_on")]), all);
+    assert_eq!(run(&[("TRACEPARENT", INCOMING), ("OTEL_TRACES_SAMPLER", "parentbased_always_off")]), all);
+    assert_eq!(run(&[("OTEL_TRACES_SAMPLER", "parentbased_always_off")]), none);
+    assert_eq!(run(&ratio("0")), none);
+    assert_eq!(run(&ratio("1")), all);
+}
+
+#[test]
 fn without_spans_events_carry_what_came_in() {
     let (collector, world) = (collector(), world(json!([say("ok")])));
     let run = exporting(&world, &collector.url()).env("TRACEPARENT", INCOMING).without_env("OTEL_TRACES_EXPORTER");

@@ -3,10 +3,10 @@
 use crate::{collector, say};
 use agent::{Options, OutputFormat, SessionPlan};
 use arguments::Arguments;
-use observer::{ManagedSettings, Observer, SessionFacts};
+use observer::{ManagedSettings, Observer, ReleasedSettings, SessionFacts};
 use resolve::{CONTRACT_VERSION, Environment, Machine};
 use settings::Found;
-use telemetry::{Common, Config, Exporting, HeadersHelper, Resource, Telemetry};
+use telemetry::{Common, Config, Exporting, Gates, HeadersHelper, ManagedLock, Resource, Telemetry};
 use wire::ExitCode;
 
 /// An export that was asked for.
@@ -19,10 +19,15 @@ pub struct Export {
 
 /// Has the session observed, as the service that dashboards know, where the user's variables ask for it. Looks at one variable otherwise.
 pub fn open(typed: &Arguments, options: &mut Options, environment: &Environment) -> Option<Export> {
-    let mut config = Config::read(&|name| environment.get(name).map(str::to_owned))?;
+    let lock = ManagedLock::new(&options.settings.managed);
+    let mut config = Config::read(&|name| environment.get(name).filter(|_| !lock.drops(name)).map(str::to_owned))?;
     config.raw_bodies = config.raw_bodies.anchored(&options.cwd);
     let incoming = config.incoming;
-    let common = common(options, environment);
+    let mut common = common(options, environment);
+    if config.wants_repository() {
+        common.remote = observer::origin(&options.cwd, environment.home.as_deref());
+    }
+    let managed = managed(&options.settings, config.gates);
     let resource = Resource::here("claude-code", CONTRACT_VERSION);
     let client = &options.access.client;
     let telemetry = Telemetry::new(config, &resource, &common, &|signal| collector::tls(signal, client));
@@ -40,15 +45,21 @@ pub fn open(typed: &Arguments, options: &mut Options, environment: &Environment)
         start_type,
         incoming,
         propagates: !common.has_custom_base_url || environment.is_on("CLAUDE_CODE_PROPAGATE_TRACEPARENT"),
-        managed: managed(&options.settings),
+        managed,
         folder: options.cwd.clone(),
     };
     options.observer = Observer::new(telemetry.clone(), facts);
     Some(Export { telemetry, helper, prints: options.output == OutputFormat::Text })
 }
 
-fn managed(settings: &settings::Settings) -> ManagedSettings {
+fn managed(settings: &settings::Settings, gates: Gates) -> ManagedSettings {
+    let is_released = gates.managed_settings() && !settings.managed_sources.is_empty();
+    let released = is_released.then(|| ReleasedSettings {
+        canonical: settings::canonical(&settings.managed),
+        shown: settings::outline(&settings.managed).to_string(),
+    });
     ManagedSettings {
+        released,
         sources: settings.managed_sources.iter().map(|source| (*source).to_owned()).collect(),
         behavior: settings.managed["managedSourcesBehavior"].as_str().map(str::to_owned),
     }

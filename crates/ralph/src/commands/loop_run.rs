@@ -104,7 +104,7 @@ async fn traced(
     if !telemetry.is_on() {
         return Box::pin(drive(job, show, watch, more)).await;
     }
-    let trace = runner::RunTrace::new(telemetry.context());
+    let trace = runner::RunTrace::new(&telemetry);
     job.trace = telemetry.traces().then_some(trace);
     more.push(Box::new(runner::Spans::new(telemetry.clone(), trace)));
     let exporting = telemetry::Exporting::start(telemetry, helper).await;
