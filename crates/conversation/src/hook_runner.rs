@@ -291,7 +291,8 @@ impl HookRunner {
             Poll::Ready(answer) => answer,
             Poll::Pending => firing.await,
         };
-        options.observer.hooks_ended(role, &meter, &answer.contexts, &answer.messages);
+        let first_prompt = answer.initial_user_message.as_deref().unwrap_or_default();
+        options.observer.hooks_ended(role, &meter, [&answer.contexts, &answer.messages], first_prompt);
         self.watched.add(&options.cwd, answer.watch_paths.drain(..));
         self.tell_people(&mut answer).await;
         answer

@@ -296,7 +296,8 @@ impl Client {
             headers.remove(name);
             headers.extend(self.custom.get_all(name).iter().map(|value| (name.clone(), value.clone())));
         }
-        if let Some(parent) = &request.traceparent {
+        // A cloud is told nothing of the user's traces.
+        if let Some(parent) = request.traceparent.as_ref().filter(|_| self.config.cloud.is_none()) {
             headers.insert("traceparent", self.value(parent, "the trace")?);
         }
         if let Some(betas) = self.betas(request) {

@@ -316,9 +316,8 @@ impl Recorder {
     fn about_command(&self, mut span: Span, call: &Call) -> Span {
         if call.name == "Bash" {
             let command = call.input["command"].as_str().unwrap_or_default();
-            span = span
-                .with("bash_command_class", shell_facts::class(command))
-                .with("bash_argv0", shell_facts::program(command));
+            let (class, program) = shell_facts::class(command);
+            span = span.with("bash_command_class", class).with("bash_argv0", program);
         }
         if !self.details() {
             return span;

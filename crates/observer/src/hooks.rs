@@ -125,12 +125,13 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn hooks_ended(&self, role: &Role, meter: &HookMeter, contexts: &[String], messages: &[String]) {
+    pub(crate) fn hooks_ended(&self, role: &Role, meter: &HookMeter, texts: [&[String]; 2], first_prompt: &str) {
         let tally = meter.0.borrow();
         if tally.started == 0 {
             return;
         }
-        let chars = |texts: &[String]| texts.iter().map(|text| text.chars().count()).sum::<usize>().to_string();
+        let [contexts, messages] =
+            texts.map(|texts| texts.iter().map(|text| text.chars().count()).sum::<usize>().to_string());
         let event = self
             .hook_event("hook_execution_complete", &tally)
             .with("num_success", tally.succeeded.to_string())
@@ -139,8 +140,9 @@ impl Recorder {
             .with("num_cancelled", tally.cancelled.to_string())
             .with("total_duration_ms", millis(tally.start, telemetry::now()).to_string())
             .with("stdout_chars", tally.stdout_chars.to_string())
-            .with("additional_context_chars", chars(contexts))
-            .with("system_message_chars", chars(messages));
+            .with("additional_context_chars", contexts)
+            .with("system_message_chars", messages)
+            .with("initial_user_message_chars", first_prompt.chars().count().to_string());
         self.record(role, event);
         self.hook_span(role, &tally);
     }

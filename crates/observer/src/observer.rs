@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
-use telemetry::{Telemetry, TraceContext};
+use telemetry::{Count, Metric, Telemetry, TraceContext};
 use turn::{Change, Effect, Entry, Hook, Input, Role, Ticket};
 use wire::{Event, PermissionMode, System};
 
@@ -88,11 +88,11 @@ impl Observer {
             return Self::off();
         }
         telemetry.record(facts.managed.event());
+        telemetry.count(Count::new(Metric::Sessions, 1.0).with("start_type", facts.start_type));
         let state = State { session_id: facts.id, mode: Some(facts.mode.as_str()), ..State::default() };
         Self(Some(Rc::new(Recorder {
             telemetry,
             state: RefCell::new(state),
-            start_type: facts.start_type,
             incoming: facts.incoming,
             propagates: facts.propagates,
             folder: facts.folder,
@@ -215,9 +215,10 @@ impl Observer {
         }
     }
 
-    pub fn hooks_ended(&self, role: &Role, meter: &HookMeter, contexts: &[String], messages: &[String]) {
+    /// `texts`: for the model, for the user. `first_prompt`: what the user would have said.
+    pub fn hooks_ended(&self, role: &Role, meter: &HookMeter, texts: [&[String]; 2], first_prompt: &str) {
         if let Some(recorder) = &self.0 {
-            recorder.hooks_ended(role, meter, contexts, messages);
+            recorder.hooks_ended(role, meter, texts, first_prompt);
         }
     }
 

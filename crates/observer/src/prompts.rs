@@ -14,9 +14,6 @@ impl Recorder {
     pub(crate) fn turn_begins(&self) {
         self.interaction_ends();
         let mut state = self.state();
-        if state.interactions == 0 {
-            self.telemetry.count(Count::new(Metric::Sessions, 1.0).with("start_type", self.start_type));
-        }
         state.interactions += 1;
         state.is_prompt_told = false;
         state.maybe_command = None;

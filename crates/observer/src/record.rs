@@ -15,7 +15,6 @@ type Hide = Box<dyn Fn(&str) -> String>;
 pub(crate) struct Recorder {
     pub(crate) telemetry: Telemetry,
     pub(crate) state: RefCell<State>,
-    pub(crate) start_type: &'static str,
     /// The span of another process that interactions belong to.
     pub(crate) incoming: Option<TraceContext>,
     /// Requests and commands carry the trace on.

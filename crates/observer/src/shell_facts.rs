@@ -10,6 +10,9 @@ const COMMIT_DIGITS: usize = 7;
 /// In place of a branch in git's own line.
 const DETACHED: &str = "detached HEAD";
 
+/// A program that is in no class.
+const OTHER: &str = "other";
+
 const CLASSES: [(&str, &[&str]); 9] = [
     ("vcs", &["git", "gh", "hg", "jj", "svn"]),
     ("fs_mutation", &["cp", "ln", "mkdir", "mv", "rm", "rmdir", "touch", "chmod", "chown", "tee", "truncate"]),
@@ -27,9 +30,14 @@ pub(crate) fn program(command: &str) -> &str {
     words(command).next().map_or("", |word| word.rsplit('/').next().unwrap_or(word))
 }
 
-pub(crate) fn class(command: &str) -> &'static str {
+/// The kind of the program, and its name if many people have it: the name of somebody's own script is theirs.
+pub(crate) fn class(command: &str) -> (&'static str, &'static str) {
     let program = program(command);
-    CLASSES.iter().find(|(_, programs)| programs.contains(&program)).map_or("other", |(class, _)| class)
+    let found = CLASSES.iter().find_map(|(class, programs)| {
+        let known = programs.iter().find(|known| **known == program)?;
+        Some((*class, *known))
+    });
+    found.unwrap_or((OTHER, OTHER))
 }
 
 /// Whether one of its parts makes a commit.
@@ -91,11 +99,11 @@ mod tests {
     #[test]
     fn programs_have_a_name_and_a_class() {
         for (command, name, expected) in [
-            ("echo hi", "echo", "shell_builtin"),
-            ("A=1 B=2 /usr/bin/git status", "git", "vcs"),
-            ("rm -rf x", "rm", "fs_mutation"),
-            ("./mine", "mine", "other"),
-            ("", "", "other"),
+            ("echo hi", "echo", ("shell_builtin", "echo")),
+            ("A=1 B=2 /usr/bin/git status", "git", ("vcs", "git")),
+            ("rm -rf x", "rm", ("fs_mutation", "rm")),
+            ("./mine", "mine", ("other", "other")),
+            ("", "", ("other", "other")),
         ] {
             assert_eq!((program(command), class(command)), (name, expected), "{command}");
         }

@@ -45,6 +45,8 @@ enum HelperHeaders {
 struct TelemetryState {
     common: Attributes,
     buffer: Buffer,
+    /// Sums since the start, for a scraper.
+    scraped: Buffer,
     /// Of the next event.
     sequence: u64,
     prompt_id: Option<String>,
@@ -194,8 +196,12 @@ impl Telemetry {
         let Some(inner) = self.0.as_ref().filter(|inner| inner.config.signal(Signal::Metrics).is_some()) else {
             return;
         };
-        let TelemetryState { buffer, common, .. } = &mut *inner.state();
-        buffer.add(count, common, now());
+        let (is_scraped, now) = (inner.config.exports_to(Exporter::Prometheus), now());
+        let TelemetryState { buffer, scraped, common, .. } = &mut *inner.state();
+        if is_scraped {
+            scraped.add(count.clone(), common, now);
+        }
+        buffer.add(count, common, now);
     }
 
     /// A span that has ended. The common attributes are put before its own.
@@ -259,7 +265,7 @@ impl Telemetry {
     pub fn prometheus_text(&self) -> String {
         let Some(inner) = &self.0 else { return String::new() };
         let state = inner.state();
-        prometheus::text(&inner.resource, &state.buffer.series, &inner.version)
+        prometheus::text(&inner.resource, &state.scraped.series, &inner.version)
     }
 }
 
@@ -318,9 +324,7 @@ impl Inner {
                 (!spans.is_empty()).then(|| json::traces(&source, &spans))
             }
             Signal::Metrics => {
-                // A scraper reads sums since the start.
-                let is_scraped = self.config.exports_to(Exporter::Prometheus);
-                let temporality = if is_scraped { crate::Temporality::Cumulative } else { self.config.temporality };
+                let temporality = self.config.temporality;
                 let series = state.buffer.take_series(temporality);
                 let now = now();
                 (!series.is_empty()).then(|| json::metrics(&source, &series, temporality, now))

@@ -191,6 +191,21 @@ async fn prometheus_reads_the_sums() {
     assert!(text.contains("} 6\n") && text.contains("target_info{") && text.contains("otel_scope_name="), "{text}");
 }
 
+#[tokio::test]
+async fn a_scraper_does_not_change_what_a_collector_gets() {
+    let collector = testkit::Collector::start(testkit::Manner::Takes).unwrap();
+    let telemetry = telemetry(&collector.url(), &[("OTEL_METRICS_EXPORTER", "otlp,prometheus")]);
+    for _ in 0..2 {
+        fill(&telemetry);
+        telemetry.flush().await;
+    }
+    let told = |metric: &Value| {
+        (metric["sum"]["aggregationTemporality"].as_u64(), metric["sum"]["dataPoints"][0]["asDouble"].as_f64())
+    };
+    assert_eq!(collector.metrics().iter().map(told).collect::<Vec<_>>(), [(Some(1), Some(3.0)); 2]);
+    assert!(telemetry.prometheus_text().contains("} 6\n"), "{}", telemetry.prometheus_text());
+}
+
 #[test]
 fn grpc_frames_a_message_by_its_length() {
     let tree = serde_json::json!({"resourceLogs": [{}]});

@@ -24,6 +24,7 @@ fn worked(gates: &[(&str, &str)]) -> Collector {
         bash("echo output-wor'd' # command-word"),
         call("Read", &json!({"file_path": "$WD/path-word.txt"})),
         call("mcp__vaultserver__opentool", &json!({"door": "path-word"})),
+        bash("./command-word.sh 2>/dev/null || true"),
         bash("git checkout -qb branch-word; git -c user.name=a -c user.email=a@b commit --allow-empty -m x"),
         call("Agent", &json!({"description": "d", "prompt": "look", "subagent_type": "agent-word"})),
         say("seen"),

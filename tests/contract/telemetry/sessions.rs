@@ -193,6 +193,15 @@ fn a_signal_ends_the_interaction_and_everything_is_exported() {
 }
 
 #[test]
+fn a_session_without_a_prompt_is_one() {
+    let (collector, world) = (collector(), world(json!([])));
+    let outcome = finish(exporting(&world, &collector.url()).args(STREAM).close());
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(points(&collector, "session.count")[0]["asDouble"], 1);
+    assert!(spans(&collector, "interaction").is_empty());
+}
+
+#[test]
 fn a_session_that_goes_on_is_counted_as_one_that_does() {
     let script = mock::Script::from_value(json!([say("one"), say("two")])).unwrap();
     let world = World::empty(script).unwrap();

@@ -40,6 +40,22 @@ fn an_address_of_the_users_own_is_told_nothing() {
 }
 
 #[test]
+fn a_cloud_is_told_nothing() {
+    let (collector, world) = (collector(), world(json!([bash(PRINTS), say("ok")])));
+    let run = exporting(&world, &collector.url())
+        .env("CLAUDE_CODE_USE_FOUNDRY", "1")
+        .env("ANTHROPIC_FOUNDRY_BASE_URL", &world.mock().url())
+        .env("ANTHROPIC_FOUNDRY_API_KEY", "key-of-a-resource")
+        .without_env("ANTHROPIC_BASE_URL");
+    let outcome = finish(run.args(PRINT).args(["--dangerously-skip-permissions"]));
+    assert_eq!(outcome.code, Some(0), "{} {:?}", outcome.stderr, outcome.lines);
+    let execution = spans(&collector, "tool.execution")[0]["spanId"].as_str().unwrap().to_owned();
+    assert!(tool_results(&outcome)[0].contains(&execution), "commands are ours");
+    let requests = world.mock().requests();
+    assert!(!requests.is_empty() && requests.iter().all(|request| !request.headers.contains_key("traceparent")));
+}
+
+#[test]
 fn a_trace_that_nobody_wants_has_no_spans_and_goes_on_as_such() {
     let unwanted = INCOMING.replace("-01", "-00");
     let run = |env: &[(&str, &str)]| {
