@@ -1,6 +1,6 @@
 //! The real clients against our binary: one test for every acceptance scenario of the client contract.
 //!
-//! `tests/clients/install` fetches the official Agent SDKs for Python and TypeScript and the ACP adapter;
+//! `tests/clients/install` fetches the official Agent SDKs for Python and TypeScript, the ACP adapter and a collector of OpenTelemetry;
 //! the scripts beside this file drive them against a scripted model, and each prints one verdict. Clients
 //! that write the protocol by hand are played from here (`by_hand`). Without the installed clients the
 //! tests that need them say so and pass.
