@@ -60,7 +60,7 @@ impl<'a> ManagedLock<'a> {
     fn decides_other_signals(&self) -> bool {
         let says = |word: &str| {
             let of_signal = |signal: &&str| self.sets_general(&format!("{signal}{word}"));
-            self.sets_general(word) || SIGNALS[1..].iter().any(|signal| of_signal(&signal))
+            self.sets_general(word) || SIGNALS[1..].iter().any(of_signal)
         };
         let is_kept_here = |name: &str| {
             let value = self.value(name).and_then(Value::as_str);

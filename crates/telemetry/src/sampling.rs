@@ -61,8 +61,8 @@ mod tests {
     const LOW: TraceId = TraceId(0xffff_ffff_ffff_ffff_ff00_0000_0000_0001);
     const HIGH: TraceId = TraceId(0x00ff_ffff_ffff_ffff);
 
-    fn parent(is_sampled: bool) -> Option<TraceContext> {
-        Some(TraceContext { trace: LOW, span: SpanId(1), is_sampled })
+    fn parent(is_sampled: bool) -> TraceContext {
+        TraceContext { trace: LOW, span: SpanId(1), is_sampled }
     }
 
     #[test]
@@ -86,7 +86,8 @@ mod tests {
             (Some("jaeger_remote"), None, as_parent(true, true)),
         ] {
             let sampler = Sampler::read(name, argument);
-            let takes = |trace| [None, parent(true), parent(false)].map(|parent| sampler.takes(trace, parent));
+            let takes =
+                |trace| [None, Some(parent(true)), Some(parent(false))].map(|parent| sampler.takes(trace, parent));
             assert_eq!([takes(LOW), takes(HIGH)], expected, "{name:?} {argument:?}");
         }
         assert!(Sampler::read(Some("always_off"), None).is_off());
