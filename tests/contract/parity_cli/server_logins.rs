@@ -282,7 +282,7 @@ fn a_login_that_is_refused_leaves_nothing() {
 
 #[test]
 fn a_client_gets_the_page_and_may_clear_a_login() {
-    let service = Service::start(3600);
+    let service = Service::revoking(3600, Some(200));
     let world = with_server(&service, json!([say("done")]));
     assert_eq!(log_in(&world, "code=the-code").code, Some(0));
     let ask = |id: &str, request: Value| json!({"type": "control_request", "request_id": id, "request": request});
@@ -314,4 +314,26 @@ fn a_client_gets_the_page_and_may_clear_a_login() {
         "{page}"
     );
     assert_eq!(answer("wrong")["subtype"], "error");
+    let revoked = service.forms_at("/revoke");
+    assert_eq!(revoked.len(), 2, "both tokens are revoked at the server: {revoked:?}");
+    assert!(revoked[0].starts_with("token=renew-1&") && revoked[1].starts_with("token=access-1&"), "{revoked:?}");
+}
+
+/// The login is gone from this machine whatever the server says, and the client's answer does not wait for a server that is
+/// silent.
+#[test]
+fn a_login_that_a_client_clears_is_removed_even_if_nobody_revokes_it() {
+    let service = Service::revoking(3600, Some(503));
+    let world = with_server(&service, json!([]));
+    assert_eq!(log_in(&world, "code=the-code").code, Some(0));
+    let request = json!({"subtype": "mcp_clear_auth", "serverName": "tracker"});
+    let run = claude(&world)
+        .args(["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"])
+        .send(json!({"type": "control_request", "request_id": "clear", "request": request}))
+        .wait(json!({"type": "control_response", "response": {"request_id": "clear", "subtype": "success"}}));
+    let outcome = finish(run.close());
+    assert!(outcome.unmet.is_empty(), "{:?}", outcome.lines);
+    assert!(outcome.stderr.contains("the tokens of tracker may still work"), "{}", outcome.stderr);
+    let kept = std::fs::read_to_string(world.home().join(".claude/.credentials.json")).unwrap_or_default();
+    assert!(!kept.contains("access-1") && !kept.contains("renew-1"), "the tokens are still here");
 }

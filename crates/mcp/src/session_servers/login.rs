@@ -8,12 +8,16 @@ use crate::error::ServerError;
 use crate::oauth::{LoginError, ServerLogin, callback_fits};
 use serde_json::{Value, json};
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// Addresses that a client brings; one is enough.
 const PASTED_MAX: usize = 4;
+
+/// The client waits for the answer, and both tokens are asked about. The tokens are gone from this machine in any case.
+const REVOCATION_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A login that waits for its user. Dropping it ends it.
 pub(super) struct Waiting {
@@ -71,7 +75,7 @@ impl SessionServers {
 
     async fn take_login(&self, name: &str, login: &ServerLogin) -> Result<(), ServerError> {
         let servers = self.started().ok_or_else(|| ServerError::NoServer(name.to_owned()))?;
-        servers.keep_login(name, Some(login)).await?;
+        servers.keep_login(name, login).await?;
         let connected = servers.reconnect(name).await;
         self.note_change();
         connected
@@ -93,13 +97,29 @@ impl SessionServers {
         done.await.unwrap_or_else(|_| Err(not_begun()))
     }
 
-    /// Forgets the login of a server, which then wants another one.
+    /// Forgets the login of a server, which then wants another one. The login is removed from this machine first; then its
+    /// tokens are revoked at the server, while the server is connected anew without them.
     pub async fn clear_login(&self, name: &str) -> Result<(), ServerError> {
         let servers = self.started().ok_or_else(|| ServerError::NoServer(name.to_owned()))?;
         self.logins.borrow_mut().remove(name);
-        servers.keep_login(name, None).await?;
-        // It may well fail now, which its status tells.
-        let _ = servers.reconnect(name).await;
+        let login = servers.remove_login(name).await?;
+        let revoked = async {
+            let Some(login) = &login else { return Ok(()) };
+            let revoked = tokio::time::timeout(REVOCATION_PATIENCE, servers.revoke_login(name, login)).await;
+            match revoked {
+                Ok(Ok(_)) => Ok(()),
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(_) => Err(format!("no answer within {} s", REVOCATION_PATIENCE.as_secs())),
+            }
+        };
+        // The server may well fail to connect now, which its status tells.
+        let (revoked, _) = tokio::join!(revoked, servers.reconnect(name));
+        if let Err(why) = revoked {
+            let why = why.lines().next().unwrap_or_default();
+            (self.handles.warn)(&format!(
+                "warning: the tokens of {name} may still work, because the server did not revoke them: {why}"
+            ));
+        }
         Ok(())
     }
 }
