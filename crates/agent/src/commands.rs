@@ -63,7 +63,7 @@ pub struct Commands {
 impl Commands {
     /// What a prompt is. An unknown command is an error: sent on as a prompt it would look like success.
     pub fn read(&self, text: &str) -> Command {
-        let Some((name, args)) = split(text) else { return Command::None };
+        let Some((name, args)) = builtin_commands::split(text) else { return Command::None };
         let setup = self.choices.setup();
         let expands = |kind, name: &str, source: &str| {
             let (name, args, source) = (name.to_owned(), args.to_owned(), source.to_owned());
@@ -72,9 +72,7 @@ impl Commands {
         if let Some(skill) = project::find_skill(&setup.skills, name).filter(|skill| skill.user_invocable) {
             return expands("slash_command", &skill.name, skill.source);
         }
-        if self.options.bundled
-            && let Some(text) = bundled::expand(name, args)
-        {
+        if let Some(text) = bundled::expand(&self.options, name, args) {
             return Command::Blocks(vec![json!({"type": "text", "text": text})]);
         }
         match resolve_alias(name) {
@@ -206,41 +204,9 @@ fn help(options: &Options, setup: &Setup) -> String {
     own.chain(skills.map(|skill| format!("/{}: {}", skill.name, skill.description))).collect::<Vec<_>>().join("\n")
 }
 
-/// `/name rest`. A path such as `/tmp/x` and a lone slash are no commands.
-fn split(text: &str) -> Option<(&str, &str)> {
-    let rest = text.trim().strip_prefix('/')?;
-    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-    let (name, args) = rest.split_at(end);
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'));
-    is_name.then_some((name, args.trim()))
-}
-
 fn unknown(options: &Options, setup: &Setup, name: &str) -> CommandError {
     let skills = setup.skills.iter().filter(|skill| skill.user_invocable).map(|skill| skill.name.as_str());
     let own = builtin_commands::listed(options).map(|(name, ..)| name);
     let known = skills.chain(own).take(NAMES_MAX).map(str::to_owned).collect();
     CommandError::Unknown { name: name.to_owned(), known }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_told_from_paths() {
-        for (text, expected) in [
-            ("/fix 42", Some(("fix", "42"))),
-            ("  /fix\n a b ", Some(("fix", "a b"))),
-            ("/plugin:cmd", Some(("plugin:cmd", ""))),
-            ("/", None),
-            ("/tmp/x is full", None),
-            ("/ fix", None),
-            ("fix /it", None),
-            ("//x", None),
-            ("/42", None),
-        ] {
-            assert_eq!(split(text), expected, "{text}");
-        }
-    }
 }

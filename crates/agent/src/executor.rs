@@ -413,7 +413,7 @@ impl Inner {
         let filled = catch_unwind(AssertUnwindSafe(|| {
             parts.transcripts.write_notes(&self.conversation.transcript);
             parts.ledger.add_time(outcome.duration_api_ms, outcome.duration_ms);
-            if let Some(state) = parts.ledger.cost_state() {
+            for state in parts.ledger.cost_state().into_iter().chain(parts.tools.schedule.state()) {
                 self.conversation.transcript.borrow_mut().meta(&state);
             }
             self.conversation.report_transcript();

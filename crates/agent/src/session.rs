@@ -12,7 +12,7 @@ use crate::model_asker::ModelAsker;
 use crate::small::{self, QUESTIONS_MAX};
 use crate::subagents::{Assignment, Drive, SubagentError, Subagents};
 use crate::wiring::{self, Wired, add_builtin_agents, setup_trigger, start_source, wire};
-use conversation::{Advisers, Conversation, HOOK_AGENT};
+use conversation::{Advisers, Conversation, HOOK_AGENT, scheduled_input};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use hooks::{AskError, HookEvent, Hooks, Question};
@@ -184,7 +184,9 @@ impl Session {
         let notice = match news {
             News::Task(event) => self.wired.task_news.tell(event).await,
             News::Due(prompt) => {
-                self.prompt(Box::new(UserInput::text(prompt)));
+                let (parts, setup) = (self.parts(), self.parts().tools.choices.setup());
+                let given = (&*parts.options, &*setup);
+                self.prompt(Box::new(scheduled_input(prompt, given, &parts.tools.rules, &self.wired.main)));
                 None
             }
             News::Woken(words) => {

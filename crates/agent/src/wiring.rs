@@ -76,7 +76,7 @@ pub fn wire(
     options: Rc<Options>,
     output: Rc<Output>,
     secrets: Secrets,
-    earlier: Earlier,
+    mut earlier: Earlier,
     questions: Sender<Question>,
     inbox: Sender<Input>,
 ) -> Wired {
@@ -84,9 +84,14 @@ pub fn wire(
     if let Some(state) = &earlier.cost_state {
         base.ledger.restore(state);
     }
+    let jobs = earlier.jobs.take();
     let main = main_conversation(&base, earlier);
     let machine = Rc::new(MainMachine::new(Rc::clone(&main.machine), Rc::clone(&base.output), inbox));
-    finish(base, main, machine)
+    let wired = finish(base, main, machine);
+    if let Some(jobs) = jobs.filter(|_| wired.parts.options.tools.scheduling) {
+        wired.parts.tools.schedule.restore(&jobs);
+    }
+    wired
 }
 
 fn base(options: Rc<Options>, output: Rc<Output>, secrets: Secrets, questions: Sender<Question>) -> Base {

@@ -91,6 +91,7 @@ fn tool_setup(folder: &Path) -> ToolSetup {
         auto_allow_bash: false,
         web_searches: 0,
         web_cache: Duration::ZERO,
+        scheduling: true,
         web_private: false,
         search: agent::ToolSearch::Off,
         shortest_wakeup: Duration::from_mins(1),

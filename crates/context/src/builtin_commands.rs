@@ -1,6 +1,6 @@
 //! The names of commands that are part of the agent: they act on the session, not through the model.
 
-use crate::bundled::BUNDLED;
+use crate::bundled;
 use options::Options;
 
 /// Names and what they do, for clients that list them.
@@ -22,7 +22,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
 /// All commands of ours that this session has, with what they do and what may stand behind them.
 pub fn listed(options: &Options) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let own = COMMANDS.iter().map(|(name, what)| (*name, *what, ""));
-    let prompts = BUNDLED.iter().filter(|_| options.bundled).map(|one| (one.name, one.description, one.hint));
+    let prompts = bundled::offered(options).map(|one| (one.name, one.description, one.hint));
     own.chain(prompts).filter(|_| options.slash)
 }
 
@@ -59,4 +59,36 @@ const ALIASES: [(&str, &str); 2] = [("new", "clear"), ("reset", "clear")];
 pub fn resolve_alias(name: &str) -> Option<&'static str> {
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, command)| command);
     COMMANDS.iter().map(|(known, _)| *known).find(|known| *known == name)
+}
+
+/// `/name rest`. A path such as `/tmp/x` and a lone slash are no commands.
+pub fn split(text: &str) -> Option<(&str, &str)> {
+    let rest = text.trim().strip_prefix('/')?;
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let (name, args) = rest.split_at(end);
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'));
+    is_name.then_some((name, args.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_told_from_paths() {
+        for (text, expected) in [
+            ("/fix 42", Some(("fix", "42"))),
+            ("  /fix\n a b ", Some(("fix", "a b"))),
+            ("/plugin:cmd", Some(("plugin:cmd", ""))),
+            ("/", None),
+            ("/tmp/x is full", None),
+            ("/ fix", None),
+            ("fix /it", None),
+            ("//x", None),
+            ("/42", None),
+        ] {
+            assert_eq!(split(text), expected, "{text}");
+        }
+    }
 }

@@ -3,6 +3,11 @@
 //! A skill or command of the user's with the same name goes first. Deliberately absent: commands that act on the session
 //! without a model.
 
+use options::Options;
+
+/// The one that waits for the clock.
+const LOOP: &str = "loop";
+
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bundled {
@@ -27,9 +32,9 @@ pub const BUNDLED: [Bundled; 6] = [
         prompt: include_str!("texts/bundled/goal.md"),
     },
     Bundled {
-        name: "loop",
+        name: LOOP,
         description: "have the model do a task again and again",
-        hint: "[pause] <task>",
+        hint: "[pause] [task]",
         prompt: include_str!("texts/bundled/loop.md"),
     },
     Bundled {
@@ -52,11 +57,21 @@ pub const BUNDLED: [Bundled; 6] = [
     },
 ];
 
+/// Those that a session has.
+pub fn offered(options: &Options) -> impl Iterator<Item = &'static Bundled> {
+    let (all, by_clock) = (options.bundled, options.tools.scheduling);
+    BUNDLED.iter().filter(move |bundled| all && (by_clock || bundled.name != LOOP))
+}
+
 /// The prompt that a command stands for, with the words behind its name.
-pub fn expand(name: &str, args: &str) -> Option<String> {
-    let bundled = BUNDLED.iter().find(|bundled| bundled.name == name)?;
+pub fn expand(options: &Options, name: &str, args: &str) -> Option<String> {
+    let bundled = offered(options).find(|bundled| bundled.name == name)?;
+    Some(expanded(bundled, args))
+}
+
+fn expanded(bundled: &Bundled, args: &str) -> String {
     let prompt = bundled.prompt.trim_end();
-    Some(if args.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\nNamed by the user: {args}") })
+    if args.is_empty() { prompt.to_owned() } else { format!("{prompt}\n\nNamed by the user: {args}") }
 }
 
 #[cfg(test)]
@@ -66,11 +81,10 @@ mod tests {
     #[test]
     fn every_command_has_a_prompt_and_takes_words() {
         for bundled in BUNDLED {
-            let alone = expand(bundled.name, "").unwrap_or_default();
+            let alone = expanded(&bundled, "");
             assert!(alone.len() > 200, "{}", bundled.name);
-            let with = expand(bundled.name, "src/a.rs and more").unwrap_or_default();
+            let with = expanded(&bundled, "src/a.rs and more");
             assert!(with.starts_with(&alone) && with.ends_with("src/a.rs and more"), "{}", bundled.name);
         }
-        assert_eq!(expand("nothing", ""), None);
     }
 }

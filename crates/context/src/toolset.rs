@@ -5,7 +5,7 @@ use crate::conversation_tools::{
     tool_search::{self, Findable},
 };
 use mcp::McpTool;
-use model::ToolDefinition;
+use model::{ProfileName, ToolDefinition};
 use options::{Options, Prompter, Setup, ToolChoice, ToolSearch};
 use policy::names::{
     CRON_CREATE, CRON_DELETE, CRON_LIST, ENTER_PLAN_MODE, ENTER_WORKTREE, EXIT_WORKTREE, LIST_AGENTS, MONITOR,
@@ -60,7 +60,7 @@ impl Toolset {
             Offered::WithServers => has_servers,
             Offered::WithOutputSchema => setup.schema.is_some(),
             Offered::WithToolSearch => searches,
-            Offered::Searched => searches || named,
+            Offered::Searched => searches || named || !is_local(options),
         };
         let specs = tools::builtin()
             .map(tools::Tool::spec)
@@ -75,6 +75,7 @@ impl Toolset {
             tools.push(conversation_tools::structured_tool(&schema.source));
         }
         tools.retain(|tool| tool.name == turn::STRUCTURED_OUTPUT || !removed(options, &tool.name));
+        tools.retain(|tool| options.tools.scheduling || !is_by_clock(&tool.name));
         Self::of(tools)
     }
 
@@ -168,7 +169,7 @@ impl Toolset {
 
     /// The definitions of the tools that run without a conversation.
     pub fn builtin_definitions(&self) -> Vec<Value> {
-        let builtin = self.tools.iter().filter(|tool| tools::find(&tool.name).is_some());
+        let builtin = self.tools.iter().filter(|tool| tools::find(&tool.name).is_some() && !is_mains(&tool.name));
         builtin.filter_map(|tool| serde_json::from_str(tool.definition.text()).ok()).collect()
     }
 
@@ -243,9 +244,20 @@ fn is_clients(name: &str) -> bool {
 /// Only the main conversation plans with a person, hears of agents and tasks, has a clock and moves.
 fn is_mains(name: &str) -> bool {
     let one = [ENTER_PLAN_MODE, LIST_AGENTS, SEND_MESSAGE];
-    let by_clock = [CRON_CREATE, CRON_DELETE, CRON_LIST, SCHEDULE_WAKEUP];
     let moves = [ENTER_WORKTREE, EXIT_WORKTREE, MONITOR];
-    one.iter().chain(&by_clock).chain(&moves).any(|entry| entry.name == name)
+    is_by_clock(name) || one.iter().chain(&moves).any(|entry| entry.name == name)
+}
+
+/// The tools that `CLAUDE_CODE_DISABLE_CRON` takes away.
+fn is_by_clock(name: &str) -> bool {
+    [CRON_CREATE, CRON_DELETE, CRON_LIST, SCHEDULE_WAKEUP].iter().any(|entry| entry.name == name)
+}
+
+/// A model on the user's own machine reads every definition anew with every request, and small ones lose their way among
+/// many tools.
+fn is_local(options: &Options) -> bool {
+    let client = &options.access.client;
+    client.cloud.is_none() && client.profile.name == ProfileName::Local
 }
 
 fn removed(options: &Options, name: &str) -> bool {

@@ -27,6 +27,7 @@ mod unattended;
 mod settings_files;
 
 mod context_usage;
+mod scheduled_prompt;
 mod model_switcher;
 mod mentions;
 mod permission_updates;
@@ -48,6 +49,7 @@ pub use mentions::Mentions;
 pub use model_switcher::{ModelSwitcher, SwitchError};
 pub use permission_updates::Updates;
 pub use schedule::Schedule;
+pub use scheduled_prompt::scheduled_input;
 pub use settings_files::SettingsFiles;
 pub use subagent_stats::SubagentStats;
 pub use suggest::suggest_files;

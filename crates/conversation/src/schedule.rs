@@ -1,7 +1,8 @@
 //! Prompts that wait for their time: the wakeup that the model has set, and its jobs by the clock.
 //!
-//! They live as long as the session. A wakeup keeps the process alive, jobs do not. Deliberately absent: the turn that
-//! such a prompt begins, which is one like any other.
+//! They come while the session runs. A wakeup keeps the process alive, jobs do not. Jobs are written to the transcript, so a
+//! resumed session has those again that are not over. Deliberately absent: the turn that such a prompt begins
+//! ([`crate::scheduled_input`]), and jobs that outlive their session.
 
 use crate::cron::{Cron, CronError};
 use jiff::tz::TimeZone;
@@ -13,10 +14,16 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use turn::CallResult;
 
+/// What ids of jobs begin with.
+const PREFIX: &str = "cron";
 /// More jobs are a model that lost count.
 const MOST_JOBS: usize = 50;
 /// A wakeup holds the process; nobody waits for longer.
 const LONGEST_WAKEUP: Duration = Duration::from_hours(1);
+/// A job that comes again and again ends then, as in the reference: nobody pays for one that was forgotten.
+const LONGEST_JOB: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// The line of a transcript that has the jobs.
+const STATE: &str = "scheduled-jobs";
 /// The clock may be set while we sleep, so it is looked at this often.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
@@ -25,6 +32,8 @@ pub struct Schedule {
     waiting: RefCell<Vec<Waiting>>,
     changed: Notify,
     made: Cell<u64>,
+    /// The jobs have changed since [`Self::state`] was asked.
+    is_untold: Cell<bool>,
     shortest: Duration,
 }
 
@@ -42,6 +51,15 @@ struct Job {
     text: String,
     cron: Cron,
     is_recurring: bool,
+    created: Timestamp,
+}
+
+impl Job {
+    /// When it comes after this; never, where it has come for the last time.
+    fn next(&self, after: Timestamp) -> Option<Timestamp> {
+        let is_over = after.duration_since(self.created) >= LONGEST_JOB;
+        if is_over || !self.is_recurring { None } else { next(&self.cron, after) }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +76,30 @@ enum ScheduleError {
 
 impl Schedule {
     pub fn new(shortest: Duration) -> Self {
-        Self { waiting: RefCell::default(), changed: Notify::new(), made: Cell::default(), shortest }
+        let (waiting, made, is_untold) = (RefCell::default(), Cell::default(), Cell::default());
+        Self { waiting, changed: Notify::new(), made, is_untold, shortest }
+    }
+
+    /// The jobs as a line of the transcript, where they have changed since this was asked last.
+    pub fn state(&self) -> Option<Value> {
+        let jobs = || self.jobs().iter().map(shown).collect::<Vec<_>>();
+        self.is_untold.replace(false).then(|| json!({"type": STATE, "jobs": jobs()}))
+    }
+
+    /// Takes the jobs of such a line up again. A job that would have come once and was missed does not come any more, nor
+    /// does one that is over; an entry that makes no sense is none.
+    pub fn restore(&self, state: &Value) {
+        let now = Timestamp::now();
+        for entry in state["jobs"].as_array().into_iter().flatten().take(MOST_JOBS) {
+            let Some(waiting) = restored(entry, now) else { continue };
+            let number = waiting.id.strip_prefix(PREFIX).and_then(|number| number.parse().ok()).unwrap_or(0);
+            self.made.set(self.made.get().max(number));
+            self.add(waiting);
+        }
+    }
+
+    fn jobs(&self) -> Vec<Waiting> {
+        self.waiting.borrow().iter().filter(|waiting| waiting.job.is_some()).cloned().collect()
     }
 
     /// The process has to stay for it.
@@ -86,7 +127,7 @@ impl Schedule {
         let mut waiting = self.waiting.borrow_mut();
         let at = waiting.iter().position(|waiting| waiting.due <= now)?;
         let prompt = waiting[at].prompt.clone();
-        let again = waiting[at].job.as_ref().filter(|job| job.is_recurring).and_then(|job| next(&job.cron, now));
+        let again = waiting[at].job.as_ref().and_then(|job| job.next(now));
         match again {
             Some(due) => waiting[at].due = due,
             None => drop(waiting.remove(at)),
@@ -134,13 +175,20 @@ impl Schedule {
             return Err(ScheduleError::TooMany);
         }
         self.made.set(self.made.get() + 1);
-        let id = format!("cron{}", self.made.get());
+        let id = format!("{PREFIX}{}", self.made.get());
         let is_recurring = input["recurring"].as_bool().unwrap_or(true);
         let prompt = input["prompt"].as_str().unwrap_or_default().to_owned();
-        let waiting = Waiting { id, due, prompt, job: Some(Job { text: text.to_owned(), cron, is_recurring }) };
+        let job = Job { text: text.to_owned(), cron, is_recurring, created: Timestamp::now() };
+        let waiting = Waiting { id, due, prompt, job: Some(job) };
         let shown = shown(&waiting);
-        let words = format!("The job {} waits; it begins next at {}.", waiting.id, local(due));
+        let words = format!(
+            "The job {} waits; it begins next at {}. It belongs to this session: it comes only while the session runs{}.",
+            waiting.id,
+            local(due),
+            if is_recurring { ", for seven days at most" } else { "" },
+        );
         self.add(waiting);
+        self.is_untold.set(true);
         Ok(CallResult::text(words, shown))
     }
 
@@ -150,16 +198,16 @@ impl Schedule {
         let at = waiting.iter().position(|waiting| waiting.job.is_some() && waiting.id == id);
         let at = at.ok_or_else(|| ScheduleError::Unknown(id.to_owned()))?;
         waiting.remove(at);
+        self.is_untold.set(true);
         Ok(CallResult::text(format!("The job {id} is deleted."), json!({"id": id})))
     }
 
     fn list(&self) -> CallResult {
-        let waiting = self.waiting.borrow();
-        let jobs: Vec<&Waiting> = waiting.iter().filter(|waiting| waiting.job.is_some()).collect();
-        let line = |job: &&Waiting| format!("{}: next at {}: {}", job.id, local(job.due), job.prompt);
+        let jobs = self.jobs();
+        let line = |job: &Waiting| format!("{}: next at {}: {}", job.id, local(job.due), job.prompt);
         let lines: Vec<String> = jobs.iter().map(line).collect();
         let words = if lines.is_empty() { "No job waits.".to_owned() } else { lines.join("\n") };
-        CallResult::text(words, json!({"jobs": jobs.into_iter().map(shown).collect::<Vec<_>>()}))
+        CallResult::text(words, json!({"jobs": jobs.iter().map(shown).collect::<Vec<_>>()}))
     }
 
     fn add(&self, waiting: Waiting) {
@@ -189,51 +237,21 @@ fn shown(waiting: &Waiting) -> Value {
         "recurring": job.is_some_and(|job| job.is_recurring),
         "durable": false,
         "nextFireAt": waiting.due.as_millisecond(),
+        "createdAt": job.map(|job| job.created.as_millisecond()),
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_wakeup_comes_once_and_holds_the_process_until_then() {
-        let schedule = Schedule::new(Duration::from_millis(5));
-        let input = json!({"delaySeconds": 0, "prompt": "go on"});
-        let told = schedule.run("ScheduleWakeup", &input);
-        assert_eq!((&told.structured["wasClamped"], schedule.has_wakeup()), (&json!(true), true));
-        assert_eq!(schedule.next().await, "go on");
-        assert!(!schedule.has_wakeup());
-        schedule.run("ScheduleWakeup", &json!({"delaySeconds": 1e9, "prompt": "late"}));
-        let again = schedule.run("ScheduleWakeup", &json!({"delaySeconds": 3000, "prompt": "later"}));
-        assert_eq!(again.structured["clampedDelaySeconds"], 3000);
-        assert_eq!(schedule.waiting.borrow().len(), 1, "one at a time");
-        schedule.run("ScheduleWakeup", &json!({"stop": true}));
-        assert!(!schedule.has_wakeup());
-    }
-
-    #[test]
-    fn jobs_are_listed_come_again_and_are_deleted() {
-        let schedule = Schedule::new(Duration::from_mins(1));
-        let made = schedule.run("CronCreate", &json!({"cron": "*/5 * * * *", "prompt": "look"}));
-        assert_eq!((&made.structured["id"], &made.structured["recurring"]), (&json!("cron1"), &json!(true)));
-        assert!(!schedule.has_wakeup(), "a job does not hold the process");
-        let due = schedule.waiting.borrow()[0].due;
-        assert_eq!(schedule.take_due(due).as_deref(), Some("look"));
-        assert!(schedule.waiting.borrow()[0].due > due);
-        schedule.run("CronCreate", &json!({"cron": "0 0 1 1 *", "prompt": "once", "recurring": false}));
-        let due = schedule.waiting.borrow()[1].due;
-        schedule.waiting.borrow_mut()[0].due = Timestamp::MAX;
-        assert_eq!(schedule.take_due(due).as_deref(), Some("once"));
-        let listed = schedule.run("CronList", &json!({}));
-        assert_eq!(listed.structured["jobs"].as_array().map(Vec::len), Some(1));
-        assert!(!schedule.run("CronDelete", &json!({"id": "cron1"})).is_error());
-        for (name, input) in [
-            ("CronDelete", json!({"id": "cron1"})),
-            ("CronCreate", json!({"cron": "nonsense", "prompt": "x"})),
-            ("CronCreate", json!({"cron": "0 0 31 2 *", "prompt": "x"})),
-        ] {
-            assert!(schedule.run(name, &input).is_error(), "{input}");
-        }
-    }
+/// The job of an entry that [`shown`] has written, where it still comes.
+fn restored(entry: &Value, now: Timestamp) -> Option<Waiting> {
+    let moment = |key: &str| Timestamp::from_millisecond(entry[key].as_i64()?).ok();
+    let text = entry["cron"].as_str()?;
+    let is_recurring = entry["recurring"].as_bool()?;
+    let job = Job { text: text.to_owned(), cron: Cron::parse(text).ok()?, is_recurring, created: moment("createdAt")? };
+    let due = if is_recurring { job.next(now)? } else { moment("nextFireAt").filter(|due| *due > now)? };
+    let word = |key: &str| entry[key].as_str().map(str::to_owned);
+    Some(Waiting { id: word("id")?, due, prompt: word("prompt")?, job: Some(job) })
 }
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

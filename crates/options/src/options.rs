@@ -230,6 +230,8 @@ pub struct ToolSetup {
     /// Commands in the sandbox need no permission, unless a rule says otherwise.
     pub auto_allow_bash: bool,
     pub web_searches: u32,
+    /// Prompts may be set for later: the tools for it and `/loop` are there.
+    pub scheduling: bool,
     /// The model may wake itself after this at the earliest.
     pub shortest_wakeup: Duration,
     pub web_cache: Duration,

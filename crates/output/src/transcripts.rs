@@ -30,6 +30,8 @@ pub struct Earlier {
     pub deferred: Option<DeferredCall>,
     /// What the session has cost, as the transcript says.
     pub cost_state: Option<Value>,
+    /// The jobs by the clock that it had.
+    pub jobs: Option<Value>,
 }
 
 /// Why a session cannot be resumed, as the user is told it.
@@ -74,7 +76,8 @@ pub fn earlier(options: &Options) -> Result<Earlier, ResumeError> {
             entry: text(&entry["sourceToolAssistantUUID"]),
         }
     });
-    Ok(Earlier { messages: loaded.messages, leaf: loaded.leaf, deferred, cost_state: loaded.cost_state })
+    let (cost_state, jobs) = (loaded.cost_state, loaded.jobs);
+    Ok(Earlier { messages: loaded.messages, leaf: loaded.leaf, deferred, cost_state, jobs })
 }
 
 impl Transcripts {

@@ -71,7 +71,7 @@ pub enum Offered {
     WithOutputSchema,
     /// Where tools are searched for.
     WithToolSearch,
-    /// Behind the search, or where `--tools` names it.
+    /// Behind the search where there is one; else in full, except for models on the user's own machine, where `--tools` names it.
     Searched,
 }
 

@@ -110,6 +110,7 @@ pub fn resolve(
             .number("CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS")
             .map_or(tools::Web::CACHE_FOR, Duration::from_millis),
         auto_allow_bash: false,
+        scheduling: !environment.is_on("CLAUDE_CODE_DISABLE_CRON"),
         shortest_wakeup: shortest_wakeup(environment),
         web_private: cfg!(debug_assertions) && environment.is_on("RALPH_TEST_PRIVATE_WEB"),
     }

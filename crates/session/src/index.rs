@@ -56,6 +56,8 @@ pub(crate) struct Index {
     pub(crate) last_prompt: Option<String>,
     /// The last line that says what the session has cost.
     pub(crate) cost_state: Option<Span>,
+    /// The last line that has the jobs by the clock.
+    pub(crate) jobs: Option<Span>,
     pub(crate) lines: usize,
     pub(crate) skipped_lines: usize,
 }
@@ -90,6 +92,7 @@ impl Index {
             Some("ai-title") => self.ai_title = head.ai_title,
             Some("last-prompt") => self.last_prompt = head.last_prompt,
             Some("cost-state") => self.cost_state = Some(span),
+            Some("scheduled-jobs") => self.jobs = Some(span),
             _ => {
                 if let Some(node) = head.into_node(span) {
                     // An entry written twice (a disk that was full in between) counts where it stands last.

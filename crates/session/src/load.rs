@@ -1,7 +1,7 @@
 //! Reading a conversation back so that it can go on.
 
 use crate::index::{Index, Kind};
-use crate::lines::Lines;
+use crate::lines::{Lines, Span};
 use crate::{SessionError, attachment, chain, history};
 use serde_json::Value;
 use std::path::Path;
@@ -28,6 +28,8 @@ pub struct Loaded {
     pub deferred: Option<Value>,
     /// What the session has cost so far, as its last `cost-state` line says.
     pub cost_state: Option<Value>,
+    /// The jobs by the clock, as the last `scheduled-jobs` line says.
+    pub jobs: Option<Value>,
     /// With [`load_until`]: the prompts whose turns lose something, in order.
     pub dropped_turns: Vec<String>,
 }
@@ -91,10 +93,11 @@ fn assemble(path: &Path, index: Index, leaf: usize) -> Result<Loaded, SessionErr
     }
     let last = lines.again(index.nodes[leaf].span).map_err(unreadable)?;
     let deferred = serde_json::from_slice::<Value>(last).ok().filter(|entry| entry["subtype"] == TOOL_DEFERRED);
-    let cost_state = match index.cost_state {
-        Some(span) => serde_json::from_slice(lines.again(span).map_err(unreadable)?).ok(),
-        None => None,
+    let mut state = |span: Option<Span>| match span {
+        Some(span) => lines.again(span).map_err(unreadable).map(|line| serde_json::from_slice(line).ok()),
+        None => Ok(None),
     };
+    let (cost_state, jobs) = (state(index.cost_state)?, state(index.jobs)?);
     let mut messages = history::messages(stored);
     if deferred.is_some() {
         // The stand-in for the result that is still to come.
@@ -112,6 +115,7 @@ fn assemble(path: &Path, index: Index, leaf: usize) -> Result<Loaded, SessionErr
         skipped_lines: index.skipped_lines,
         deferred,
         cost_state,
+        jobs,
         dropped_turns: Vec::new(),
     })
 }

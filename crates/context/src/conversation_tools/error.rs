@@ -24,6 +24,8 @@ pub enum CallError {
     EmptyMessage,
     #[error("ScheduleWakeup needs \"delaySeconds\" and \"prompt\", or \"stop\".")]
     Wakeup,
+    #[error("CronCreate needs \"prompt\", which begins each turn.")]
+    JobPrompt,
     #[error(
         "EnterWorktree needs \"name\" (letters, digits, dot, dash, underscore) or \"path\" of a worktree below .claude/worktrees."
     )]

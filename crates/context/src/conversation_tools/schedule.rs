@@ -16,8 +16,9 @@ pub static SPECS: [ToolSpec; 4] = [
     ),
     ToolSpec::alone(
         &names::CRON_CREATE,
-        "Begin a turn of this session by the clock, once or again and again, as long as the session lives.",
-        r#"{"type":"object","properties":{"cron":{"type":"string","description":"minute hour day month weekday, local time: */5 * * * *"},"prompt":{"type":"string","description":"What begins each turn"},"recurring":{"type":"boolean","description":"Again and again; true if left out"},"durable":{"type":"boolean","description":"Jobs end with the session in any case"}},"required":["cron","prompt"],"additionalProperties":false}"#,
+        "Begin a turn of this session by the clock, once or again and again. A job comes only while this session runs, and is there again when the \
+         session is resumed. A job that comes again and again ends after seven days.",
+        r#"{"type":"object","properties":{"cron":{"type":"string","description":"minute hour day month weekday, local time: */5 * * * *"},"prompt":{"type":"string","description":"What begins each turn"},"recurring":{"type":"boolean","description":"Again and again; true if left out"},"durable":{"type":"boolean","description":"Without effect: a job belongs to its session"}},"required":["cron","prompt"],"additionalProperties":false}"#,
     ),
     ToolSpec::alone(
         &names::CRON_DELETE,
@@ -38,6 +39,9 @@ pub(super) fn check(name: &str, input: &Value) -> Result<(), CallError> {
     if name == names::SCHEDULE_WAKEUP.name && !quiet && (input["delaySeconds"].as_f64().is_none() || is_blank("prompt"))
     {
         return Err(CallError::Wakeup);
+    }
+    if name == names::CRON_CREATE.name && is_blank("prompt") {
+        return Err(CallError::JobPrompt);
     }
     Ok(())
 }
