@@ -24,6 +24,8 @@ pub enum Existing {
 pub enum CheckoutError {
     #[error("{} is not in a git repository", .0.display())]
     NoRepository(PathBuf),
+    #[error("{} has no commit yet, so there is nothing to check out; make one with 'git commit'", .0.display())]
+    NoCommit(PathBuf),
     #[error("git is not installed")]
     NoGit,
     #[error("{} cannot be written: {why}", .folder.display())]
@@ -58,6 +60,8 @@ pub async fn check_out(env: &Env, places: &Places, name: &str, existing: Existin
     }
     let git = Git::find(env).ok_or(CheckoutError::NoGit)?;
     let git = git.without_filters(&repository, DEADLINE).await;
+    let base = run(&git, &repository, &["rev-parse", "--verify", "--quiet", "HEAD"]).await;
+    let base = base.map_err(|_| CheckoutError::NoCommit(repository.clone()))?;
     let folder = repository.join(".claude/worktrees");
     let unwritable = |why: std::io::Error| CheckoutError::Unwritable { folder: folder.clone(), why };
     std::fs::create_dir_all(&folder).map_err(unwritable)?;
@@ -68,7 +72,6 @@ pub async fn check_out(env: &Env, places: &Places, name: &str, existing: Existin
     hide(&folder).map_err(unwritable)?;
     let root = folder.join(name);
     let branch = format!("worktree-{name}");
-    let base = run(&git, &repository, &["rev-parse", "--verify", "HEAD"]).await?;
     if root.symlink_metadata().is_ok() {
         if existing == Existing::Refuse || !is_worktree_of(&git, &root, &repository).await {
             return Err(CheckoutError::Exists(root));

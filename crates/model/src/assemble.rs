@@ -298,7 +298,7 @@ fn unparsed(input: &str) -> Value {
 fn bad_input(why: &str, input: &str) -> String {
     let shown = &input[..input.floor_char_boundary(BAD_INPUT_EXCERPT)];
     let more = if shown.len() < input.len() { "…" } else { "" };
-    format!("the tool input is not valid JSON ({why}): {shown}{more}")
+    format!("{why}; it began: {shown}{more}")
 }
 
 fn api_error(error: Option<&RawValue>) -> FrameOutcome {

@@ -41,9 +41,8 @@ impl Turn {
         }
         if let Some(raw) = &call.made.bad_input {
             let start: String = raw.chars().take(BAD_INPUT_CHARS).collect();
-            let text = format!(
-                "The input of {name} was not valid JSON (it began: {start}). Call it again with a complete JSON object."
-            );
+            let text =
+                format!("The input of {name} was not valid JSON ({start}). Call it again with a complete JSON object.");
             return self.end_call(key, CallEnd::Rejected, CallResult::misuse(text), cx);
         }
         // It comes back with the check.

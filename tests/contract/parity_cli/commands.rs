@@ -30,6 +30,13 @@ fn commands_that_are_missing_are_errors_and_cost_nothing() {
     refused(&world, claude(&world).args(["auth", "login"]), "can neither log in with a browser");
     refused(&world, claude(&world).args(["mpc", "list"]), "unknown command 'mpc' (did you mean 'mcp'?)");
     refused(&world, claude(&world).args(["auth"]), "usage: auth status");
+    for (words, known) in
+        [(["mcp", "lst"], "list"), (["plugin", "details"], "marketplace"), (["auth", "whoami"], "status")]
+    {
+        let unknown = format!("unknown command '{} {}'. There are: ", words[0], words[1]);
+        refused(&world, claude(&world).args(words), &unknown);
+        refused(&world, claude(&world).args(words), known);
+    }
     refused(&world, claude(&world).args(["auto-mode", "reset", "-y"]), "nothing was changed");
 }
 

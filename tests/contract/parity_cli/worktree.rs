@@ -53,6 +53,12 @@ fn what_can_be_no_worktree_is_refused_and_leads_nowhere() {
     std::os::unix::fs::symlink(&outside, world.wd().join(".claude")).expect("a link");
     refused(&world, words("x"), "a symbolic link is in the place");
     assert!(!outside.join("worktrees/x").exists(), "nothing is checked out elsewhere");
+    std::fs::remove_file(world.wd().join(".claude")).expect("removed");
+    std::fs::remove_dir_all(world.wd().join(".git")).expect("removed");
+    let made = finish(world.run(std::path::Path::new("/bin/sh")).args(["-c", "git init -q ."]));
+    assert_eq!(made.code, Some(0));
+    refused(&world, words("x"), "has no commit yet");
+    assert!(!world.wd().join(".claude").exists(), "nothing is left behind");
     std::fs::remove_dir_all(world.wd().join(".git")).expect("removed");
     refused(&world, words("x"), "is not in a git repository");
 }

@@ -8,6 +8,9 @@ use serde_json::json;
 use settings::Found;
 use wire::ExitCode;
 
+const COMMANDS: [&str; 3] = ["status", "login", "logout"];
+const USAGE: &str = "usage: auth status [--json|--text] | login | logout";
+
 pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments>) -> Ended {
     let (command, flags): (Vec<&str>, Vec<&str>) =
         words.iter().map(String::as_str).partition(|word| !word.starts_with('-'));
@@ -20,7 +23,8 @@ pub fn run(words: &[String], environment: &Environment, typed: Option<&Arguments
                  apiKeyHelper in your user settings. A login that another program has stored is used and renewed.",
             ))
         }
-        _ => Err(Failure::form("usage: auth status [--json|--text] | login | logout")),
+        [word, ..] if !COMMANDS.contains(word) => Err(super::mcp::unknown("auth", word, &COMMANDS)),
+        _ => Err(Failure::form(USAGE)),
     }
 }
 

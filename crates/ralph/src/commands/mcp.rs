@@ -16,6 +16,10 @@ const USAGE: &str = "usage: mcp add [-s local|project|user] [-t stdio|http|sse] 
                      mcp add-json [-s SCOPE] <name> <json> | list | get <name> | remove [-s SCOPE] <name> | reset-project-choices\n       \
                      mcp login [--no-browser] <name> | logout <name> | serve";
 
+/// The words that [`USAGE`] explains.
+const COMMANDS: [&str; 9] =
+    ["add", "add-json", "list", "get", "remove", "reset-project-choices", "login", "logout", "serve"];
+
 pub fn run(words: &[String], typed: &Arguments, environment: &Environment) -> Ended {
     let asked = asked(words)?;
     let plain: Vec<&str> = asked.words.iter().map(String::as_str).collect();
@@ -102,8 +106,14 @@ fn act(asked: &Asked, plain: &[&str], places: &Places) -> Result<String, Failure
             Ok("The choices about this project's servers are forgotten.\n".to_owned())
         }
         ["add-from-claude-desktop", ..] => Err(refused(format!("'mcp {}' is not part of this agent.", plain[0]))),
+        [word, ..] if !COMMANDS.contains(word) => Err(unknown("mcp", word, &COMMANDS)),
         _ => Err(Failure::form(USAGE)),
     }
+}
+
+/// A word behind a command that none of its own words is.
+pub fn unknown(command: &str, word: &str, known: &[&str]) -> Failure {
+    Failure::usage(format!("unknown command '{command} {word}'. There are: {}", known.join(", ")))
 }
 
 /// The entry that the words of `mcp add` describe.

@@ -17,6 +17,10 @@ const USAGE: &str = "usage: plugin marketplace add <folder|repository> | list | 
                      plugin install|uninstall|enable|disable|update <name[@marketplace]> [--scope user|project|local]\n       \
                      plugin list [--json] | validate <folder>";
 
+/// The words that [`USAGE`] explains.
+const COMMANDS: [&str; 11] =
+    ["marketplace", "install", "i", "uninstall", "remove", "rm", "enable", "disable", "update", "list", "validate"];
+
 pub fn run(words: &[String], environment: &Environment) -> Ended {
     say::out(&act(words, environment)?);
     Ok(ExitCode::Success)
@@ -68,6 +72,7 @@ fn act(words: &[String], environment: &Environment) -> Result<String, Failure> {
         ["disable", plugin] => shop.switch(plugin, asked.scope, false),
         ["list"] => Ok(shop.list(asked.json)),
         ["validate", folder] => validate(&shop.places, &environment.cwd.join(folder)),
+        [word, ..] if !COMMANDS.contains(word) => Err(super::mcp::unknown("plugin", word, &COMMANDS)),
         _ => Err(Failure::form(USAGE)),
     }
 }
