@@ -129,6 +129,10 @@ impl Rules {
             return own;
         }
         policy.mode = self.mode_of(conversation);
+        if targets.command.is_none() && targets.url.is_some() {
+            let page = Call { tool: names::WEB_FETCH.name, rules: RuleKind::Host, input, targets };
+            return monitor::socket(own, self.decide(policy, &page, wants_a_person));
+        }
         let as_bash = self.decide(policy, &Call { tool: names::BASH.name, rules, input, targets }, wants_a_person);
         monitor::together(own, as_bash)
     }

@@ -7,6 +7,7 @@ mod grep;
 mod monitor;
 mod notebook_edit;
 mod read;
+mod socket_watch;
 mod task_tools;
 mod todo_write;
 mod web_fetch;

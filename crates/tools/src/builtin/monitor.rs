@@ -1,8 +1,10 @@
-//! Monitor: a command in the background whose lines are told to the model as they come.
+//! Monitor: a command in the background whose lines are told to the model as they come, or a web socket whose messages are
+//! (`socket_watch`).
 //!
 //! A task like other background commands: it is listed, looked at and stopped like them, and it ends with the session.
-//! Deliberately absent: web sockets, and whether the command may run, which rules judge as they judge Bash.
+//! Deliberately absent: whether the command may run, which rules judge as they judge Bash.
 
+use super::socket_watch;
 use crate::ToolOutcome;
 use crate::bounded::{first_chars, last_chars};
 use crate::context::ToolContext;
@@ -10,17 +12,22 @@ use crate::schema::{InputError, parse};
 use crate::shell::running::{Command, End};
 use crate::tasks::{Ending, NewTask, Running, Status};
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
-use policy::names;
+use crate::web::address;
+use crate::workspace::Workspace;
+use policy::{Targets, names};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::fmt::Display;
+use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 static SPEC: ToolSpec = ToolSpec::alone(
     &names::MONITOR,
     "Watches something with a command in the background: every line that it prints begins a turn of yours, its end does too. For logs, builds and \
-     queues that you would otherwise look at again and again. Print only lines that matter (grep --line-buffered); stop it with TaskStop.",
-    r#"{"type":"object","properties":{"command":{"type":"string","description":"The command line; each line of its output is an event"},"description":{"type":"string","description":"What is watched, in a few words"},"timeout_ms":{"type":"number","description":"Milliseconds until it is ended; 300000 if left out, 3600000 at most"},"persistent":{"type":"boolean","description":"As long as the session lives"}},"required":["command","description"],"additionalProperties":false}"#,
+     queues that you would otherwise look at again and again. Print only lines that matter (grep --line-buffered); stop it with TaskStop. \
+     For a server that pushes messages over a WebSocket give ws instead of command: each message is an event.",
+    r#"{"type":"object","properties":{"command":{"type":"string","description":"The command line; each line of its output is an event"},"description":{"type":"string","description":"What is watched, in a few words"},"timeout_ms":{"type":"number","description":"Milliseconds until it is ended; 300000 if left out, 3600000 at most"},"persistent":{"type":"boolean","description":"As long as the session lives"},"ws":{"type":"object","description":"A web socket to listen to","properties":{"url":{"type":"string","description":"ws:// or wss://, a public address"},"protocols":{"type":"array","description":"Subprotocols to offer","items":{"type":"string"}}},"required":["url"],"additionalProperties":false}},"required":["description"],"additionalProperties":false}"#,
 );
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
@@ -28,19 +35,27 @@ const LONGEST_TIMEOUT: Duration = Duration::from_hours(1);
 /// Lines that come within this are one event.
 const GATHER: Duration = Duration::from_millis(200);
 /// Characters of one event; a line that is longer is cut.
-const EVENT_CHARS: usize = 2_000;
+pub(super) const EVENT_CHARS: usize = 2_000;
 /// Each event is a paid turn. A command that says more is not one to be woken by.
-const EVENTS_MAX: usize = 100;
+pub(super) const EVENTS_MAX: usize = 100;
 /// Bytes that are read of the output at a time.
 const READ_BYTES: usize = 64 * 1024;
 
 #[derive(Deserialize)]
-struct Input {
-    command: String,
+pub(super) struct Input {
+    command: Option<String>,
+    pub(super) ws: Option<SocketInput>,
     description: String,
     timeout_ms: Option<f64>,
     #[serde(default)]
     persistent: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SocketInput {
+    pub(super) url: String,
+    #[serde(default)]
+    pub(super) protocols: Vec<String>,
 }
 
 pub(crate) struct Monitor;
@@ -51,45 +66,100 @@ impl Tool for Monitor {
     }
 
     fn check(&self, input: &Value) -> Result<(), InputError> {
-        let is_blank = input["command"].as_str().is_none_or(|command| command.trim().is_empty());
-        let missing = InputError::Missing { tool: SPEC.entry.name, field: "command" };
-        if is_blank { Err(missing) } else { Ok(()) }
+        let has_command = input["command"].as_str().is_some_and(|command| !command.trim().is_empty());
+        match (has_command, input.get("ws")) {
+            (true, None) => Ok(()),
+            (true, Some(_)) => Err(unusable("give `command` or `ws`, not both")),
+            (false, Some(ws)) => socket_watch::check(ws).map_err(unusable),
+            (false, None) => Err(InputError::Missing { tool: SPEC.entry.name, field: "command" }),
+        }
+    }
+
+    /// A command is judged as a command, a web socket by its host.
+    fn targets(&self, input: &Value, _workspace: &Workspace) -> Result<Targets, InputError> {
+        let url = input["ws"]["url"].as_str().map(address::page_of_socket);
+        Ok(Targets { url, ..Targets::of(SPEC.entry, input) })
     }
 
     fn run<'a>(&'a self, call: Invocation<'a>, context: &'a ToolContext) -> ToolFuture<'a> {
-        boxed(std::future::ready(run(&call, context)))
+        boxed(run(call, context))
     }
 }
 
-fn run(call: &Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
+async fn run(call: Invocation<'_>, context: &ToolContext) -> Result<ToolOutcome, ToolOutcome> {
     let input: Input = parse(SPEC.entry.name, call.input)?;
-    let (shell, tasks) = (&context.shell, &context.tasks);
-    if !shell.background_allowed {
+    if !context.shell.background_allowed {
         return Err(ToolOutcome::error("Background tasks are switched off, so nothing can be watched."));
     }
-    tasks.room().map_err(|full| ToolOutcome::error(format!("Nothing is watched: {full}.")))?;
-    let judged = call.run.unwrap_or(&input.command);
-    let started = Command::start(shell, &context.workspace.cwd(), judged, None, false);
-    let mut command = started.map_err(|error| ToolOutcome::error(format!("Nothing is watched: {error}.")))?;
-    let id = command.output.id();
+    context.tasks.room().map_err(unwatched)?;
+    match (&input.command, &input.ws) {
+        (Some(command), _) => watch_command(&call, command, &input, context),
+        (None, Some(ws)) => {
+            let opened = socket_watch::open(ws, context).await.map_err(unwatched)?;
+            let watched = begin(&call, &input, context, opened.output.path(), (&opened.output.id(), "monitor", None))?;
+            tokio::spawn(opened.watch(watched.running, watched.description, watched.until));
+            Ok(watched.outcome)
+        }
+        (None, None) => Err(InputError::Missing { tool: SPEC.entry.name, field: "command" }.into()),
+    }
+}
+
+fn unusable(reason: &str) -> InputError {
+    InputError::Fields { tool: SPEC.entry.name, reason: reason.to_owned() }
+}
+
+fn unwatched(why: impl Display) -> ToolOutcome {
+    ToolOutcome::error(format!("Nothing is watched: {why}."))
+}
+
+fn watch_command(
+    call: &Invocation<'_>,
+    typed: &str,
+    input: &Input,
+    context: &ToolContext,
+) -> Result<ToolOutcome, ToolOutcome> {
+    let judged = call.run.unwrap_or(typed);
+    let started = Command::start(&context.shell, &context.workspace.cwd(), judged, None, false);
+    let mut command = started.map_err(unwatched)?;
+    let named = (command.output.id(), "local_bash", Some(typed));
+    let watched = begin(call, input, context, command.output.path(), (&named.0, named.1, named.2))?;
+    command.output.keep();
+    tokio::spawn(watch(command, watched.running, watched.description, watched.until));
+    Ok(watched.outcome)
+}
+
+/// A task that has begun, and what its call answers.
+struct Watched {
+    running: Running,
+    description: String,
+    until: Option<Instant>,
+    outcome: ToolOutcome,
+}
+
+fn begin(
+    call: &Invocation<'_>,
+    input: &Input,
+    context: &ToolContext,
+    output: &Path,
+    (id, kind, command): (&str, &'static str, Option<&str>),
+) -> Result<Watched, ToolOutcome> {
     let description = first_chars(&input.description, EVENT_CHARS).to_owned();
     let new = NewTask {
-        id: id.clone(),
-        kind: "local_bash",
+        id: id.to_owned(),
+        kind,
         description: description.clone(),
-        command: Some(input.command.clone()),
+        command: command.map(str::to_owned),
         tool_use_id: call.tool_use_id.to_owned(),
-        output_file: command.output.path().to_path_buf(),
+        output_file: output.to_path_buf(),
         is_awaited: false,
     };
-    let running = tasks.begin(new).map_err(|full| ToolOutcome::error(format!("Nothing is watched: {full}.")))?;
-    command.output.keep();
+    let running = context.tasks.begin(new).map_err(unwatched)?;
     let limit = limit(input.timeout_ms);
     let until = (!input.persistent).then(|| Instant::now() + limit);
-    tokio::spawn(watch(command, running, description, until));
     let timeout_ms = if input.persistent { Value::Null } else { json!(limit.as_millis() as u64) };
     let structured = json!({"taskId": id, "timeoutMs": timeout_ms, "persistent": input.persistent});
-    Ok(ToolOutcome::text(format!("The monitor {id} has started. You are told of its lines as they come."), structured))
+    let words = format!("The monitor {id} has started. You are told of its lines as they come.");
+    Ok(Watched { running, description, until, outcome: ToolOutcome::text(words, structured) })
 }
 
 fn limit(asked: Option<f64>) -> Duration {
@@ -135,7 +205,7 @@ async fn stopped(command: &mut Command, status: Status, how: &str) -> (Status, O
     (status, Some(command.stop().await.shell_code()), how.to_owned())
 }
 
-async fn at(until: Option<Instant>) {
+pub(super) async fn at(until: Option<Instant>) {
     match until {
         Some(until) => sleep_until(until).await,
         None => std::future::pending().await,

@@ -20,8 +20,8 @@ pub(crate) enum AddressError {
     StrangeCharacter,
     #[error("{0:?} is not a URL ({1}); give one like https://example.com/page")]
     NotAUrl(String, String),
-    #[error("only http and https can be fetched, not {0}")]
-    Scheme(String),
+    #[error("only {} and {} can be fetched, not {given}", allowed[0], allowed[1])]
+    Scheme { allowed: [&'static str; 2], given: String },
     #[error("the URL carries a user name or password; fetch it without")]
     Credentials,
     #[error("the host of {0:?} is not written plainly; use its usual spelling")]
@@ -35,7 +35,38 @@ pub(crate) enum AddressError {
 /// Reads a URL and refuses what is not plainly a public page. `http` becomes `https`.
 /// `private_allowed` is for tests and for users who ask for it.
 pub(crate) fn checked(given: &str, private_allowed: bool) -> Result<Url, AddressError> {
-    let given = given.trim();
+    let mut url = plain(given.trim(), ["http", "https"], private_allowed)?;
+    let is_private = !is_public_host(&url);
+    if url.scheme() == "http" && !(private_allowed && is_private) {
+        // Between two web schemes this always succeeds.
+        let _ = url.set_scheme("https");
+    }
+    Ok(url)
+}
+
+/// The same for a web socket: `ws` and `wss` become `http` and `https`, which open it.
+pub(crate) fn socket(given: &str, private_allowed: bool) -> Result<Url, AddressError> {
+    if !given.is_ascii() {
+        return Err(AddressError::StrangeCharacter);
+    }
+    let mut url = plain(given, ["ws", "wss"], private_allowed)?;
+    // Between two web schemes this always succeeds.
+    let _ = url.set_scheme(if url.scheme() == "ws" { "http" } else { "https" });
+    Ok(url)
+}
+
+/// The address as rules about pages judge it: the same host, `http` or `https`. What is no such address stays as it is and
+/// is refused by [`socket`].
+pub(crate) fn page_of_socket(given: &str) -> String {
+    let parsed = Url::parse(given).ok().filter(|url| matches!(url.scheme(), "ws" | "wss"));
+    let Some(mut url) = parsed else { return given.to_owned() };
+    // Between two web schemes this always succeeds.
+    let _ = url.set_scheme(if url.scheme() == "ws" { "http" } else { "https" });
+    url.to_string()
+}
+
+/// A URL whose host is written plainly and is public, without credentials and without a fragment.
+fn plain(given: &str, schemes: [&'static str; 2], private_allowed: bool) -> Result<Url, AddressError> {
     if given.len() > LONGEST_URL {
         return Err(AddressError::TooLong);
     }
@@ -43,8 +74,8 @@ pub(crate) fn checked(given: &str, private_allowed: bool) -> Result<Url, Address
         return Err(AddressError::StrangeCharacter);
     }
     let mut url = Url::parse(given).map_err(|why| AddressError::NotAUrl(given.into(), why.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(AddressError::Scheme(url.scheme().into()));
+    if !schemes.contains(&url.scheme()) {
+        return Err(AddressError::Scheme { allowed: schemes, given: url.scheme().into() });
     }
     let written = written_host(given);
     if written.contains('@') || !url.username().is_empty() || url.password().is_some() {
@@ -52,11 +83,6 @@ pub(crate) fn checked(given: &str, private_allowed: bool) -> Result<Url, Address
     }
     check_host(&url, written, private_allowed)?;
     url.set_fragment(None);
-    let is_private = !is_public_host(&url);
-    if url.scheme() == "http" && !(private_allowed && is_private) {
-        // Between two web schemes this always succeeds.
-        let _ = url.set_scheme("https");
-    }
     Ok(url)
 }
 
@@ -205,6 +231,30 @@ mod tests {
             assert!(checked(given, false).is_err(), "{given}");
         }
         assert_eq!(checked(&format!("https://example.com/{}", "a".repeat(2000)), false), Err(AddressError::TooLong));
+    }
+
+    #[test]
+    fn sockets_are_opened_at_public_addresses_only() {
+        for (given, opened) in [
+            ("wss://example.com/feed?x=1", Some("https://example.com/feed?x=1")),
+            ("ws://example.com:8080/#top", Some("http://example.com:8080/")),
+            ("https://example.com/", None),
+            ("ws://user:secret@example.com/", None),
+            ("ws://example.com/a b", None),
+            ("ws://exämple.com/", None),
+            ("ws://127.0.0.1/", None),
+            ("ws://localhost/", None),
+            ("ws://169.254.169.254/latest/", None),
+            ("ws://[::1]/", None),
+            ("ws://10.0.0.1/", None),
+            ("ws://0x7f000001/", None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(socket(given, false).ok().as_ref().map(Url::as_str), opened, "{given}");
+        }
+        assert!(socket("ws://127.0.0.1:9/", true).is_ok());
+        assert_eq!(page_of_socket("WSS://Evil.Test/x"), "https://evil.test/x");
+        assert_eq!(page_of_socket("nonsense"), "nonsense");
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Guard {
     }
 
     /// Behind a proxy somebody else resolves the name; we can still refuse what we know to be private.
-    async fn check_for_proxy(&self, url: &Url) -> Result<(), GetError> {
+    pub(crate) async fn check_for_proxy(&self, url: &Url) -> Result<(), GetError> {
         let (Some(_), Some(name)) = (&self.proxy_host, url.domain()) else { return Ok(()) };
         let Ok(mut found) = tokio::net::lookup_host((name, 0)).await else { return Ok(()) };
         if self.private_allowed || found.all(|address| is_public(address.ip())) {
@@ -176,7 +176,7 @@ fn failed(url: &Url, error: &reqwest::Error) -> GetError {
 }
 
 /// reqwest's own text stops at the surface; the reason is at the bottom.
-fn spelled_out(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn spelled_out(error: &(dyn std::error::Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(cause) = deepest.source() {
         deepest = cause;

@@ -100,6 +100,12 @@ impl Web {
         Ok(made)
     }
 
+    /// A client for one web socket, which exists in HTTP/1.1 only.
+    pub(crate) fn socket_client(&self) -> Result<Client, GetError> {
+        let builder = (self.0.make_client)().map_err(|WebError(why)| GetError::NoClient(why))?;
+        client(builder.http1_only(), self.0.guard.clone())
+    }
+
     pub(crate) fn cached(&self, asked: &Url) -> Option<Arc<Readable>> {
         let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.retain(|page| page.at.elapsed() < self.0.cache_for);
