@@ -20,6 +20,20 @@ fn iterations_cost_tokens_and_time_end_a_run_with_exit_code_2() {
     }
 }
 
+/// An agent that waits for a time which it has set itself would be ended as one that does not leave after its result.
+#[test]
+fn agents_of_a_loop_set_no_wakeups_unless_the_user_says_so() {
+    for (given, expected) in [(None, "wakeups-off:1"), (Some("0"), "wakeups-off:0")] {
+        let world = folder();
+        let run = looped(&world, "hear; work; say \"wakeups-off:$CLAUDE_CODE_DISABLE_CRON\"; result done", &["1"]);
+        let (outcome, events) = told(match given {
+            Some(value) => run.env("CLAUDE_CODE_DISABLE_CRON", value),
+            None => run,
+        });
+        assert!(json!(events).to_string().contains(expected), "{given:?}: {:?} {}", outcome.lines, outcome.stderr);
+    }
+}
+
 /// An agent that names no cost until its end, and has no end.
 const SPENDS: &str = r#"hear; work; printf '{"type":"assistant","message":{"id":"m1","model":"claude-sonnet-4-5","content":[{"type":"text","text":"hi"}],"usage":{"input_tokens":1000000,"output_tokens":0}}}\n'; sleep 60"#;
 

@@ -62,6 +62,7 @@ impl RunLoop<'_> {
         let text = if filed { self.file(&format!("prompt_{}.md", start.iteration), text)? } else { text.to_owned() };
         let mut call = self.job.backend.call(settings, transport, start, &text, &self.job.auth, &self.env);
         self.take_way(start.way, &mut call.env);
+        leave_wakeups_to_the_loop(&mut call.env);
         if let Some(trace) = &self.job.trace {
             let context = trace.iteration(start.iteration, start.attempt).to_string();
             set(&mut call.env, "TRACEPARENT", Some(OsStr::new(&context)));
@@ -177,5 +178,14 @@ impl RunLoop<'_> {
             work.opening.clear();
         });
         Some(started)
+    }
+}
+
+/// An iteration ends with its result: an agent that stays for a time that it has set itself would be ended as one that does not
+/// leave. The loop is what begins again. A user who has set the variable is obeyed.
+fn leave_wakeups_to_the_loop(env: &mut Env) {
+    const VARIABLE: &str = "CLAUDE_CODE_DISABLE_CRON";
+    if get(env, VARIABLE).is_none() {
+        set(env, VARIABLE, Some(OsStr::new("1")));
     }
 }
