@@ -4,11 +4,11 @@ use crate::read_log::ReadLog;
 use crate::shell::Shell;
 use crate::tasks::Tasks;
 use crate::todos::Todos;
-use crate::web::Web;
 use crate::workspace::Workspace;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use web::Web;
 
 /// Files that Read-deny rules hide: Glob and Grep neither list nor print them.
 pub type Denied = Arc<dyn Fn(&Path) -> bool + Send + Sync>;

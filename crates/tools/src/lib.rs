@@ -28,7 +28,6 @@ mod worker;
 
 mod shell;
 mod walk;
-mod web;
 
 // What every tool is made of.
 mod context;

@@ -12,7 +12,6 @@ use crate::schema::{InputError, parse};
 use crate::shell::running::{Command, End};
 use crate::tasks::{Ending, NewTask, Running, Status};
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
-use crate::web::address;
 use crate::workspace::Workspace;
 use policy::{Targets, names};
 use serde::Deserialize;
@@ -21,6 +20,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
+use web::address;
 
 static SPEC: ToolSpec = ToolSpec::alone(
     &names::MONITOR,

@@ -8,9 +8,6 @@ use crate::context::ToolContext;
 use crate::fence;
 use crate::shell::output::OutputFile;
 use crate::tasks::{Ending, Running, Status};
-use crate::web::address::{self, AddressError};
-use crate::web::frames::Received;
-use crate::web::socket::{Socket, SocketError};
 use policy::Targets;
 use sandbox::Sandbox;
 use serde_json::Value;
@@ -18,6 +15,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::io::Write as _;
 use tokio::time::Instant;
+use web::address::{self, AddressError};
+use web::frames::Received;
+use web::socket::{Socket, SocketError};
 
 /// Subprotocols that are offered; a list that is longer is none.
 const PROTOCOLS_MAX: usize = 16;

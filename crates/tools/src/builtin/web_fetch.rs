@@ -8,10 +8,6 @@ use crate::bounded::first_chars;
 use crate::context::ToolContext;
 use crate::schema::parse;
 use crate::tool::{Invocation, Tool, ToolFuture, ToolSpec, boxed};
-use crate::web::address::checked;
-use crate::web::get::{GetOutcome, Page, get};
-use crate::web::html::markdown;
-use crate::web::pages::{LONGEST_TEXT, Readable, Web};
 use policy::names;
 use serde::Deserialize;
 use serde_json::json;
@@ -19,6 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
+use web::address::checked;
+use web::get::{GetOutcome, Page, get};
+use web::html::markdown;
+use web::pages::{LONGEST_TEXT, Readable, Web};
 
 static SPEC: ToolSpec = ToolSpec::beside_others(
     &names::WEB_FETCH,

@@ -1,12 +1,12 @@
 use super::*;
-use crate::web::get::{Guard, client};
-use crate::web::pages::{AskSmall, MOST_CACHED, MakeClient};
 use crate::{Content, WebError};
 use reqwest::Client;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use web::get::{Guard, client};
+use web::pages::{AskSmall, MOST_CACHED, MakeClient};
 
 /// Serves fixed answers on loopback, one connection at a time, for as long as the test's process runs.
 struct Site {

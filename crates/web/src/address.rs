@@ -13,7 +13,7 @@ const LONGEST_URL: usize = 2000;
 const LOCAL_NAMES: [&str; 6] = ["localhost", "local", "internal", "intranet", "lan", "arpa"];
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum AddressError {
+pub enum AddressError {
     #[error("the URL is longer than {LONGEST_URL} characters; use a shorter one")]
     TooLong,
     #[error("the URL contains a backslash, a space or a control character; write them percent-encoded")]
@@ -34,7 +34,7 @@ pub(crate) enum AddressError {
 
 /// Reads a URL and refuses what is not plainly a public page. `http` becomes `https`.
 /// `private_allowed` is for tests and for users who ask for it.
-pub(crate) fn checked(given: &str, private_allowed: bool) -> Result<Url, AddressError> {
+pub fn checked(given: &str, private_allowed: bool) -> Result<Url, AddressError> {
     let mut url = plain(given.trim(), ["http", "https"], private_allowed)?;
     let is_private = !is_public_host(&url);
     if url.scheme() == "http" && !(private_allowed && is_private) {
@@ -45,7 +45,7 @@ pub(crate) fn checked(given: &str, private_allowed: bool) -> Result<Url, Address
 }
 
 /// The same for a web socket: `ws` and `wss` become `http` and `https`, which open it.
-pub(crate) fn socket(given: &str, private_allowed: bool) -> Result<Url, AddressError> {
+pub fn socket(given: &str, private_allowed: bool) -> Result<Url, AddressError> {
     if !given.is_ascii() {
         return Err(AddressError::StrangeCharacter);
     }
@@ -57,7 +57,7 @@ pub(crate) fn socket(given: &str, private_allowed: bool) -> Result<Url, AddressE
 
 /// The address as rules about pages judge it: the same host, `http` or `https`. What is no such address stays as it is and
 /// is refused by [`socket`].
-pub(crate) fn page_of_socket(given: &str) -> String {
+pub fn page_of_socket(given: &str) -> String {
     let parsed = Url::parse(given).ok().filter(|url| matches!(url.scheme(), "ws" | "wss"));
     let Some(mut url) = parsed else { return given.to_owned() };
     // Between two web schemes this always succeeds.
@@ -120,7 +120,7 @@ fn is_public_host(url: &Url) -> bool {
 
 /// May a redirect from `from` to `to` be followed without asking again? Same host (with or without
 /// `www.`), same port, and never from https to http.
-pub(crate) fn same_site(from: &Url, to: &Url) -> bool {
+pub fn same_site(from: &Url, to: &Url) -> bool {
     let host = |url: &Url| url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host).to_owned());
     host(from) == host(to)
         && from.port_or_known_default() == to.port_or_known_default()
@@ -128,7 +128,7 @@ pub(crate) fn same_site(from: &Url, to: &Url) -> bool {
 }
 
 /// Reachable by anybody, so reaching it from here gives nothing away.
-pub(crate) fn is_public(ip: IpAddr) -> bool {
+pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => is_public_v6(ip),

@@ -4,13 +4,13 @@
 //! that the protocol wants.
 
 /// A message that is longer ends the watch: nobody reads it, and it would have to be held.
-pub(crate) const MESSAGE_MAX: usize = 1024 * 1024;
+pub const MESSAGE_MAX: usize = 1024 * 1024;
 /// What a control frame may hold.
 const CONTROL_MAX: usize = 125;
 
 /// What a peer has sent, put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Received {
+pub enum Received {
     Text(String),
     /// How many bytes it had.
     Binary(usize),
@@ -20,7 +20,7 @@ pub(crate) enum Received {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum FrameError {
+pub enum FrameError {
     #[error("a message was larger than {} KiB", MESSAGE_MAX / 1024)]
     TooLarge,
     #[error("the server broke the protocol: {0}")]
@@ -29,7 +29,7 @@ pub(crate) enum FrameError {
 
 /// The kinds of frames that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opcode {
+pub enum Opcode {
     Continuation = 0,
     Text = 1,
     Binary = 2,
@@ -52,7 +52,7 @@ impl Opcode {
 
 /// Bytes that have come, up to the next whole message.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
+pub struct Frames {
     bytes: Vec<u8>,
     /// The message that has begun: whether it is text, and what there is of it.
     begun: Option<(bool, Vec<u8>)>,
@@ -65,12 +65,12 @@ struct Frame {
 }
 
 impl Frames {
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// The next thing that is whole; `None` until more bytes come.
-    pub(crate) fn next(&mut self) -> Result<Option<Received>, FrameError> {
+    pub fn next(&mut self) -> Result<Option<Received>, FrameError> {
         while let Some(frame) = self.frame()? {
             if let Some(received) = self.take(frame)? {
                 return Ok(Some(received));
@@ -155,7 +155,7 @@ fn code(payload: &[u8]) -> Option<u16> {
 }
 
 /// A frame of ours; those of a client are masked. Control frames only, so the payload is short.
-pub(crate) fn control(opcode: Opcode, payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
+pub fn control(opcode: Opcode, payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
     let payload = &payload[..payload.len().min(CONTROL_MAX)];
     let mut frame = vec![0b1000_0000 | opcode as u8, 0b1000_0000 | payload.len() as u8];
     frame.extend(mask);

@@ -1,9 +1,9 @@
 //! A WebSocket that is listened to: the handshake over a client for pages, with the same guard against private addresses, and
 //! then what comes.
 
-use super::frames::{FrameError, Frames, Opcode, Received, control};
-use super::get::{GetError, spelled_out};
-use super::pages::Web;
+use crate::frames::{FrameError, Frames, Opcode, Received, control};
+use crate::get::{GetError, spelled_out};
+use crate::pages::Web;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use reqwest::header::{CONNECTION, HeaderMap, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
@@ -25,7 +25,7 @@ const READ_BYTES: usize = 16 * 1024;
 const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SocketError {
+pub enum SocketError {
     #[error(transparent)]
     Client(#[from] GetError),
     #[error("it cannot be reached: {0}")]
@@ -42,15 +42,15 @@ pub(crate) enum SocketError {
     Broken(String),
 }
 
-pub(crate) struct Socket {
+pub struct Socket {
     io: Upgraded,
     frames: Frames,
     buffer: Box<[u8]>,
 }
 
 impl Socket {
-    /// `url` is `http` or `https`, as [`super::address::socket`] has made it.
-    pub(crate) async fn open(web: &Web, url: &Url, protocols: &[String]) -> Result<Self, SocketError> {
+    /// `url` is `http` or `https`, as [`crate::address::socket`] has made it.
+    pub async fn open(web: &Web, url: &Url, protocols: &[String]) -> Result<Self, SocketError> {
         let opened = timeout(OPEN_WITHIN, Self::shake_hands(web, url, protocols)).await;
         let io = opened.map_err(|_| SocketError::TooSlow)??;
         Ok(Self { io, frames: Frames::default(), buffer: vec![0; READ_BYTES].into() })
@@ -74,7 +74,7 @@ impl Socket {
     }
 
     /// What comes next; pings are answered on the way. The end of the connection is a close without a code.
-    pub(crate) async fn next(&mut self) -> Result<Received, SocketError> {
+    pub async fn next(&mut self) -> Result<Received, SocketError> {
         loop {
             match self.frames.next()? {
                 Some(Received::Ping(payload)) => self.answer(Opcode::Pong, &payload).await?,
@@ -92,7 +92,7 @@ impl Socket {
     }
 
     /// Says goodbye; nobody waits for the peer to say it too.
-    pub(crate) async fn close(mut self) {
+    pub async fn close(mut self) {
         const NORMAL: u16 = 1000;
         let _ = self.answer(Opcode::Close, &NORMAL.to_be_bytes()).await;
         let _ = timeout(ANSWER_WITHIN, self.io.shutdown()).await;

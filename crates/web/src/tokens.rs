@@ -5,20 +5,20 @@
 const RAW: [&str; 8] = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Token<'a> {
+pub enum Token<'a> {
     Text(&'a str),
     Open { name: String, attributes: &'a str },
     Close { name: String },
 }
 
-pub(crate) struct Tokens<'a> {
+pub struct Tokens<'a> {
     rest: &'a str,
     /// Inside an element of [`RAW`].
     raw: Option<String>,
 }
 
 impl<'a> Tokens<'a> {
-    pub(crate) fn of(html: &'a str) -> Self {
+    pub fn of(html: &'a str) -> Self {
         Self { rest: html, raw: None }
     }
 
@@ -103,7 +103,7 @@ fn end_of_tag(text: &str) -> usize {
 }
 
 /// The value of one attribute, decoded.
-pub(crate) fn attribute(attributes: &str, wanted: &str) -> Option<String> {
+pub fn attribute(attributes: &str, wanted: &str) -> Option<String> {
     let mut rest = attributes;
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
@@ -135,7 +135,7 @@ fn value(after_name: &str) -> (&str, &str) {
 const LONGEST_ENTITY: usize = 12;
 
 /// `&amp;` and its kind as characters. Names we do not know stay as they are.
-pub(crate) fn decoded(text: &str) -> String {
+pub fn decoded(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {

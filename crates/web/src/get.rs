@@ -1,6 +1,6 @@
 //! One page over HTTP: bounded in time, size and redirects, and never from a private address.
 
-use super::address::{AddressError, checked, is_public, same_site};
+use crate::address::{AddressError, checked, is_public, same_site};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, ClientBuilder, Response, redirect};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use url::Url;
 
 /// More text than any model reads; what comes after is not read from the network either.
-pub(crate) const LARGEST_BODY: usize = 10 * 1024 * 1024;
+pub const LARGEST_BODY: usize = 10 * 1024 * 1024;
 
 /// Hops within one site, as browsers allow about.
 const MOST_REDIRECTS: usize = 10;
@@ -18,7 +18,7 @@ const MOST_REDIRECTS: usize = 10;
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// For the whole page, all redirects included.
-pub(crate) const FETCH_WITHIN: Duration = Duration::from_mins(1);
+pub const FETCH_WITHIN: Duration = Duration::from_mins(1);
 
 /// The name the reference fetches under, which sites have rules for.
 const USER_AGENT: &str = "Claude-User (ralph)";
@@ -26,7 +26,7 @@ const USER_AGENT: &str = "Claude-User (ralph)";
 const WANTED: &str = "text/markdown, text/html;q=0.9, text/*;q=0.8, application/json;q=0.8, */*;q=0.1";
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum GetError {
+pub enum GetError {
     #[error(transparent)]
     Address(#[from] AddressError),
     #[error("{url} redirected more than {MOST_REDIRECTS} times")]
@@ -51,7 +51,7 @@ enum ResolveError {
 }
 
 #[derive(Debug)]
-pub(crate) enum GetOutcome {
+pub enum GetOutcome {
     Page(Page),
     /// To another site, which nobody has agreed to yet.
     Elsewhere {
@@ -62,17 +62,17 @@ pub(crate) enum GetOutcome {
 }
 
 #[derive(Debug)]
-pub(crate) struct Page {
-    pub(crate) url: Url,
-    pub(crate) status: u16,
-    pub(crate) reason: String,
-    pub(crate) content_type: String,
-    pub(crate) body: Vec<u8>,
+pub struct Page {
+    pub url: Url,
+    pub status: u16,
+    pub reason: String,
+    pub content_type: String,
+    pub body: Vec<u8>,
 }
 
 /// A client for pages on top of the caller's, which brings certificates and proxies. Our own redirect
 /// rules and name resolution replace whatever it had.
-pub(crate) fn client(builder: ClientBuilder, guard: Guard) -> Result<Client, GetError> {
+pub fn client(builder: ClientBuilder, guard: Guard) -> Result<Client, GetError> {
     builder
         .redirect(redirect::Policy::none())
         .dns_resolver(Arc::new(guard))
@@ -86,10 +86,10 @@ pub(crate) fn client(builder: ClientBuilder, guard: Guard) -> Result<Client, Get
 /// Resolves names and refuses those that lead to a private address. What it returns is what is
 /// connected to, so a name cannot mean something else a moment later (DNS rebinding).
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
-    pub(crate) private_allowed: bool,
+pub struct Guard {
+    pub private_allowed: bool,
     /// The caller's own proxy may be where it likes.
-    pub(crate) proxy_host: Option<String>,
+    pub proxy_host: Option<String>,
 }
 
 impl Guard {
@@ -104,7 +104,7 @@ impl Guard {
     }
 
     /// Behind a proxy somebody else resolves the name; we can still refuse what we know to be private.
-    pub(crate) async fn check_for_proxy(&self, url: &Url) -> Result<(), GetError> {
+    pub async fn check_for_proxy(&self, url: &Url) -> Result<(), GetError> {
         let (Some(_), Some(name)) = (&self.proxy_host, url.domain()) else { return Ok(()) };
         let Ok(mut found) = tokio::net::lookup_host((name, 0)).await else { return Ok(()) };
         if self.private_allowed || found.all(|address| is_public(address.ip())) {
@@ -124,7 +124,7 @@ impl Resolve for Guard {
     }
 }
 
-pub(crate) async fn get(client: &Client, guard: &Guard, url: Url) -> Result<GetOutcome, GetError> {
+pub async fn get(client: &Client, guard: &Guard, url: Url) -> Result<GetOutcome, GetError> {
     let asked = url.clone();
     match tokio::time::timeout(FETCH_WITHIN, follow(client, guard, url)).await {
         Ok(got) => got,
@@ -176,7 +176,7 @@ fn failed(url: &Url, error: &reqwest::Error) -> GetError {
 }
 
 /// reqwest's own text stops at the surface; the reason is at the bottom.
-pub(crate) fn spelled_out(error: &(dyn std::error::Error + 'static)) -> String {
+pub fn spelled_out(error: &(dyn std::error::Error + 'static)) -> String {
     let mut deepest = error;
     while let Some(cause) = deepest.source() {
         deepest = cause;

@@ -4,7 +4,7 @@
 //! In one pass over the tokens, without a tree: a page that nests a million elements or leaves as many
 //! open (which makes tree builders overflow the stack or multiply nodes) is just a long page.
 
-use super::tokens::{Token, Tokens, attribute, decoded};
+use crate::tokens::{Token, Tokens, attribute, decoded};
 use url::Url;
 
 /// Deeper lists and quotes are shown at this depth.
@@ -14,7 +14,7 @@ const DEEPEST: usize = 8;
 const SKIPPED: [&str; 9] = ["script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "noframes"];
 
 /// Markdown of at most about `max_chars`; the page is not read further than that needs.
-pub(crate) fn markdown(html: &str, base: &Url, max_chars: usize) -> String {
+pub fn markdown(html: &str, base: &Url, max_chars: usize) -> String {
     let mut page = Page { base: Some(base), ..Page::default() };
     for token in Tokens::of(html) {
         if page.out.len() > max_chars.saturating_mul(4) {

@@ -1,6 +1,6 @@
 //! The pages that WebFetch has read: one client, made at the first need, and a small cache.
 
-use super::get::{GetError, Guard, client};
+use crate::get::{GetError, Guard, client};
 use futures_util::future::BoxFuture;
 use reqwest::{Client, ClientBuilder};
 use std::collections::VecDeque;
@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use url::Url;
 
 /// Characters of a page the small model is given.
-pub(crate) const LONGEST_TEXT: usize = 100_000;
+pub const LONGEST_TEXT: usize = 100_000;
 
 /// Pages kept; each has at most [`LONGEST_TEXT`] characters.
-pub(crate) const MOST_CACHED: usize = 32;
+pub const MOST_CACHED: usize = 32;
 
 /// Why the caller has no client or no answer of the small model, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,31 +28,31 @@ pub type MakeClient = Arc<dyn Fn() -> Result<ClientBuilder, WebError> + Send + S
 
 /// Cheap to clone; all clones share client and cache.
 #[derive(Clone)]
-pub struct Web(pub(crate) Arc<Shared>);
+pub struct Web(pub Arc<Shared>);
 
-pub(crate) struct Shared {
-    pub(crate) make_client: MakeClient,
-    pub(crate) ask_small: AskSmall,
+pub struct Shared {
+    pub make_client: MakeClient,
+    pub ask_small: AskSmall,
     guard: Guard,
     cache_for: Duration,
     client: Mutex<Option<Client>>,
-    pub(crate) cache: Mutex<VecDeque<Cached>>,
+    pub cache: Mutex<VecDeque<Cached>>,
 }
 
 #[derive(Clone)]
-pub(crate) struct Cached {
+pub struct Cached {
     asked: Url,
     at: Instant,
     text: Arc<Readable>,
 }
 
 /// A page as the small model reads it.
-pub(crate) struct Readable {
-    pub(crate) url: Url,
-    pub(crate) status: u16,
-    pub(crate) reason: String,
-    pub(crate) bytes: usize,
-    pub(crate) text: String,
+pub struct Readable {
+    pub url: Url,
+    pub status: u16,
+    pub reason: String,
+    pub bytes: usize,
+    pub text: String,
 }
 
 impl Web {
@@ -81,15 +81,15 @@ impl Web {
         }))
     }
 
-    pub(crate) fn guard(&self) -> &Guard {
+    pub fn guard(&self) -> &Guard {
         &self.0.guard
     }
 
-    pub(crate) fn ask(&self, question: String) -> BoxFuture<'static, Result<String, WebError>> {
+    pub fn ask(&self, question: String) -> BoxFuture<'static, Result<String, WebError>> {
         (self.0.ask_small)(question)
     }
 
-    pub(crate) fn client(&self) -> Result<Client, GetError> {
+    pub fn client(&self) -> Result<Client, GetError> {
         let mut kept = self.0.client.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = &*kept {
             return Ok(client.clone());
@@ -101,18 +101,18 @@ impl Web {
     }
 
     /// A client for one web socket, which exists in HTTP/1.1 only.
-    pub(crate) fn socket_client(&self) -> Result<Client, GetError> {
+    pub fn socket_client(&self) -> Result<Client, GetError> {
         let builder = (self.0.make_client)().map_err(|WebError(why)| GetError::NoClient(why))?;
         client(builder.http1_only(), self.0.guard.clone())
     }
 
-    pub(crate) fn cached(&self, asked: &Url) -> Option<Arc<Readable>> {
+    pub fn cached(&self, asked: &Url) -> Option<Arc<Readable>> {
         let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.retain(|page| page.at.elapsed() < self.0.cache_for);
         cache.iter().find(|page| page.asked == *asked).map(|page| Arc::clone(&page.text))
     }
 
-    pub(crate) fn remember(&self, asked: Url, text: &Arc<Readable>) {
+    pub fn remember(&self, asked: Url, text: &Arc<Readable>) {
         let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.len() >= MOST_CACHED {
             cache.pop_front();
