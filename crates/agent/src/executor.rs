@@ -310,6 +310,7 @@ impl Inner {
         parts.output.rename_session(new_id.clone());
         parts.options.observer.rename_session(&new_id);
         parts.ledger.reset();
+        parts.tools.schedule.clear();
         parts.hooks.change(Hooks::forget_brought);
         let (preamble, known) = parts.memories.begin(Reader::Main);
         conversation.memory.replace(known);

@@ -98,6 +98,13 @@ impl Schedule {
         }
     }
 
+    /// A new conversation begins: what was set in the old one belongs to it.
+    pub fn clear(&self) {
+        self.waiting.borrow_mut().clear();
+        self.is_untold.set(false);
+        self.changed.notify_one();
+    }
+
     fn jobs(&self) -> Vec<Waiting> {
         self.waiting.borrow().iter().filter(|waiting| waiting.job.is_some()).cloned().collect()
     }

@@ -70,7 +70,7 @@ impl Frames {
     }
 
     /// The next thing that is whole; `None` until more bytes come.
-    pub fn next(&mut self) -> Result<Option<Received>, FrameError> {
+    pub fn receive(&mut self) -> Result<Option<Received>, FrameError> {
         while let Some(frame) = self.frame()? {
             if let Some(received) = self.take(frame)? {
                 return Ok(Some(received));
@@ -169,7 +169,7 @@ mod tests {
 
     fn all(frames: &mut Frames) -> Result<Vec<Received>, FrameError> {
         let mut seen = Vec::new();
-        while let Some(received) = frames.next()? {
+        while let Some(received) = frames.receive()? {
             seen.push(received);
         }
         Ok(seen)
@@ -239,9 +239,9 @@ mod tests {
         let mut frames = Frames::default();
         let half = [&[0x01, 0x7f, 0, 0, 0, 0, 0, 8, 0, 1][..], &vec![b'a'; 512 * 1024 + 1]].concat();
         frames.push(&half);
-        assert_eq!(frames.next(), Ok(None));
+        assert_eq!(frames.receive(), Ok(None));
         frames.push(&[&[0x80][..], &half[1..]].concat());
-        assert_eq!(frames.next(), Err(FrameError::TooLarge));
+        assert_eq!(frames.receive(), Err(FrameError::TooLarge));
     }
 
     #[test]

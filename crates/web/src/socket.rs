@@ -74,9 +74,9 @@ impl Socket {
     }
 
     /// What comes next; pings are answered on the way. The end of the connection is a close without a code.
-    pub async fn next(&mut self) -> Result<Received, SocketError> {
+    pub async fn receive(&mut self) -> Result<Received, SocketError> {
         loop {
-            match self.frames.next()? {
+            match self.frames.receive()? {
                 Some(Received::Ping(payload)) => self.answer(Opcode::Pong, &payload).await?,
                 Some(received) => return Ok(received),
                 None => {

@@ -90,6 +90,31 @@ fn a_resumed_session_has_its_jobs_again() {
     assert!(!listed.contains("not wanted"), "{listed}");
 }
 
+/// They belong to the conversation that set them.
+#[test]
+fn a_conversation_that_is_cleared_leaves_no_jobs_and_no_wakeup() {
+    let world = common::world(json!([
+        call("CronCreate", &json!({"cron": "0 0 1 1 *", "prompt": "a new year"})),
+        call("ScheduleWakeup", &json!({"delaySeconds": 3600, "prompt": "later"})),
+        say("waiting"),
+        call("CronList", &json!({})),
+        say("done"),
+    ]));
+    let prompt = |text: &str| json!({"type": "user", "message": {"role": "user", "content": text}});
+    let result = |text: &str| json!({"type": "result", "result": text});
+    let run = claude(&world)
+        .args(["--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--tools", TOOLS])
+        .send(prompt("go"))
+        .wait(result("waiting"))
+        .send(prompt("/clear"))
+        .wait(json!({"type": "result", "result": ""}))
+        .send(prompt("which jobs are there?"))
+        .wait(result("done"));
+    let outcome = finish(run.deadline(Duration::from_secs(30)).close());
+    assert!(outcome.unmet.is_empty() && outcome.code == Some(0), "{:?}", outcome.lines);
+    assert_eq!(tool_results(&outcome).last().map(String::as_str), Some("No job waits."), "{:?}", outcome.lines);
+}
+
 /// The model writes these prompts, so they do not switch models, forget the conversation or run what only the user may run.
 #[test]
 fn adversary_a_scheduled_prompt_is_no_command_of_the_users() {

@@ -75,7 +75,7 @@ impl Opened {
         let mut events = 0;
         let (status, how) = loop {
             let received = tokio::select! {
-                received = self.socket.next() => received,
+                received = self.socket.receive() => received,
                 () = running.stop_requested() => break (Status::Stopped, "was stopped".to_owned()),
                 () = at(until) => break (Status::Completed, "was ended after its time".to_owned()),
             };
