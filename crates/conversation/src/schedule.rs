@@ -92,8 +92,8 @@ impl Schedule {
         let now = Timestamp::now();
         for entry in state["jobs"].as_array().into_iter().flatten().take(MOST_JOBS) {
             let Some(waiting) = restored(entry, now) else { continue };
-            let number = waiting.id.strip_prefix(PREFIX).and_then(|number| number.parse().ok()).unwrap_or(0);
-            self.made.set(self.made.get().max(number));
+            let number = waiting.id.strip_prefix(PREFIX).and_then(|number| number.parse::<u32>().ok());
+            self.made.set(self.made.get().max(number.unwrap_or(0).into()));
             self.add(waiting);
         }
     }

@@ -60,11 +60,12 @@ fn a_resumed_session_has_the_jobs_that_still_come() {
         entry("cron2", true, now - 8 * day, now + 1000),
         entry("cron3", false, now - day, now - 1000),
         entry("cron4", false, now - 30 * day, now + day),
+        entry("cron18446744073709551615", true, now - day, now),
         {"id": "cron5"},
         "nonsense",
     ]}));
     let ids: Vec<String> = schedule.jobs().into_iter().map(|job| job.id).collect();
-    assert_eq!(ids, ["cron7", "cron4"]);
+    assert_eq!(ids, ["cron7", "cron4", "cron18446744073709551615"]);
     assert!(schedule.waiting.borrow()[0].due.as_millisecond() > now, "what was missed is not made up for");
     assert_eq!(schedule.state(), None, "the transcript has them already");
     let made = schedule.run("CronCreate", &json!({"cron": "*/5 * * * *", "prompt": "new"}));
@@ -72,6 +73,6 @@ fn a_resumed_session_has_the_jobs_that_still_come() {
     let state = schedule.state().expect("changed");
     let again = Schedule::new(Duration::from_mins(1));
     again.restore(&state);
-    assert_eq!(again.jobs().len(), 3);
+    assert_eq!(again.jobs().len(), 4);
     assert_eq!(schedule.state(), None);
 }

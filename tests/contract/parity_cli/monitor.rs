@@ -116,6 +116,7 @@ fn adversary_a_web_socket_is_opened_only_where_it_may_be() {
     assert_eq!(server.arrived().len(), 0, "nothing was opened");
     for (input, why) in [
         (json!({"description": "x", "command": "echo", "ws": {"url": url}}), "not both"),
+        (json!({"description": "x", "command": " ", "ws": {"url": url}}), "not both"),
         (json!({"description": "x", "ws": {"url": url, "protocols": ["a", "a"]}}), "twice"),
         (json!({"description": "x", "ws": {"url": "http://example.com/"}}), "only ws and wss"),
         (json!({"description": "x", "ws": {"url": "ws://me:secret@example.com/"}}), "password"),

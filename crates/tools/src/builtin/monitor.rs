@@ -66,12 +66,12 @@ impl Tool for Monitor {
     }
 
     fn check(&self, input: &Value) -> Result<(), InputError> {
-        let has_command = input["command"].as_str().is_some_and(|command| !command.trim().is_empty());
-        match (has_command, input.get("ws")) {
-            (true, None) => Ok(()),
-            (true, Some(_)) => Err(unusable("give `command` or `ws`, not both")),
-            (false, Some(ws)) => socket_watch::check(ws).map_err(unusable),
-            (false, None) => Err(InputError::Missing { tool: SPEC.entry.name, field: "command" }),
+        let missing = InputError::Missing { tool: SPEC.entry.name, field: "command" };
+        match (input["command"].as_str(), input.get("ws")) {
+            (Some(_), Some(_)) => Err(unusable("give `command` or `ws`, not both")),
+            (None, Some(ws)) => socket_watch::check(ws).map_err(unusable),
+            (Some(command), None) if !command.trim().is_empty() => Ok(()),
+            (_, None) => Err(missing),
         }
     }
 
