@@ -3,7 +3,7 @@ use crate::fake_world::FakeEnvironment;
 use futures_util::FutureExt as _;
 
 fn found(world: &FakeEnvironment, settings: &AwsSettings) -> Result<AwsCredential, CredentialError> {
-    find(world, settings, "us-east-1").now_or_never().expect("a played world answers at once")
+    find(world, settings, "us-east-1", None).now_or_never().expect("a played world answers at once")
 }
 
 fn key(world: &FakeEnvironment) -> String {
@@ -162,4 +162,105 @@ fn broken_files_are_named() {
     assert_eq!(key(&unreadable), "error: /home/u/.aws/config cannot be used: permission denied");
     let missing = FakeEnvironment::new(&[("AWS_PROFILE", "nope")]);
     assert_eq!(key(&missing), "error: the AWS profile \"nope\" is in none of the AWS files");
+}
+
+const GIVEN: &str = r#"{"Version":1,"AccessKeyId":"CLIKEY","SecretAccessKey":"s"}"#;
+
+fn anew(world: &FakeEnvironment, settings: &AwsSettings, refused: &str) -> Result<String, String> {
+    let refused = Keys { access_key_id: refused.into(), secret_access_key: "s".into(), session_token: None };
+    let found = find(world, settings, "us-east-1", Some(&refused)).now_or_never().expect("a played world answers");
+    found.map(|found| found.keys.access_key_id).map_err(|error| error.to_string())
+}
+
+#[test]
+fn keys_that_were_refused_are_renewed_by_the_users_command() {
+    let refresh = AwsSettings { export: None, refresh: Some("log-in".into()) };
+    let world = FakeEnvironment::new(&ENV).command("log-in", &[Ok("")]);
+    assert_eq!(anew(&world, &refresh, "ENVKEY").as_deref(), Ok("ENVKEY"));
+    assert_eq!(world.log(), ["run log-in"], "the chain had nothing but the refused keys");
+    let other = FakeEnvironment::new(&ENV).command("log-in", &[Ok("")]);
+    assert_eq!(anew(&other, &refresh, "OLDKEY").as_deref(), Ok("ENVKEY"));
+    assert!(other.log().is_empty(), "the chain had others already: {:?}", other.log());
+    let failing = FakeEnvironment::new(&ENV).command("log-in", &[Err("exit code 3")]);
+    let said = anew(&failing, &refresh, "ENVKEY").unwrap_err();
+    assert!(said.contains("awsAuthRefresh") && said.contains("exit code 3") && said.contains("refused"), "{said}");
+    let nothing = FakeEnvironment::new(&[("AWS_EC2_METADATA_DISABLED", "1")]).command("log-in", &[Ok("")]);
+    let said = anew(&nothing, &refresh, "ENVKEY").unwrap_err();
+    assert!(said.starts_with("awsAuthRefresh did not help: it ended well, but no AWS credentials"), "{said}");
+    let both = AwsSettings { export: Some("export-it".into()), refresh: Some("log-in".into()) };
+    let json = r#"{"AccessKeyId":"OLDKEY","SecretAccessKey":"s"}"#;
+    let world = FakeEnvironment::new(&[]).command("export-it", &[Ok(json), Ok(JSON)]).command("log-in", &[Ok("")]);
+    assert_eq!(anew(&world, &both, "OLDKEY").as_deref(), Ok("JSONKEY"));
+    assert_eq!(world.log(), ["run export-it", "run log-in", "run export-it"]);
+}
+
+#[test]
+fn an_export_that_fails_is_told_before_other_keys_are_used() {
+    let export = AwsSettings { export: Some("export-it".into()), refresh: None };
+    let old = r#"{"AccessKeyId":"X","SecretAccessKey":"s","Expiration":"2026-11-15T11:00:00Z"}"#;
+    for (output, why) in [(Err("exit code 1"), "exit code 1"), (Ok("<html>"), "no credential"), (Ok(old), "expired at")] {
+        let world = FakeEnvironment::new(&ENV).command("export-it", &[output]);
+        assert_eq!(found(&world, &export).unwrap().keys.access_key_id, "ENVKEY");
+        let told = world.log().remove(1);
+        assert!(told.starts_with("warning: ") && told.contains("awsCredentialExport") && told.contains(why), "{told}");
+    }
+}
+
+#[test]
+fn a_profile_beside_keys_in_variables_is_told() {
+    let file = "[work]\naws_access_key_id = FILEKEY\naws_secret_access_key = s\n";
+    let world = FakeEnvironment::new(&[ENV[0], ENV[1], ("AWS_PROFILE", "work")]).file("/home/u/.aws/credentials", file);
+    assert_eq!(key(&world), "FILEKEY");
+    assert!(world.log()[0].contains("the profile \"work\" is used"), "{:?}", world.log());
+}
+
+#[test]
+fn logins_that_we_cannot_renew_are_the_cli_s() {
+    let sso = "[default]\nsso_start_url = https://x\nsso_region = eu-west-1\nsso_account_id = 1\nsso_role_name = dev\n";
+    for config in [sso, "[default]\nlogin_session = arn:aws:iam::1:user/me\n"] {
+        let world = FakeEnvironment::new(&[]).file("/home/u/.aws/config", config).command("aws", &[Ok(GIVEN)]);
+        assert_eq!((key(&world), world.log()), ("CLIKEY".into(), vec!["run aws".to_owned()]));
+        let without = FakeEnvironment::new(&[]).file("/home/u/.aws/config", config);
+        let said = key(&without);
+        assert!(said.contains("run `aws sso login --profile default`") || said.contains("run `aws login`"), "{said}");
+    }
+}
+
+#[test]
+fn an_expired_credential_of_a_command_is_said() {
+    let old = r#"{"AccessKeyId":"X","SecretAccessKey":"s","Expiration":"2026-11-15T11:59:59Z"}"#;
+    let world = FakeEnvironment::new(&[])
+        .file("/home/u/.aws/config", "[default]\ncredential_process = helper\n")
+        .command("helper", &[Ok(old)]);
+    let said = key(&world);
+    assert!(said.contains("credential_process of the profile \"default\" expired at 2026-11-15T11:59:59Z"), "{said}");
+}
+
+#[test]
+fn tokens_are_sent_to_no_plain_address() {
+    let role = [("AWS_WEB_IDENTITY_TOKEN_FILE", "/token"), ("AWS_ROLE_ARN", "arn:r")];
+    for (url, good) in [
+        ("http://sts.example.test", false),
+        ("http://127.0.0.1:1@example.test", false),
+        ("http://127.0.0.1:1", true),
+        ("https://sts.example.test", true),
+    ] {
+        let world = FakeEnvironment::new(&[role[0], role[1], ("AWS_ENDPOINT_URL_STS", url)])
+            .file("/token", "jwt")
+            .answers(|_| Some((200, STS.to_owned())));
+        assert_eq!(key(&world) == "STSKEY", good, "{url}: {}", key(&world));
+        assert_eq!(world.log().is_empty(), !good, "{url}");
+    }
+}
+
+#[test]
+fn what_may_pass_is_known() {
+    let role = [("AWS_WEB_IDENTITY_TOKEN_FILE", "/token"), ("AWS_ROLE_ARN", "arn:r")];
+    let may_pass = |world: &FakeEnvironment| found(world, &AwsSettings::default()).unwrap_err().may_pass();
+    for (status, expected) in [(500, true), (503, true), (429, true), (403, false), (400, false), (200, false)] {
+        let world = FakeEnvironment::new(&role).file("/token", "jwt").answers(move |_| Some((status, "<html>".into())));
+        assert_eq!(may_pass(&world), expected, "{status}");
+    }
+    assert!(may_pass(&FakeEnvironment::new(&role).file("/token", "jwt")), "nobody answers");
+    assert!(!may_pass(&FakeEnvironment::new(&role)), "there is no file");
 }

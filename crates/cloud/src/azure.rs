@@ -1,9 +1,9 @@
 //! Access tokens of Entra, in the order of the contract: a client's secret, a workload's or machine's identity, `az`.
 
-use crate::error::CredentialError;
-use crate::google::{form_request, no_token, sent};
+use crate::error::{CredentialError, refused, unreached, useless};
+use crate::google::{form_request, sent};
 use crate::sigv4::escaped;
-use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, METADATA_WAIT};
+use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, METADATA_WAIT, REQUEST_WAIT, is_private};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -45,7 +45,14 @@ async fn from_client(world: &dyn CloudEnvironment, resource: &str) -> Result<Opt
         return Ok(None);
     };
     let scope = format!("{resource}/.default");
-    let base = world.set("AZURE_AUTHORITY_HOST").unwrap_or_else(|| LOGIN_HOST.to_owned());
+    let variable = "AZURE_AUTHORITY_HOST";
+    let base = world.set(variable).unwrap_or_else(|| LOGIN_HOST.to_owned());
+    // Some write the host alone.
+    let base = if base.contains("://") { base } else { format!("https://{base}") };
+    if !is_private(&base) {
+        let why = "is neither https nor an address of this machine".into();
+        return Err(CredentialError::Variable { variable, why });
+    }
     let url = format!("{}/{}/oauth2/v2.0/token", base.trim_end_matches('/'), escaped(&tenant));
     let mut form = vec![("client_id", client), ("scope", scope), ("grant_type", "client_credentials".to_owned())];
     if let Some(secret) = world.set("AZURE_CLIENT_SECRET") {
@@ -68,7 +75,12 @@ async fn from_client(world: &dyn CloudEnvironment, resource: &str) -> Result<Opt
 async fn from_machine(world: &dyn CloudEnvironment, resource: &str) -> Result<Option<EntraToken>, CredentialError> {
     let client = world.set("AZURE_CLIENT_ID").map(|id| format!("&client_id={}", escaped(&id))).unwrap_or_default();
     let service = world.set("IDENTITY_ENDPOINT").zip(world.set("IDENTITY_HEADER"));
+    let is_configured = service.is_some();
     let (url, header) = if let Some((endpoint, secret)) = service {
+        if !is_private(&endpoint) {
+            let why = "is neither https nor an address of this machine".into();
+            return Err(CredentialError::Variable { variable: "IDENTITY_ENDPOINT", why });
+        }
         let url = format!("{endpoint}?api-version=2019-08-01&resource={}{client}", escaped(resource));
         (url, ("x-identity-header".to_owned(), secret))
     } else {
@@ -82,12 +94,15 @@ async fn from_machine(world: &dyn CloudEnvironment, resource: &str) -> Result<Op
         url: url.clone(),
         headers: vec![header],
         body: Vec::new(),
-        wait: METADATA_WAIT,
+        // Where the machine names its service, it is there and worth waiting for.
+        wait: if is_configured { REQUEST_WAIT } else { METADATA_WAIT },
         without_proxy: true,
     };
-    match world.send(request).await {
-        Ok(answer) if answer.is_success() => token_of(world, &url, &answer.body).map(Some),
-        Ok(_) | Err(_) => Ok(None),
+    match (world.send(request).await, is_configured) {
+        (Ok(answer), _) if answer.is_success() => token_of(world, &url, &answer.body).map(Some),
+        (Ok(answer), true) => Err(refused(&url, answer.status, &answer.text())),
+        (Err(trouble), true) => Err(unreached(&url, &trouble)),
+        (Ok(_) | Err(_), false) => Ok(None),
     }
 }
 
@@ -105,7 +120,7 @@ async fn from_cli(world: &dyn CloudEnvironment, resource: &str) -> Result<EntraT
 /// Some endpoints write numbers as text.
 fn token_of(world: &dyn CloudEnvironment, url: &str, body: &[u8]) -> Result<EntraToken, CredentialError> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
-    let token = value["access_token"].as_str().ok_or_else(|| no_token(url, "the answer holds no access_token"))?;
+    let token = value["access_token"].as_str().ok_or_else(|| useless(url, "the answer holds no access_token"))?;
     let number = |name: &str| value[name].as_i64().or_else(|| value[name].as_str()?.parse().ok());
     let from_now = |seconds: i64| world.now().checked_add(SignedDuration::from_secs(seconds)).ok();
     let at = number("expires_on").and_then(|second| Timestamp::from_second(second).ok());

@@ -58,3 +58,17 @@ fn every_step_that_failed_is_listed() {
         "login.microsoftonline.com gave no credential: status 401 wrong secret"
     );
 }
+
+#[test]
+fn a_service_that_the_machine_names_must_answer_and_be_near() {
+    let near = [("IDENTITY_ENDPOINT", "http://169.254.129.2:8081/msi"), ("IDENTITY_HEADER", "h")];
+    let failing = FakeEnvironment::new(&near).answers(|_| Some((500, "down".to_owned())));
+    let error = found(&failing).unwrap_err();
+    assert_eq!(error.to_string(), "169.254.129.2:8081 gave no credential: status 500 down");
+    assert!(error.may_pass());
+    let far = FakeEnvironment::new(&[("IDENTITY_ENDPOINT", "http://example.test/msi"), ("IDENTITY_HEADER", "h")]);
+    assert!(found(&far).unwrap_err().to_string().contains("IDENTITY_ENDPOINT") && far.log().is_empty());
+    let secret = [CLIENT[0], CLIENT[1], ("AZURE_CLIENT_SECRET", "s"), ("AZURE_AUTHORITY_HOST", "http://login.test")];
+    let plain = FakeEnvironment::new(&secret);
+    assert!(found(&plain).unwrap_err().to_string().contains("AZURE_AUTHORITY_HOST") && plain.log().is_empty());
+}

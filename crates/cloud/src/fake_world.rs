@@ -94,4 +94,13 @@ impl CloudEnvironment for FakeEnvironment {
         let output = output.unwrap_or_else(|| Err("command not found".into())).map_err(WorldError);
         Box::pin(async move { output })
     }
+
+    /// Nothing in a played world takes long.
+    fn sleep(&self, _: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(futures_util::future::pending())
+    }
+
+    fn warn(&self, line: &str) {
+        self.log.lock().unwrap().push(line.to_owned());
+    }
 }

@@ -1,10 +1,10 @@
 //! Access tokens of Google: service accounts, logged-in users, federated identities, impersonation, metadata.
 
 use crate::aws;
-use crate::error::CredentialError;
+use crate::error::{CredentialError, refused, unreached, useless};
 use crate::jwt::sign_rs256;
 use crate::sigv4::{self, Scope, Unsigned, escaped};
-use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, REQUEST_WAIT};
+use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, REQUEST_WAIT, is_private};
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -16,6 +16,9 @@ const TOKEN_SECONDS: i64 = 3600;
 const METADATA_HOST: &str = "metadata.google.internal";
 /// A credential may be made from another one. A longer chain is a mistake in the file.
 const SOURCES_MAX: usize = 3;
+/// A token of the command line is asked for again after this time and the time for renewal.
+const GCLOUD_TOKEN: SignedDuration = SignedDuration::from_mins(15);
+const IMPERSONATION: &str = "service_account_impersonation_url";
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct GoogleToken {
@@ -66,11 +69,13 @@ pub fn credential_file(world: &dyn CloudEnvironment) -> Result<Option<Credential
 pub async fn find(world: &dyn CloudEnvironment, refresh: Option<&str>) -> Result<GoogleToken, CredentialError> {
     let first = token(world).await;
     let (Err(error), Some(refresh)) = (&first, refresh) else { return first };
-    world.run(Command::Shell(refresh.to_owned()), COMMAND_WAIT).await.map_err(|trouble| CredentialError::Command {
-        command: "gcpAuthRefresh".into(),
-        why: format!("{trouble} (it was run because {error})"),
-    })?;
-    token(world).await
+    let setting = "gcpAuthRefresh";
+    world
+        .run(Command::Shell(refresh.to_owned()), COMMAND_WAIT)
+        .await
+        .map_err(|trouble| CredentialError::Refresh { setting, why: format!("{trouble}; it was run because {error}") })?;
+    let again = token(world).await;
+    again.map_err(|error| CredentialError::Refresh { setting, why: format!("it ended well, but {error}") })
 }
 
 async fn token(world: &dyn CloudEnvironment) -> Result<GoogleToken, CredentialError> {
@@ -110,15 +115,35 @@ fn from_value<'a>(
             }
             Some("external_account") => external_account(world, file, value).await,
             Some("impersonated_service_account") => {
+                let url = private_url(file, value, IMPERSONATION)?;
                 let source = from_value(world, file, &value["source_credentials"], sources_left - 1).await?;
-                let url = text_of(file, value, "service_account_impersonation_url")?;
                 let delegates = if value["delegates"].is_array() { value["delegates"].clone() } else { json!([]) };
                 impersonate(world, &url, &source.token, json!({"delegates": delegates})).await
             }
-            Some(other) => Err(broken(format!("credentials of the type {other:?} are not known here"))),
+            Some(other) => from_gcloud(world).await.map_err(|error| {
+                broken(format!("credentials of the type {other:?} are not known here, and {error}"))
+            }),
             None => Err(broken("it names no type of credential".into())),
         }
     })
+}
+
+/// What the command line makes of a credential that we do not know.
+async fn from_gcloud(world: &dyn CloudEnvironment) -> Result<GoogleToken, CredentialError> {
+    let args = ["auth", "application-default", "print-access-token"].map(str::to_owned).to_vec();
+    let command = Command::Program { name: "gcloud".into(), args, env: Vec::new() };
+    let failed = |why: String| {
+        let command = "`gcloud auth application-default print-access-token`".into();
+        CredentialError::Command { command, why }
+    };
+    let said = world.run(command, COMMAND_WAIT).await.map_err(|trouble| failed(trouble.to_string()))?;
+    let token = said.trim().to_owned();
+    if token.is_empty() || token.contains(char::is_whitespace) {
+        return Err(failed("its output is no token".into()));
+    }
+    // It does not say how long the token is good, and may have had it for a while.
+    let expires = world.now().checked_add(GCLOUD_TOKEN).ok();
+    Ok(GoogleToken { token, expires, quota_project: None })
 }
 
 fn text_of(file: &CredentialFile, value: &Value, name: &str) -> Result<String, CredentialError> {
@@ -128,12 +153,18 @@ fn text_of(file: &CredentialFile, value: &Value, name: &str) -> Result<String, C
 
 /// Google's own address, whatever the file says, unless the file points to this machine: a rehearsal.
 fn token_url(value: &Value) -> String {
-    let named = value["token_uri"].as_str().filter(|url| is_loopback(url));
+    let named = value["token_uri"].as_str().filter(|url| url.starts_with("http://") && is_private(url));
     named.unwrap_or(TOKEN_URL).to_owned()
 }
 
-fn is_loopback(url: &str) -> bool {
-    ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"].iter().any(|start| url.starts_with(start))
+/// An address of the file that tokens are sent to.
+fn private_url(file: &CredentialFile, value: &Value, name: &str) -> Result<String, CredentialError> {
+    let url = text_of(file, value, name)?;
+    if is_private(&url) {
+        return Ok(url);
+    }
+    let why = format!("its {name} is neither https nor an address of this machine, and gets tokens");
+    Err(CredentialError::File { file: file.path.display().to_string(), why })
 }
 
 async fn service_account(
@@ -163,6 +194,8 @@ async fn external_account(
     file: &CredentialFile,
     value: &Value,
 ) -> Result<GoogleToken, CredentialError> {
+    let url = private_url(file, value, "token_url")?;
+    let acting = if value[IMPERSONATION].is_null() { None } else { Some(private_url(file, value, IMPERSONATION)?) };
     let subject = subject_token(world, file, value).await?;
     let form = [
         ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange".to_owned()),
@@ -172,9 +205,9 @@ async fn external_account(
         ("subject_token", subject),
         ("subject_token_type", text_of(file, value, "subject_token_type")?),
     ];
-    let token = post_form(world, &text_of(file, value, "token_url")?, &form).await?;
-    match value["service_account_impersonation_url"].as_str() {
-        Some(url) => impersonate(world, url, &token.token, json!({})).await,
+    let token = post_form(world, &url, &form).await?;
+    match acting {
+        Some(url) => impersonate(world, &url, &token.token, json!({})).await,
         None => Ok(token),
     }
 }
@@ -192,8 +225,11 @@ async fn subject_token(
     } else if let Some(url) = source["url"].as_str() {
         let pairs = source["headers"].as_object().into_iter().flatten();
         let headers = pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
+        // A metadata server is asked directly, as everywhere.
+        let without_proxy = url.starts_with("http://") && is_private(url);
+        let url = url.to_owned();
         let request =
-            HttpRequest { method: "GET", url: url.to_owned(), headers, wait: REQUEST_WAIT, ..HttpRequest::default() };
+            HttpRequest { method: "GET", url, headers, wait: REQUEST_WAIT, without_proxy, ..HttpRequest::default() };
         sent(world, request).await?.text()
     } else if let Some(command) = source["executable"]["command"].as_str() {
         return executed(world, command).await;
@@ -237,7 +273,7 @@ async fn signed_identity(
 ) -> Result<String, CredentialError> {
     let region =
         world.set("AWS_REGION").or_else(|| world.set("AWS_DEFAULT_REGION")).unwrap_or_else(|| "us-east-1".into());
-    let found = aws::find(world, &aws::AwsSettings::default(), &region).await?;
+    let found = aws::find(world, &aws::AwsSettings::default(), &region, None).await?;
     let audience = text_of(file, value, "audience")?;
     let host = format!("sts.{region}.amazonaws.com");
     let query = "Action=GetCallerIdentity&Version=2011-06-15";
@@ -271,7 +307,7 @@ async fn impersonate(
         without_proxy: false,
     };
     let value: Value = serde_json::from_slice(&sent(world, request).await?.body).unwrap_or_default();
-    let token = value["accessToken"].as_str().ok_or_else(|| no_token(url, "the answer holds no accessToken"))?;
+    let token = value["accessToken"].as_str().ok_or_else(|| useless(url, "the answer holds no accessToken"))?;
     let expires = value["expireTime"].as_str().and_then(|time| time.parse().ok());
     Ok(GoogleToken { token: token.to_owned(), expires, quota_project: None })
 }
@@ -325,23 +361,18 @@ pub(crate) fn form_request(url: &str, pairs: &[(&str, &str)]) -> HttpRequest {
 /// Sends, and makes an answer that is no success an error with what the server said.
 pub(crate) async fn sent(world: &dyn CloudEnvironment, request: HttpRequest) -> Result<HttpResponse, CredentialError> {
     let url = request.url.clone();
-    let answer = world.send(request).await.map_err(|trouble| no_token(&url, &trouble.to_string()))?;
+    let answer = world.send(request).await.map_err(|trouble| unreached(&url, &trouble))?;
     if answer.is_success() {
         return Ok(answer);
     }
     let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let said = value["error_description"].as_str().or(value["error"]["message"].as_str()).or(value["error"].as_str());
-    Err(no_token(&url, format!("status {} {}", answer.status, said.unwrap_or_default()).trim_end()))
-}
-
-pub(crate) fn no_token(url: &str, why: &str) -> CredentialError {
-    let host = url.split("://").nth(1).and_then(|rest| rest.split(['/', '?']).next()).unwrap_or(url);
-    CredentialError::Endpoint { host: host.to_owned(), why: why.to_owned() }
+    Err(refused(&url, answer.status, said.unwrap_or_default()))
 }
 
 fn oauth_token(world: &dyn CloudEnvironment, url: &str, answer: &HttpResponse) -> Result<GoogleToken, CredentialError> {
     let value: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let token = value["access_token"].as_str().ok_or_else(|| no_token(url, "the answer holds no access_token"))?;
+    let token = value["access_token"].as_str().ok_or_else(|| useless(url, "the answer holds no access_token"))?;
     let seconds = value["expires_in"].as_i64();
     let expires = seconds.and_then(|seconds| world.now().checked_add(SignedDuration::from_secs(seconds)).ok());
     Ok(GoogleToken { token: token.to_owned(), expires, quota_project: None })

@@ -133,3 +133,45 @@ fn what_is_wrong_with_a_file_is_said() {
     let no_key = FakeEnvironment::new(&named).file("/sa.json", r#"{"type":"service_account","client_email":"a"}"#);
     assert_eq!(said(&no_key), "/sa.json cannot be used: it has no private_key");
 }
+
+#[test]
+fn tokens_are_sent_to_no_plain_address() {
+    let plain = "http://sts.example.test/token";
+    let external = |token_url: &str, acting: &str| {
+        json!({
+            "type": "external_account", "audience": "a", "subject_token_type": "jwt", "token_url": token_url,
+            "service_account_impersonation_url": acting, "credential_source": {"file": "/oidc"},
+        })
+    };
+    let source = json!({"type": "authorized_user", "refresh_token": "r", "client_id": "c", "client_secret": "s"});
+    let acting = json!({"type": "impersonated_service_account", "service_account_impersonation_url": plain, "source_credentials": source});
+    for (file, name) in [
+        (external(plain, "https://iam.test/"), "token_url"),
+        (external("https://sts.test/", plain), "service_account_impersonation_url"),
+        (external("http://127.0.0.1:1@example.test/", "https://iam.test/"), "token_url"),
+        (acting, "service_account_impersonation_url"),
+    ] {
+        let world = FakeEnvironment::new(&[])
+            .file(ADC, file.to_string())
+            .file("/oidc", "subject")
+            .answers(|_| Some((200, TOKEN.to_owned())));
+        let said = found(&world, None).unwrap_err().to_string();
+        assert!(said.contains(ADC) && said.contains(name), "{said}");
+        assert!(world.log().is_empty(), "{:?}", world.log());
+    }
+    let user = json!({"type": "authorized_user", "refresh_token": "r", "client_id": "c", "client_secret": "s",
+        "token_uri": "http://127.0.0.1:1@example.test/token"});
+    let world = FakeEnvironment::new(&[]).file(ADC, user.to_string()).answers(|_| Some((200, TOKEN.to_owned())));
+    assert!(found(&world, None).is_ok());
+    assert_eq!(world.log(), ["POST https://oauth2.googleapis.com/token"], "that is not this machine");
+}
+
+#[test]
+fn credentials_that_only_gcloud_knows_are_gclouds() {
+    let file = json!({"type": "external_account_authorized_user"});
+    let world = FakeEnvironment::new(&[]).file(ADC, file.to_string()).command("gcloud", &[Ok("ya29.x\n")]);
+    let token = found(&world, None).unwrap();
+    assert_eq!((token.token.as_str(), token.expires), ("ya29.x", "2026-11-15T12:15:00Z".parse().ok()));
+    let said = found(&FakeEnvironment::new(&[]).file(ADC, file.to_string()), None).unwrap_err().to_string();
+    assert!(said.contains("external_account_authorized_user") && said.contains("gcloud auth"), "{said}");
+}

@@ -81,6 +81,12 @@ pub trait CloudEnvironment: Send + Sync {
 
     /// The standard output of a command that ended well.
     fn run(&self, command: Command, wait: Duration) -> BoxFuture<'_, Result<String, WorldError>>;
+
+    /// Ends after this time.
+    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()>;
+
+    /// One line for the user: a source failed, and another one is used instead.
+    fn warn(&self, line: &str);
 }
 
 impl dyn CloudEnvironment + '_ {
@@ -92,4 +98,29 @@ impl dyn CloudEnvironment + '_ {
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.set(name).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
     }
+}
+
+/// Whether what is sent to this address can be read by nobody on the way: it is encrypted, or does not leave this
+/// machine and its network card.
+pub(crate) fn is_private(url: &str) -> bool {
+    if url.starts_with("https://") {
+        return true;
+    }
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    // A name before an at sign would make the host look like another one.
+    let host = if authority.starts_with('[') {
+        authority.split_inclusive(']').next().unwrap_or_default()
+    } else {
+        authority.split(':').next().unwrap_or_default()
+    };
+    !authority.contains('@') && (host == "localhost" || host.parse().is_ok_and(is_local) || LOCAL_V6.contains(&host))
+}
+
+/// Loopback, and the containers' agent.
+const LOCAL_V6: [&str; 2] = ["[::1]", "[fd00:ec2::23]"];
+
+/// Loopback, and the addresses at which clouds give out credentials to their machines.
+fn is_local(address: std::net::Ipv4Addr) -> bool {
+    address.is_loopback() || address.is_link_local()
 }

@@ -3,7 +3,7 @@
 
 use crate::ask::{Ask, Event, Reply};
 use crate::config::{Auth, ClientConfig, ClientError, CloudEndpoint};
-use crate::credential::Signable;
+use crate::credential::{Refused, Signable};
 use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
 use crate::http::{self, HttpError, Stack};
 use crate::profile::{self, Feature, Format};
@@ -147,18 +147,20 @@ impl Client {
         let Some(cloud) = self.config.cloud.as_ref().filter(renewable) else {
             return self.send_once(method, url, headers, body).await;
         };
-        let mut renew = false;
+        let mut refused = None;
         loop {
             let mut signed = headers.clone();
             let covered = signable_headers(&headers);
             let signable = Signable { method: method.as_str(), url: &url, headers: &covered, body: &body };
-            for (name, value) in
-                cloud.credentials.headers(&cloud.endpoint.serving(model).auth, &signable, renew).await?
-            {
+            let auth = &cloud.endpoint.serving(model).auth;
+            let (added, number) = cloud.credentials.headers(auth, &signable, refused).await?;
+            for (name, value) in added {
                 signed.insert(name, self.sensitive(value.expose(), "the credential")?);
             }
             match self.send_once(method.clone(), url.clone(), signed, body.clone()).await {
-                Err(failure) if !renew && matches!(failure.status, Some(401 | 403)) => renew = true,
+                Err(failure) if refused.is_none() && matches!(failure.status, Some(401 | 403)) => {
+                    refused = Some(Refused { number, is_over: failure.credential_is_over() });
+                }
                 done => return done,
             }
         }

@@ -19,6 +19,12 @@ const TOO_LONG_PHRASES: [&str; 6] = [
 /// The same as an error's type.
 const TOO_LONG_WORDS: [&str; 1] = ["exceed_context_size_error"];
 
+/// AWS's names for credentials that are not good (any more).
+const CREDENTIAL_ERRORS: [&str; 5] =
+    ["expiredtoken", "unrecognizedclient", "invalidclienttoken", "invalidsignature", "signaturedoesnotmatch"];
+/// The same in words, for answers that name nothing.
+const CREDENTIAL_WORDS: [&str; 3] = ["security token", "signature", "token has expired"];
+
 /// Enough of an error page to recognise it.
 const EXCERPT_MAX: usize = 300;
 
@@ -26,6 +32,8 @@ const EXCERPT_MAX: usize = 300;
 pub enum FailureKind {
     /// Nothing was sent: the configuration does not allow it.
     Setup,
+    /// Nothing was sent: the source of the cloud's credential failed, and may not fail again.
+    NoCredential,
     /// The host could not be reached, or the connection broke before an answer.
     Connect,
     /// The host's certificate was refused.
@@ -79,6 +87,8 @@ pub(crate) struct HttpFacts {
     pub(crate) retry_after: Option<Duration>,
     pub(crate) reset_at: Option<Timestamp>,
     pub(crate) location: Option<String>,
+    /// AWS's name for the error.
+    pub(crate) error_type: Option<String>,
 }
 
 impl Failure {
@@ -123,7 +133,7 @@ impl Failure {
         };
         let label = if kind.is_empty() { String::new() } else { format!("{kind}: ") };
         let message = format!("{status} {label}{what}{}{}", hint(status), in_brackets(request_id.as_deref()));
-        let api_type = Some(kind.clone()).filter(|kind| !kind.is_empty());
+        let api_type = Some(kind.clone()).filter(|kind| !kind.is_empty()).or(facts.error_type);
         Self {
             status: Some(status),
             category: if code == "insufficient_quota" { "billing_error" } else { category(status, &kind, &what) },
@@ -137,6 +147,20 @@ impl Failure {
                 || code == "context_length_exceeded",
             overloaded: status == 529 || kind == "overloaded_error",
             ..Self::new(FailureKind::Http, message)
+        }
+    }
+
+    /// Whether the credential itself is refused, as opposed to what it may do: too old, unknown, or wrongly signed.
+    pub(crate) fn credential_is_over(&self) -> bool {
+        let name = self.api_type.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let said = self.message.to_ascii_lowercase();
+        match self.status {
+            Some(401) => true,
+            Some(403) => {
+                CREDENTIAL_ERRORS.iter().any(|word| name.contains(word))
+                    || CREDENTIAL_WORDS.iter().any(|word| said.contains(word))
+            }
+            _ => false,
         }
     }
 

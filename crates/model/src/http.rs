@@ -288,6 +288,7 @@ pub(crate) fn facts(status: u16, headers: &HeaderMap, now: Timestamp) -> HttpFac
         retry_after,
         reset_at: after_wait.or_else(|| exhausted_until(headers)),
         location: text(headers, "location").map(without_query),
+        error_type: text(headers, "x-amzn-errortype").map(|name| name.split(':').next().unwrap_or(name).to_owned()),
     }
 }
 

@@ -11,6 +11,8 @@ use std::time::Duration;
 const SILENCES_MAX: u32 = 2;
 /// Waits are shortened by up to this share so that many agents do not come back at the same moment.
 const JITTER: f64 = 0.25;
+/// A credential that could not be had is looked for this often again, as the reference does.
+const CREDENTIAL_RETRIES: u32 = 2;
 /// With the watchdog, failures other than limits and overloads are still not tried for ever.
 pub const WATCHDOG_RETRIES: u32 = 300;
 /// The longest single wait with the watchdog: a limit may be lifted before the time that the server named.
@@ -56,7 +58,8 @@ pub enum RetryDecision {
 pub fn decide_retry(tally: FailureCounts, limits: &RetryLimits, failure: &Failure, jitter: f64) -> RetryDecision {
     let overloaded_enough = limits.overload_retries.is_some_and(|most| failure.overloaded && tally.overloads > most);
     let silent_enough = silent(failure) && tally.silences > SILENCES_MAX;
-    if !may_pass(failure) || overloaded_enough || silent_enough {
+    let unfound_enough = failure.kind == FailureKind::NoCredential && tally.failures > CREDENTIAL_RETRIES;
+    if !may_pass(failure) || overloaded_enough || silent_enough || unfound_enough {
         return RetryDecision::GiveUp;
     }
     let wait = backoff(tally.failures, &limits.backoff).mul_f64(1.0 - JITTER * jitter.clamp(0.0, 1.0));
@@ -91,6 +94,7 @@ fn silent(failure: &Failure) -> bool {
 fn may_pass(failure: &Failure) -> bool {
     match failure.kind {
         FailureKind::Connect
+        | FailureKind::NoCredential
         | FailureKind::NoAnswer
         | FailureKind::Stalled
         | FailureKind::Cut

@@ -49,6 +49,7 @@ fn what_may_pass_is_retried_and_nothing_else() {
         (FailureKind::Stalled, true),
         (FailureKind::Cut, true),
         (FailureKind::Garbled, true),
+        (FailureKind::NoCredential, true),
         (FailureKind::TlsVerify, false),
         (FailureKind::Setup, false),
         (FailureKind::NotAStream, false),
@@ -143,4 +144,11 @@ fn the_watchdog_waits_out_limits_and_overloads_and_nothing_else() {
     let limits = RetryLimits { overload_retries: Some(3), ..limits };
     let tally = FailureCounts { failures: 4, silences: 0, overloads: 4 };
     assert_eq!(decide_retry(tally, &limits, &http(529, None), 0.0), RetryDecision::GiveUp);
+}
+
+#[test]
+fn a_credential_is_looked_for_three_times() {
+    let failure = Failure::new(FailureKind::NoCredential, "");
+    let tries: Vec<bool> = (1..4).map(|failures| matches!(nth(failures, &failure), RetryDecision::Retry(_))).collect();
+    assert_eq!(tries, [true, true, false]);
 }

@@ -98,4 +98,12 @@ impl CloudEnvironment for Machine {
             }
         })
     }
+
+    fn sleep(&self, wait: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(wait))
+    }
+
+    fn warn(&self, line: &str) {
+        output::warn(line);
+    }
 }

@@ -9,9 +9,11 @@ use crate::error::CredentialError;
 use crate::profile_file::{FileKind, ProfileFile, parse};
 use crate::sigv4::Keys;
 use crate::world::{COMMAND_WAIT, CloudEnvironment, Command};
+use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use profile::active_region;
 
@@ -31,32 +33,86 @@ pub struct AwsSettings {
     pub refresh: Option<String>,
 }
 
-/// The first credential of the chain. `region` is for the token service.
+/// The time that one look through the chain may take, `CLAUDE_CODE_AWS_CHAIN_RESOLVE_TIMEOUT_MS` aside.
+const CHAIN_WAIT: Duration = Duration::from_mins(1);
+
+impl AwsCredential {
+    /// A command that prints what is over already is told from one that works.
+    fn unless_expired(self, world: &dyn CloudEnvironment, source_name: String) -> Result<Self, CredentialError> {
+        match self.expires.filter(|end| *end <= world.now()) {
+            None => Ok(self),
+            Some(at) => {
+                let mend = "renew it, and check this machine's clock".to_owned();
+                Err(CredentialError::Expired { source_name, at: at.to_string(), mend })
+            }
+        }
+    }
+}
+
+/// The first credential of the chain. `region` is for the token service. `refused` are keys that the service does not
+/// take any more: where the chain has nothing else, `awsAuthRefresh` runs.
 pub async fn find(
     world: &dyn CloudEnvironment,
     settings: &AwsSettings,
     region: &str,
+    refused: Option<&Keys>,
 ) -> Result<AwsCredential, CredentialError> {
-    if let Some(command) = &settings.export
-        && let Ok(credential) = exported(world, command).await
-    {
-        return Ok(credential);
+    let first = exported_or_chain(world, settings, region).await;
+    let is_new = first.as_ref().is_ok_and(|found| Some(&found.keys) != refused);
+    let Some(refresh) = settings.refresh.as_ref().filter(|_| !is_new) else { return first };
+    let reason = match &first {
+        Ok(_) => "the credentials were refused".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let setting = "awsAuthRefresh";
+    world
+        .run(Command::Shell(refresh.clone()), COMMAND_WAIT)
+        .await
+        .map_err(|trouble| CredentialError::Refresh { setting, why: format!("{trouble}; it was run because {reason}") })?;
+    exported_or_chain(world, settings, region)
+        .await
+        .map_err(|error| CredentialError::Refresh { setting, why: format!("it ended well, but {error}") })
+}
+
+/// A failed export is told: another account's credentials may follow.
+async fn exported_or_chain(
+    world: &dyn CloudEnvironment,
+    settings: &AwsSettings,
+    region: &str,
+) -> Result<AwsCredential, CredentialError> {
+    if let Some(command) = &settings.export {
+        match exported(world, command).await {
+            Ok(credential) => return Ok(credential),
+            Err(error) => world.warn(&format!("warning: {error}; the other sources of AWS credentials are asked")),
+        }
     }
-    let first = chain(world, region).await;
-    let (Err(error), Some(refresh)) = (&first, &settings.refresh) else { return first };
-    world.run(Command::Shell(refresh.clone()), COMMAND_WAIT).await.map_err(|trouble| CredentialError::Command {
-        command: "awsAuthRefresh".into(),
-        why: format!("{trouble} (it was run because {error})"),
-    })?;
-    chain(world, region).await
+    let wait = chain_wait(world);
+    match select(Box::pin(chain(world, region)), world.sleep(wait)).await {
+        Either::Left((found, _)) => found,
+        Either::Right(_) => Err(CredentialError::Slow { seconds: wait.as_secs() }),
+    }
+}
+
+pub(super) fn chain_wait(world: &dyn CloudEnvironment) -> Duration {
+    let millis = world.set("CLAUDE_CODE_AWS_CHAIN_RESOLVE_TIMEOUT_MS").and_then(|text| text.parse().ok());
+    millis.filter(|millis| *millis > 0).map_or(CHAIN_WAIT, Duration::from_millis)
+}
+
+/// Whether found keys are kept for later requests.
+pub fn keeps_keys(world: &dyn CloudEnvironment) -> bool {
+    !world.is_on("CLAUDE_CODE_SKIP_AWS_CRED_CACHE")
 }
 
 async fn chain(world: &dyn CloudEnvironment, region: &str) -> Result<AwsCredential, CredentialError> {
     let named = world.set("AWS_PROFILE");
-    if named.is_none()
-        && let Some(keys) = from_variables(world)?
-    {
-        return Ok(AwsCredential { keys, expires: None });
+    let variables = from_variables(world);
+    match (&named, variables) {
+        (None, Ok(Some(keys))) => return Ok(AwsCredential { keys, expires: None }),
+        (None, Err(error)) => return Err(error),
+        (Some(profile), Ok(Some(_))) => world.warn(&format!(
+            "warning: AWS_PROFILE and AWS_ACCESS_KEY_ID are both set; the profile {profile:?} is used, not the key"
+        )),
+        (_, _) => {}
     }
     let files = read_files(world)?;
     let name = named.as_deref().unwrap_or("default");
@@ -118,8 +174,9 @@ fn read_file(world: &dyn CloudEnvironment, path: &Path, kind: FileKind) -> Resul
 async fn exported(world: &dyn CloudEnvironment, command: &str) -> Result<AwsCredential, CredentialError> {
     let said = world.run(Command::Shell(command.to_owned()), COMMAND_WAIT).await;
     let failed = |why: String| CredentialError::Command { command: "awsCredentialExport".into(), why };
-    from_json(&said.map_err(|trouble| failed(trouble.to_string()))?)
-        .ok_or_else(|| failed("its output is no credential".into()))
+    let found = from_json(&said.map_err(|trouble| failed(trouble.to_string()))?)
+        .ok_or_else(|| failed("its output is no credential".into()))?;
+    found.unless_expired(world, "awsCredentialExport".to_owned())
 }
 
 /// Credentials as commands, containers and instances print them: flat, or below `Credentials`.

@@ -1,10 +1,10 @@
 //! One profile of the AWS files: fixed keys, a role, a command, single sign-on, or a web identity.
 
-use super::{AwsCredential, from_json, remote};
-use crate::error::CredentialError;
+use super::{AwsCredential, chain_wait, from_json, remote};
+use crate::error::{CredentialError, useless};
 use crate::profile_file::{ProfileFile, Section};
 use crate::sigv4::Keys;
-use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, REQUEST_WAIT};
+use crate::world::{CloudEnvironment, Command, REQUEST_WAIT};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use ring::digest;
@@ -62,7 +62,16 @@ fn resolve<'a>(
             return from_process(world, name, command).await.map(Some);
         }
         if section.contains_key("sso_session") || section.contains_key("sso_start_url") {
-            return single_sign_on(world, files, name, section).await.map(Some);
+            return match single_sign_on(world, files, name, section).await {
+                Err(error @ (CredentialError::File { .. } | CredentialError::Expired { .. })) => {
+                    from_aws_cli(world, name).await.map(Some).ok_or(error)
+                }
+                found => found.map(Some),
+            };
+        }
+        if section.contains_key("login_session") {
+            let mend = "logs in by login_session, which the AWS CLI gave no credentials for; run `aws login` for it";
+            return from_aws_cli(world, name).await.map(Some).ok_or_else(|| wrong(mend.into()));
         }
         Ok(None)
     })
@@ -115,9 +124,17 @@ async fn from_process(
         command: format!("credential_process of the profile {profile:?}"),
         why,
     };
-    let said = world.run(Command::Shell(command.to_owned()), COMMAND_WAIT).await;
-    from_json(&said.map_err(|trouble| failed(trouble.to_string()))?)
-        .ok_or_else(|| failed("its output is no credential".into()))
+    let said = world.run(Command::Shell(command.to_owned()), chain_wait(world)).await;
+    let found = from_json(&said.map_err(|trouble| failed(trouble.to_string()))?)
+        .ok_or_else(|| failed("its output is no credential".into()))?;
+    found.unless_expired(world, format!("credential_process of the profile {profile:?}"))
+}
+
+/// What the AWS CLI makes of a login that we cannot renew ourselves.
+async fn from_aws_cli(world: &dyn CloudEnvironment, profile: &str) -> Option<AwsCredential> {
+    let args = ["configure", "export-credentials", "--profile", profile, "--format", "process"];
+    let command = Command::Program { name: "aws".into(), args: args.map(str::to_owned).to_vec(), env: Vec::new() };
+    from_json(&world.run(command, chain_wait(world)).await.ok()?)
 }
 
 /// Keys for the token of a login that the AWS CLI keeps. Renewing the login is the CLI's work.
@@ -136,8 +153,9 @@ async fn single_sign_on(
     let account = of("sso_account_id").ok_or_else(|| wrong("has no sso_account_id"))?;
     let role = of("sso_role_name").ok_or_else(|| wrong("has no sso_role_name"))?;
     let token = login_token(world, session.unwrap_or(start), profile)?;
-    let base =
-        world.set("AWS_ENDPOINT_URL_SSO").unwrap_or_else(|| format!("https://portal.sso.{region}.amazonaws.com"));
+    let portal = || format!("https://portal.sso.{region}.amazonaws.com");
+    let base = remote::service_url(world, "AWS_ENDPOINT_URL_SSO", portal)?;
+    let base = base.trim_end_matches('/');
     let escaped = crate::sigv4::escaped;
     let url = format!("{base}/federation/credentials?account_id={}&role_name={}", escaped(account), escaped(role));
     let headers = vec![("x-amz-sso_bearer_token".to_owned(), token)];
@@ -155,7 +173,7 @@ async fn single_sign_on(
             expires: keys["expiration"].as_i64().and_then(|ms| Timestamp::from_millisecond(ms).ok()),
         })
     };
-    found().ok_or_else(|| remote::no_answer(&url, "the answer holds no role credentials".into()))
+    found().ok_or_else(|| useless(&url, "the answer holds no role credentials"))
 }
 
 /// The cached login: a file named after the hash of the session's name, or of the start address.

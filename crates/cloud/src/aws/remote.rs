@@ -1,10 +1,10 @@
 //! AWS keys that another server gives out: the token service, a container's agent, the instance's metadata.
 
 use super::{AwsCredential, from_json};
-use crate::error::CredentialError;
+use crate::error::{CredentialError, refused, unreached, useless};
 use crate::profile_file::Section;
 use crate::sigv4::{self, Keys, Scope, Unsigned, escaped};
-use crate::world::{CloudEnvironment, HttpRequest, METADATA_WAIT, REQUEST_WAIT};
+use crate::world::{CloudEnvironment, HttpRequest, METADATA_WAIT, REQUEST_WAIT, is_private};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,15 +12,7 @@ const STS_VERSION: &str = "2011-06-15";
 const ROLE_SECONDS: &str = "3600";
 const CONTAINER_HOST: &str = "http://169.254.170.2";
 const INSTANCE_HOST: &str = "http://169.254.169.254";
-/// Plain http is taken only from addresses that never leave the machine.
-const CONTAINER_ADDRESSES: [&str; 7] =
-    ["127.0.0.1", "localhost", "[::1]", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "::1"];
-
-pub(super) fn no_answer(url: &str, why: String) -> CredentialError {
-    let host = url.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or(url);
-    CredentialError::Endpoint { host: host.to_owned(), why }
-}
-
+const NOT_PRIVATE: &str = "is neither https nor an address of this machine";
 pub(super) async fn get(
     world: &dyn CloudEnvironment,
     url: &str,
@@ -33,12 +25,12 @@ pub(super) async fn get(
 
 async fn ask(world: &dyn CloudEnvironment, request: HttpRequest) -> Result<String, CredentialError> {
     let url = request.url.clone();
-    let answer = world.send(request).await.map_err(|trouble| no_answer(&url, trouble.to_string()))?;
+    let answer = world.send(request).await.map_err(|trouble| unreached(&url, &trouble))?;
     if answer.is_success() {
         return Ok(answer.text());
     }
     let said = between(&answer.text(), "Message").unwrap_or_default();
-    Err(no_answer(&url, format!("status {} {said}", answer.status).trim_end().to_owned()))
+    Err(refused(&url, answer.status, &said))
 }
 
 /// A role, taken with other keys.
@@ -54,7 +46,7 @@ pub(super) async fn assume_role(
     form.extend([("RoleSessionName", session), ("DurationSeconds", ROLE_SECONDS)]);
     form.extend(section.get("external_id").map(|id| ("ExternalId", id.as_str())));
     let body = form_body(&form);
-    let url = sts_url(world, region);
+    let url = sts_url(world, region)?;
     let content_type = "application/x-www-form-urlencoded; charset=utf-8";
     let (host, path) = split_url(&url);
     let unsigned = Unsigned {
@@ -90,7 +82,7 @@ pub(super) async fn assume_with_web_identity(
         ("WebIdentityToken", token.trim()),
     ];
     let headers = vec![("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned())];
-    token_answer(world, &sts_url(world, region), headers, form_body(&form)).await
+    token_answer(world, &sts_url(world, region)?, headers, form_body(&form)).await
 }
 
 pub(super) async fn web_identity_of_variables(
@@ -129,7 +121,7 @@ async fn token_answer(
             expires: between(&answer, "Expiration").and_then(|time| time.parse().ok()),
         })
     };
-    found().ok_or_else(|| no_answer(url, "the answer holds no credentials".into()))
+    found().ok_or_else(|| useless(url, "the answer holds no credentials"))
 }
 
 /// The credentials that a container's agent gives out.
@@ -139,8 +131,8 @@ pub(super) async fn container(world: &dyn CloudEnvironment) -> Result<Option<Aws
             (Some(path), _) => format!("{CONTAINER_HOST}{path}"),
             (None, Some(url)) if is_private(&url) => url,
             (None, Some(_)) => {
-                let why = "is neither https nor an address of this machine".into();
-                return Err(CredentialError::Variable { variable: "AWS_CONTAINER_CREDENTIALS_FULL_URI", why });
+                let variable = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
+                return Err(CredentialError::Variable { variable, why: NOT_PRIVATE.into() });
             }
             (None, None) => return Ok(None),
         };
@@ -151,22 +143,7 @@ pub(super) async fn container(world: &dyn CloudEnvironment) -> Result<Option<Aws
     let token = from_file.or_else(|| world.set("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
     let headers = token.map(|token| ("authorization".to_owned(), token.trim().to_owned())).into_iter().collect();
     let answer = get(world, &url, headers, METADATA_WAIT, true).await?;
-    from_json(&answer).map(Some).ok_or_else(|| no_answer(&url, "the answer holds no credentials".into()))
-}
-
-fn is_private(url: &str) -> bool {
-    if url.starts_with("https://") {
-        return true;
-    }
-    let Some(rest) = url.strip_prefix("http://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // A name before an at sign would make the host look like another one.
-    let host = if authority.starts_with('[') {
-        authority.split_inclusive(']').next().unwrap_or_default()
-    } else {
-        authority.split(':').next().unwrap_or_default()
-    };
-    !authority.contains('@') && CONTAINER_ADDRESSES.contains(&host)
+    from_json(&answer).map(Some).ok_or_else(|| useless(&url, "the answer holds no credentials"))
 }
 
 /// The instance's role, through version 2 of its metadata service. No service is no credential, not an error.
@@ -191,12 +168,29 @@ pub(super) async fn instance(world: &dyn CloudEnvironment) -> Result<Option<AwsC
     let role = role.lines().next().unwrap_or_default().trim().to_owned();
     let url = format!("{list}{role}");
     let answer = get(world, &url, headers(), METADATA_WAIT, true).await?;
-    from_json(&answer).map(Some).ok_or_else(|| no_answer(&url, "the answer holds no credentials".into()))
+    from_json(&answer).map(Some).ok_or_else(|| useless(&url, "the answer holds no credentials"))
 }
 
-fn sts_url(world: &dyn CloudEnvironment, region: &str) -> String {
-    let base = world.set("AWS_ENDPOINT_URL_STS").unwrap_or_else(|| format!("https://sts.{region}.amazonaws.com"));
-    format!("{}/", base.trim_end_matches('/'))
+fn sts_url(world: &dyn CloudEnvironment, region: &str) -> Result<String, CredentialError> {
+    let base = service_url(world, "AWS_ENDPOINT_URL_STS", || {
+        // China is a partition of its own, with names of its own.
+        let china = if region.starts_with("cn-") { ".cn" } else { "" };
+        format!("https://sts.{region}.amazonaws.com{china}")
+    })?;
+    Ok(format!("{}/", base.trim_end_matches('/')))
+}
+
+/// The address of a service that is sent tokens: the user's own, else the cloud's.
+pub(super) fn service_url(
+    world: &dyn CloudEnvironment,
+    variable: &'static str,
+    default: impl FnOnce() -> String,
+) -> Result<String, CredentialError> {
+    match world.set(variable) {
+        Some(url) if is_private(&url) => Ok(url),
+        Some(_) => Err(CredentialError::Variable { variable, why: NOT_PRIVATE.into() }),
+        None => Ok(default()),
+    }
 }
 
 fn split_url(url: &str) -> (&str, &str) {
