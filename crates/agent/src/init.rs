@@ -35,12 +35,7 @@ pub fn init(
         model: Some(conversation.model()),
         permission_mode: rules.mode_of(conversation).as_str().into(),
         slash_commands: user_skills.chain(prompts).chain(own).collect(),
-        api_key_source: options
-            .access
-            .credentials
-            .chosen
-            .as_ref()
-            .map_or_else(|| "none".into(), |chosen| chosen.source.clone()),
+        api_key_source: options.access.key_source(),
         claude_code_version: options.version.into(),
         output_style: choices.style().unwrap_or_else(|| "default".into()),
         agents: setup.agents.iter().map(|agent| agent.name.clone()).collect(),
@@ -52,6 +47,7 @@ pub fn init(
         product_feedback_disabled: true,
         memory_paths: memory_paths(options),
         fast_mode_state: "off".into(),
+        fast_mode_disabled_reason: options.access.client.cloud.as_ref().map(|_| "not_first_party".to_owned()),
         capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
         original_cwd: options.cwd.display().to_string(),
         additional_directories: roots.map(|root| root.display().to_string()).collect(),

@@ -104,6 +104,7 @@ impl ModelAsker {
     ) -> Result<Input, Box<Failure>> {
         let client = self.access_for(&question.model).client().await?;
         let model = question.model.clone();
+        client.look_behind(self.id(&model)).await;
         let mut request = self.request(conversation, question);
         let (observer, role) = (&self.options.observer, &conversation.role);
         let body = || client.body_text(&request);
@@ -240,10 +241,11 @@ impl ModelAsker {
         messages: Vec<Value>,
         tool: Option<Value>,
     ) -> Result<Reply, Box<Failure>> {
-        let client = self.access.client().await?;
+        let client = self.access_for(model).client().await?;
+        client.look_behind(self.id(model)).await;
         let info = self.info(model);
         let request = Request {
-            model: model.to_owned(),
+            model: self.id(model).to_owned(),
             max_tokens: info.max_output.min(ASIDE_MAX_TOKENS),
             system: vec![json!({"type": "text", "text": system})],
             messages: messages.into(),

@@ -198,7 +198,8 @@ fn keys_that_were_refused_are_renewed_by_the_users_command() {
 fn an_export_that_fails_is_told_before_other_keys_are_used() {
     let export = AwsSettings { export: Some("export-it".into()), refresh: None };
     let old = r#"{"AccessKeyId":"X","SecretAccessKey":"s","Expiration":"2026-11-15T11:00:00Z"}"#;
-    for (output, why) in [(Err("exit code 1"), "exit code 1"), (Ok("<html>"), "no credential"), (Ok(old), "expired at")] {
+    for (output, why) in [(Err("exit code 1"), "exit code 1"), (Ok("<html>"), "no credential"), (Ok(old), "expired at")]
+    {
         let world = FakeEnvironment::new(&ENV).command("export-it", &[output]);
         assert_eq!(found(&world, &export).unwrap().keys.access_key_id, "ENVKEY");
         let told = world.log().remove(1);

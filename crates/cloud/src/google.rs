@@ -4,7 +4,9 @@ use crate::aws;
 use crate::error::{CredentialError, refused, unreached, useless};
 use crate::jwt::sign_rs256;
 use crate::sigv4::{self, Scope, Unsigned, escaped};
-use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, REQUEST_WAIT, is_private};
+use crate::world::{
+    COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, REQUEST_WAIT, is_private,
+};
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -70,10 +72,10 @@ pub async fn find(world: &dyn CloudEnvironment, refresh: Option<&str>) -> Result
     let first = token(world).await;
     let (Err(error), Some(refresh)) = (&first, refresh) else { return first };
     let setting = "gcpAuthRefresh";
-    world
-        .run(Command::Shell(refresh.to_owned()), COMMAND_WAIT)
-        .await
-        .map_err(|trouble| CredentialError::Refresh { setting, why: format!("{trouble}; it was run because {error}") })?;
+    world.run(Command::Shell(refresh.to_owned()), COMMAND_WAIT).await.map_err(|trouble| CredentialError::Refresh {
+        setting,
+        why: format!("{trouble}; it was run because {error}"),
+    })?;
     let again = token(world).await;
     again.map_err(|error| CredentialError::Refresh { setting, why: format!("it ended well, but {error}") })
 }
@@ -120,9 +122,9 @@ fn from_value<'a>(
                 let delegates = if value["delegates"].is_array() { value["delegates"].clone() } else { json!([]) };
                 impersonate(world, &url, &source.token, json!({"delegates": delegates})).await
             }
-            Some(other) => from_gcloud(world).await.map_err(|error| {
-                broken(format!("credentials of the type {other:?} are not known here, and {error}"))
-            }),
+            Some(other) => from_gcloud(world)
+                .await
+                .map_err(|error| broken(format!("credentials of the type {other:?} are not known here, and {error}"))),
             None => Err(broken("it names no type of credential".into())),
         }
     })

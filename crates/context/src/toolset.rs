@@ -50,6 +50,8 @@ impl Toolset {
         let named = matches!(options.tools.choice, ToolChoice::Only(_));
         let searches = searches(options, from_servers.as_deref().unwrap_or_default());
         let available = |entry: &ToolEntry| match entry.offered {
+            // Where nobody searches, or nothing may be searched any more from the start.
+            _ if entry.name == policy::names::WEB_SEARCH.name && options.tools.web_searches == 0 => false,
             Offered::Always => true,
             Offered::OptIn => named,
             Offered::WithTodoList => options.tools.todo_write,

@@ -110,7 +110,7 @@ impl<'a> Ask<'a> {
             client,
             state: State::Ready,
             queue: VecDeque::new(),
-            model: request.model.clone(),
+            model: request.model_id().to_owned(),
             headers: reqwest::header::HeaderMap::new(),
             body: Bytes::new(),
             partials: true,
@@ -154,7 +154,8 @@ impl<'a> Ask<'a> {
                     Ok(response) => {
                         let format = self.client.stream_format(&self.model);
                         let decoder = Decoder::new(format, self.client.config.profile.format());
-                        let reading = Reading::new(self.client, response, decoder, self.attempt_started, self.partials);
+                        let started = self.attempt_started;
+                        let reading = Reading::new(self.client, &self.model, response, decoder, started, self.partials);
                         self.state = State::Reading(Box::new(reading));
                     }
                     Err(failure) => self.fail(*failure),
@@ -290,14 +291,21 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(client: &Client, response: reqwest::Response, decoder: Decoder, started: Instant, partials: bool) -> Self {
+    fn new(
+        client: &Client,
+        model: &str,
+        response: reqwest::Response,
+        decoder: Decoder,
+        started: Instant,
+        partials: bool,
+    ) -> Self {
         Self {
             request_id: http::request_id(response.headers()),
             response,
             decoder,
             assembler: Assembler::default(),
             partials,
-            host: client.host.clone(),
+            host: client.host_of(model),
             timeouts: client.config.timeouts,
             started,
             fed: Instant::now(),

@@ -22,6 +22,8 @@ pub struct Capabilities {
     listed: Vec<(String, Known)>,
     /// `CLAUDE_CODE_ALWAYS_ENABLE_EFFORT`.
     pub always_effort: bool,
+    /// `modelOverrides` read backwards: a provider's id, and the model of Anthropic's that it stands for.
+    pub stand_for: Vec<(String, String)>,
 }
 
 /// A word that names no capability.
@@ -51,6 +53,11 @@ impl Capabilities {
         }
         self.listed.push((id.to_owned(), known));
         Ok(())
+    }
+
+    /// The model that the user says an id stands for.
+    pub(crate) fn model_behind(&self, id: &str) -> Option<String> {
+        self.stand_for.iter().find(|(known, _)| known == id).map(|(_, model)| model.clone())
     }
 
     /// What was said about a model.

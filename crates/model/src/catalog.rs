@@ -17,6 +17,8 @@ const USD_PER_WEB_SEARCH: f64 = 0.01;
 const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 /// After a name it asks for the long context where that is not the default.
 const LONG_CONTEXT_SUFFIX: &str = "[1m]";
+/// What the suffix means for a model that nobody knows.
+const LONG_CONTEXT: u64 = 1_000_000;
 /// The alias whose family prices a model of no family at all.
 const DEFAULT_FAMILY: &str = "opus";
 
@@ -81,14 +83,20 @@ pub struct ModelInfo {
     /// Who answers for it; empty where nobody has said.
     #[serde(skip)]
     pub provider: &'static str,
+    /// Whether the provider knows the field that says how thinking is shown.
+    #[serde(skip)]
+    pub without_display: bool,
+    /// The model behind an id that does not say it, where somebody has said it.
+    #[serde(skip)]
+    pub(crate) stands_for: Option<String>,
 }
 
 impl ModelInfo {
     /// What `modelUsage` calls the model: Anthropic's id without a date, or the id itself where it is not known.
     pub fn canonical_model(&self) -> String {
-        match catalog().model(&self.id) {
+        match catalog().model(self.stands_for.as_deref().unwrap_or(&self.id)) {
             Some(known) => undated(&known.id).to_owned(),
-            None => self.id.clone(),
+            None => split_long_context(&self.id).0.to_owned(),
         }
     }
 
@@ -112,6 +120,18 @@ impl ModelInfo {
         if capabilities.always_effort && is_unknown && !self.effort_levels.is_empty() {
             self.default_effort = Some("high".to_owned());
         }
+    }
+
+    /// Takes away what this provider does not take: clouds lag behind, and refuse what they do not know.
+    pub(crate) fn narrow_to_provider(&mut self) {
+        let is_unknown = self.cost_basis.is_some();
+        if matches!(self.provider, "bedrock" | "vertex") && is_unknown {
+            self.thinking = ThinkingKind::Budget;
+            self.default_effort = None;
+        }
+        // Models since 4.7 are those that think adaptively and take no budget.
+        let is_new = self.thinking.is_adaptive() && !self.also_takes_budget && !is_unknown;
+        self.without_display = matches!(self.provider, "bedrock" | "mantle" | "vertex") && !is_new;
     }
 
     /// Whether the model works better with tools that keep a list of what is to be done: those before 4.6.
@@ -164,6 +184,15 @@ pub struct CustomModel {
 }
 
 impl ModelEnv {
+    /// Whether the name, or the variable behind it, asks for the long context.
+    fn asks_long_context(&self, asked: &str) -> bool {
+        let (name, is_long) = split_long_context(asked);
+        let default = set(self.default.as_deref()).filter(|_| name.is_empty() || name.eq_ignore_ascii_case("default"));
+        let name = default.unwrap_or(name);
+        let variable = alias_family(split_long_context(name).0).and_then(|family| self.family(family));
+        is_long || split_long_context(name).1 || variable.is_some_and(|named| split_long_context(named).1)
+    }
+
     pub(crate) fn family(&self, family: &str) -> Option<&str> {
         let value = match family {
             "opus" => &self.opus,
@@ -227,9 +256,22 @@ impl Catalog {
 
 /// The id to send for what the user typed: an alias, an id, either with `[1m]` behind it.
 pub fn resolve(asked: &str, env: &ModelEnv) -> String {
-    match &env.endpoint {
+    let id = match &env.endpoint {
         Some(endpoint) => endpoint.model_id(asked, env),
         None => anthropic_id(asked, env),
+    };
+    if env.asks_long_context(asked) && info(&id).has_longer_context() {
+        format!("{id}{LONG_CONTEXT_SUFFIX}")
+    } else {
+        id
+    }
+}
+
+impl ModelInfo {
+    /// Whether `[1m]` behind the id asks for more than the model gives without. Of a model that nobody knows, the user
+    /// knows it.
+    fn has_longer_context(&self) -> bool {
+        self.long_context_window.is_some() || self.cost_basis.is_some()
     }
 }
 
@@ -251,11 +293,6 @@ pub(crate) fn alias_family(name: &str) -> Option<&'static str> {
     catalog().alias(name).map(|alias| alias.family.as_str())
 }
 
-/// Whether what the user typed asks for the long context.
-pub fn wants_long_context(asked: &str) -> bool {
-    split_long_context(asked).1
-}
-
 fn family_id(family: &str, env: &ModelEnv) -> String {
     let catalog = catalog();
     let Some(named) = env.family(family) else { return catalog.current(family).unwrap_or(family).to_owned() };
@@ -273,11 +310,12 @@ fn unless_retired(id: &str, env: &ModelEnv) -> String {
 
 /// Everything known about an id. `[1m]` behind it gives the long context where the model has one.
 pub fn info(id: &str) -> ModelInfo {
-    let (id, long) = split_long_context(id);
-    let mut found = catalog().model(id).cloned().unwrap_or_else(|| relative(id));
-    id.clone_into(&mut found.id);
-    if let Some(window) = found.long_context_window.filter(|_| long) {
-        found.context_window = window;
+    let (name, long) = split_long_context(id);
+    let mut found = catalog().model(name).cloned().unwrap_or_else(|| relative(name));
+    name.clone_into(&mut found.id);
+    if long && found.has_longer_context() {
+        found.id = format!("{name}{LONG_CONTEXT_SUFFIX}");
+        found.context_window = found.long_context_window.unwrap_or(LONG_CONTEXT).max(found.context_window);
     }
     found
 }
@@ -368,7 +406,7 @@ pub(crate) fn split_long_context(asked: &str) -> (&str, bool) {
 
 /// The one spelling that a cloud's or a gateway's id and ours have in common.
 pub fn canonical(id: &str) -> String {
-    let lower = id.trim().to_ascii_lowercase();
+    let lower = split_long_context(id).0.to_ascii_lowercase();
     let from = lower.find("claude-").unwrap_or(0);
     let name = lower[from..].split([':', '@']).next().unwrap_or_default().replace('.', "-");
     let name = name.strip_suffix("-latest").unwrap_or(&name);

@@ -4,11 +4,11 @@
 use crate::ask::{Ask, Event, Reply};
 use crate::config::{Auth, ClientConfig, ClientError, CloudEndpoint};
 use crate::credential::{Refused, Signable};
-use crate::failure::{Failure, FailureKind, excerpt, in_brackets};
+use crate::failure::{Failure, FailureKind, Place, excerpt, in_brackets};
 use crate::http::{self, HttpError, Stack};
 use crate::profile::{self, Feature, Format};
 use crate::provider::{AuthPlan, Endpoint, Operation, StreamFormat};
-use crate::request::Request;
+use crate::request::{Request, WEB_SEARCH_BETA};
 use crate::secret::Secret;
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -35,7 +35,6 @@ const SCRUB_MIN: usize = 8;
 pub struct Client {
     pub(crate) config: ClientConfig,
     endpoint: Url,
-    pub(crate) host: String,
     custom: HeaderMap,
     stack: OnceLock<Result<Stack, HttpError>>,
     /// Bedrock's inference profiles, once they were asked for.
@@ -48,9 +47,9 @@ impl Client {
             Some(cloud) => cloud.endpoint.base.clone(),
             None => Url::parse(config.base_url.trim()).map_err(|error| ClientError::BaseUrl(error.to_string()))?,
         };
-        let host = base.host_str().filter(|_| matches!(base.scheme(), "http" | "https"));
-        let host = host.ok_or_else(|| ClientError::BaseUrl("no host".to_owned()))?;
-        let host = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        if base.host_str().is_none() || !matches!(base.scheme(), "http" | "https") {
+            return Err(ClientError::BaseUrl("no host".to_owned()));
+        }
         let proxy = http::proxy_for(&base, &config.proxy);
         if proxy.is_some_and(|proxy| Url::parse(&proxy).is_err()) {
             return Err(ClientError::Proxy);
@@ -61,7 +60,7 @@ impl Client {
             let name = HeaderName::try_from(name.trim()).map_err(|_| refused())?;
             custom.append(name, HeaderValue::try_from(value.trim()).map_err(|_| refused())?);
         }
-        Ok(Self { config, endpoint: base, host, custom, stack: OnceLock::new(), profiles: OnceCell::new() })
+        Ok(Self { config, endpoint: base, custom, stack: OnceLock::new(), profiles: OnceCell::new() })
     }
 
     pub fn set_auth(&mut self, auth: Auth) {
@@ -92,13 +91,14 @@ impl Client {
         }
         let body = self.body(Operation::CountTokens, request)?;
         let headers = self.headers(request)?;
-        let url = self.url(Operation::CountTokens, &request.model);
-        let mut response = self.send(Method::POST, &request.model, url, headers, body).await?;
+        let model = request.model_id();
+        let url = self.url(Operation::CountTokens, model);
+        let mut response = self.send(Method::POST, model, url, headers, body).await?;
         let body = read_some(&mut response).await;
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         let count = answer["input_tokens"].as_u64().or_else(|| answer["inputTokens"].as_u64());
         count.ok_or_else(|| {
-            let message = format!("{} counted no tokens; it answered: {}", self.host, excerpt(&body));
+            let message = format!("{} counted no tokens; it answered: {}", self.host_of(model), excerpt(&body));
             Box::new(self.scrubbed(Failure::new(FailureKind::NotAStream, message)))
         })
     }
@@ -123,11 +123,19 @@ impl Client {
         }
         let id = http::request_id(response.headers());
         let body = read_some(&mut response).await;
+        let variable = self.base_variable(&model);
+        let speaks = match &self.config.cloud {
+            Some(_) => {
+                format!("Check that nothing stands between, and that {variable}, if set, speaks the provider's API")
+            }
+            None => {
+                format!("Check that {variable} speaks the API of its profile ({})", self.config.profile.name.as_str())
+            }
+        };
         let message = format!(
-            "{} answered with {kind} instead of an event stream: {}. Check that ANTHROPIC_BASE_URL speaks the API of its profile ({}){}",
-            self.host,
+            "{} answered with {kind} instead of an event stream: {}. {speaks}{}",
+            self.host_of(&model),
             excerpt(&body),
-            self.config.profile.name.as_str(),
             in_brackets(id.as_deref())
         );
         let failure = Failure { request_id: id, ..Failure::new(FailureKind::NotAStream, message) };
@@ -145,19 +153,19 @@ impl Client {
     ) -> Result<reqwest::Response, Box<Failure>> {
         let renewable = |cloud: &&CloudEndpoint| cloud.endpoint.serving(model).auth.is_renewable();
         let Some(cloud) = self.config.cloud.as_ref().filter(renewable) else {
-            return self.send_once(method, url, headers, body).await;
+            return self.send_once(model, method, url, headers, body).await;
         };
         let mut refused = None;
         loop {
             let mut signed = headers.clone();
             let covered = signable_headers(&headers);
             let signable = Signable { method: method.as_str(), url: &url, headers: &covered, body: &body };
-            let auth = &cloud.endpoint.serving(model).auth;
-            let (added, number) = cloud.credentials.headers(auth, &signable, refused).await?;
+            let auth = cloud.endpoint.auth_of(model);
+            let (added, number) = cloud.credentials.headers(&auth, &signable, refused).await?;
             for (name, value) in added {
                 signed.insert(name, self.sensitive(value.expose(), "the credential")?);
             }
-            match self.send_once(method.clone(), url.clone(), signed, body.clone()).await {
+            match self.send_once(model, method.clone(), url.clone(), signed, body.clone()).await {
                 Err(failure) if refused.is_none() && matches!(failure.status, Some(401 | 403)) => {
                     refused = Some(Refused { number, is_over: failure.credential_is_over() });
                 }
@@ -168,6 +176,7 @@ impl Client {
 
     async fn send_once(
         &self,
+        model: &str,
         method: Method,
         url: Url,
         headers: HeaderMap,
@@ -175,16 +184,18 @@ impl Client {
     ) -> Result<reqwest::Response, Box<Failure>> {
         let stack = self.stack.get_or_init(|| http::build(&self.config, &self.endpoint));
         let stack = stack.as_ref().map_err(|error| self.setup(&error.to_string()))?;
+        let host = host_and_port(&url);
+        let place = Place { host: &host, variable: self.base_variable(model) };
         let sending = stack.http.request(method, url).headers(headers).body(body).send();
         let mut response = match timeout(self.config.timeouts.first_byte, sending).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
-                let failure = http::transport_failure(&error, &self.host, &stack.skipped_ca);
+                let failure = http::transport_failure(&error, &place, &stack.skipped_ca);
                 return Err(Box::new(self.scrubbed(failure)));
             }
             Err(_) => {
                 let waited = self.config.timeouts.first_byte;
-                let message = format!("{} did not begin to answer within {waited:?}", self.host);
+                let message = format!("{host} did not begin to answer within {waited:?}");
                 return Err(Box::new(Failure::new(FailureKind::NoAnswer, message)));
             }
         };
@@ -193,7 +204,17 @@ impl Client {
         }
         let facts = http::facts(response.status().as_u16(), response.headers(), Timestamp::now());
         let body = read_some(&mut response).await;
-        Err(Box::new(self.scrubbed(Failure::http(facts, &body, &self.host))))
+        Err(Box::new(self.scrubbed(Failure::http(facts, &body, &place))))
+    }
+
+    /// Who is asked for this model, for messages.
+    pub(crate) fn host_of(&self, model: &str) -> String {
+        host_and_port(&self.url(Operation::Stream, model))
+    }
+
+    /// The variable with which the user chooses that address.
+    fn base_variable(&self, model: &str) -> &'static str {
+        self.serving(model).map_or("ANTHROPIC_BASE_URL", Endpoint::base_variable)
     }
 
     fn url(&self, operation: Operation, model: &str) -> Url {
@@ -266,7 +287,7 @@ impl Client {
         }
         headers.insert(USER_AGENT, self.value(&self.config.user_agent, "the user agent")?);
         let what = "the credential";
-        if let Some(endpoint) = self.serving(&request.model) {
+        if let Some(endpoint) = self.serving(request.model_id()) {
             for (name, value) in &endpoint.headers {
                 headers.insert(*name, self.value(value, name)?);
             }
@@ -324,8 +345,9 @@ impl Client {
         let custom = self.custom.get_all(BETA_HEADER).iter().filter_map(|value| value.to_str().ok());
         let mut betas: Vec<&str> = Vec::new();
         let sends = self.config.profile.has(Feature::Betas);
+        let endpoint = self.serving(request.model_id());
         let takes =
-            |beta: &&str| sends && self.serving(&request.model).is_none_or(|endpoint| endpoint.takes_in_header(beta));
+            |beta: &&str| sends && endpoint.map_or(*beta != WEB_SEARCH_BETA, |endpoint| endpoint.takes_in_header(beta));
         for beta in request.all_betas().filter(takes).chain(oauth).chain(custom.flat_map(|value| value.split(','))) {
             let beta = beta.trim();
             if !beta.is_empty() && !betas.contains(&beta) {
@@ -356,7 +378,8 @@ impl Client {
         let custom = custom.filter_map(|(_, value)| value.to_str().ok());
         let passwords = self.endpoint.password();
         let found = self.config.cloud.as_ref().map(|cloud| cloud.credentials.secrets()).unwrap_or_default();
-        let fixed = self.config.cloud.as_ref().map(|cloud| cloud.endpoint.auth.fixed_secrets()).unwrap_or_default();
+        let plans = self.config.cloud.iter().flat_map(|cloud| cloud.endpoint.auth_plans());
+        let fixed = plans.flat_map(AuthPlan::fixed_secrets);
         let found = found.iter().map(String::as_str).chain(fixed);
         for secret in self.config.auth.secrets().map(Secret::expose).chain(custom).chain(passwords).chain(found) {
             let secret = secret.trim();
@@ -366,6 +389,11 @@ impl Client {
         }
         failure
     }
+}
+
+fn host_and_port(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// The headers that a signature covers: what a proxy may change or add stays out.

@@ -3,12 +3,14 @@
 use crate::capabilities::Capabilities;
 use crate::catalog::{ModelInfo, Price, info};
 use crate::credential::CloudCredentials;
+use crate::models_behind::ModelsBehind;
 use crate::profile::{Profile, ProfileName};
 use crate::provider::Endpoint;
 use crate::secret::Secret;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+use url::Url;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
@@ -124,6 +126,8 @@ impl Default for Backoff {
 pub struct CloudEndpoint {
     pub endpoint: Endpoint,
     pub credentials: CloudCredentials,
+    /// Which models stand behind ids that do not say it.
+    pub behind: ModelsBehind,
 }
 
 #[derive(Clone)]
@@ -176,6 +180,27 @@ impl ClientConfig {
     }
 }
 
+impl ClientConfig {
+    /// The variable of an address that is neither encrypted nor on this machine.
+    pub fn unprotected_address(&self) -> Option<&'static str> {
+        let is_plain = |url: &Url| url.scheme() == "http" && !is_loopback(url);
+        match &self.cloud {
+            Some(cloud) => cloud.endpoint.bases().find(|(url, _)| is_plain(url)).map(|(_, name)| name),
+            None => Url::parse(self.base_url.trim()).is_ok_and(|url| is_plain(&url)).then_some("ANTHROPIC_BASE_URL"),
+        }
+    }
+}
+
+/// Whether an address is this very machine's.
+pub(crate) fn is_loopback(address: &Url) -> bool {
+    match address.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
 impl fmt::Debug for ClientConfig {
     /// Custom headers and the address may hold credentials.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
@@ -204,14 +229,21 @@ pub enum ClientError {
 
 /// Everything known about a model behind this client's endpoint, with the provider and the price there.
 pub fn info_for(id: &str, client: &ClientConfig) -> ModelInfo {
-    let mut found = info_at(id, client.cloud.as_ref().map(|cloud| &cloud.endpoint), client.profile.name);
+    let endpoint = client.cloud.as_ref().map(|cloud| &cloud.endpoint);
+    let behind = client.capabilities.model_behind(id);
+    let behind = behind.or_else(|| client.cloud.as_ref().and_then(|cloud| cloud.behind.get(id)));
+    let mut found = info_at(id, endpoint, client.profile.name, behind.as_deref());
     found.take(&client.capabilities);
     found
 }
 
-fn info_at(id: &str, cloud: Option<&Endpoint>, profile: ProfileName) -> ModelInfo {
+fn info_at(id: &str, cloud: Option<&Endpoint>, profile: ProfileName, behind: Option<&str>) -> ModelInfo {
     let mut found = info(id);
+    if let Some(known) = behind.map(info).filter(|known| known.cost_basis.is_none()) {
+        found = ModelInfo { id: found.id, stands_for: Some(known.id.clone()), ..known };
+    }
     found.provider = cloud.map_or("firstParty", |endpoint| endpoint.provider_of(id));
+    found.narrow_to_provider();
     if profile == ProfileName::Local {
         found.price = Price::default();
         found.cost_basis = Some("a model on the user's own machine has no price".to_owned());
@@ -238,7 +270,7 @@ mod tests {
             let lookup = |name: &str| (Some(name) == switch).then(|| "1".to_owned());
             let variables = crate::Variables::new(&lookup);
             let endpoint = crate::Choice::from_switches(&variables).endpoint(&variables).unwrap();
-            let info = info_at(id, Some(&endpoint), ProfileName::Gateway);
+            let info = info_at(id, Some(&endpoint), ProfileName::Gateway, None);
             (info.provider, info.canonical_model(), info.basis_name())
         };
         let bedrock = Some("CLAUDE_CODE_USE_BEDROCK");
@@ -249,8 +281,53 @@ mod tests {
         );
         let arn = "arn:aws:bedrock:us-east-2:1:application-inference-profile/x";
         assert_eq!(booked(arn, bedrock), ("bedrock", arn.into(), "unknown"));
-        let info = info_at("qwen", None, ProfileName::Local);
+        let info = info_at("qwen", None, ProfileName::Local, None);
         let usage = wire::Usage { input_tokens: 1_000_000, ..wire::Usage::default() };
         assert!(crate::cost_usd(&usage, &info).abs() < 1e-9 && info.basis_name() == "unknown");
+    }
+
+    #[test]
+    fn clouds_are_asked_only_for_what_they_know() {
+        let at = |id: &str, switch: &str| {
+            let lookup = |name: &str| match name {
+                "ANTHROPIC_VERTEX_PROJECT_ID" => Some("p".to_owned()),
+                "ANTHROPIC_FOUNDRY_RESOURCE" => Some("ab".to_owned()),
+                name => (name == switch).then(|| "1".to_owned()),
+            };
+            let variables = crate::Variables::new(&lookup);
+            let endpoint = crate::Choice::from_switches(&variables).endpoint(&variables).unwrap();
+            info_at(id, Some(&endpoint), ProfileName::Anthropic, None)
+        };
+        let (bedrock, foundry) = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_FOUNDRY");
+        let arn = "arn:aws:bedrock:us-east-2:1:application-inference-profile/x";
+        let ask = crate::ThinkingAsk::default();
+        for (id, switch, thinking) in [
+            ("us.anthropic.claude-opus-4-6-v1", bedrock, Some(serde_json::json!({"type": "adaptive"}))),
+            (
+                "us.anthropic.claude-opus-4-7",
+                bedrock,
+                Some(serde_json::json!({"type": "adaptive", "display": "omitted"})),
+            ),
+            ("claude-sonnet-4-6", "CLAUDE_CODE_USE_VERTEX", Some(serde_json::json!({"type": "adaptive"}))),
+            ("claude-opus-4-6", foundry, Some(serde_json::json!({"type": "adaptive", "display": "omitted"}))),
+            (arn, bedrock, None),
+            ("my-deployment", foundry, Some(serde_json::json!({"type": "adaptive", "display": "omitted"}))),
+        ] {
+            assert_eq!(crate::thinking(&at(id, switch), &ask, 32_000), thinking, "{id} {switch}");
+        }
+        assert_eq!(at(arn, bedrock).default_effort, None);
+        let budget = crate::ThinkingAsk { max_tokens_env: Some(2000), ..ask };
+        let expected = serde_json::json!({"budget_tokens": 2000, "type": "enabled"});
+        assert_eq!(crate::thinking(&at(arn, bedrock), &budget, 32_000), Some(expected));
+    }
+
+    #[test]
+    fn an_id_that_says_nothing_is_known_by_the_model_behind_it() {
+        let arn = "arn:aws:bedrock:us-east-2:1:application-inference-profile/x";
+        let found = info_at(arn, None, ProfileName::Anthropic, Some("claude-sonnet-4-5-20250929"));
+        let named = (found.id.as_str(), found.canonical_model(), found.basis_name());
+        assert_eq!(named, (arn, "claude-sonnet-4-5".to_owned(), "list"));
+        assert_eq!(found.price, info("claude-sonnet-4-5").price);
+        assert_eq!(info_at(arn, None, ProfileName::Anthropic, Some("nonsense")).basis_name(), "unknown");
     }
 }

@@ -3,7 +3,7 @@
 //! Pure: what the HTTP layer saw goes in, a [`Failure`] comes out. Messages never hold credentials; the
 //! client scrubs them as well, because a server may echo what it was sent.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -24,6 +24,9 @@ const CREDENTIAL_ERRORS: [&str; 5] =
     ["expiredtoken", "unrecognizedclient", "invalidclienttoken", "invalidsignature", "signaturedoesnotmatch"];
 /// The same in words, for answers that name nothing.
 const CREDENTIAL_WORDS: [&str; 3] = ["security token", "signature", "token has expired"];
+
+/// AWS refuses signatures that are older than five minutes.
+const SKEW: SignedDuration = SignedDuration::from_mins(4);
 
 /// Enough of an error page to recognise it.
 const EXCERPT_MAX: usize = 300;
@@ -89,6 +92,17 @@ pub(crate) struct HttpFacts {
     pub(crate) location: Option<String>,
     /// AWS's name for the error.
     pub(crate) error_type: Option<String>,
+    /// The server's clock, and ours at the same time.
+    pub(crate) server_time: Option<Timestamp>,
+    pub(crate) now: Option<Timestamp>,
+}
+
+/// Who was asked, for messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) host: &'a str,
+    /// The variable that chooses the address.
+    pub(crate) variable: &'static str,
 }
 
 impl Failure {
@@ -114,7 +128,8 @@ impl Failure {
     }
 
     /// From an HTTP error and as much of its body as was read.
-    pub(crate) fn http(facts: HttpFacts, body: &[u8], host: &str) -> Self {
+    pub(crate) fn http(facts: HttpFacts, body: &[u8], place: &Place) -> Self {
+        let Place { host, variable } = place;
         let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let kind = text(&parsed["error"]["type"]).unwrap_or_default();
@@ -122,17 +137,18 @@ impl Failure {
         let code = text(&parsed["error"]["code"]).unwrap_or_default();
         let said =
             text(&parsed["error"]["message"]).or_else(|| text(&parsed["message"])).or_else(|| text(&parsed["error"]));
-        let request_id = facts.request_id.or_else(|| text(&parsed["request_id"]));
+        let request_id = facts.request_id.clone().or_else(|| text(&parsed["request_id"]));
         let status = facts.status;
         let what = match (&said, &facts.location) {
             (Some(said), _) => said.clone(),
-            (None, Some(place)) => format!(
-                "{host} redirects to {place}; redirects are not followed, so set ANTHROPIC_BASE_URL to the final address"
-            ),
+            (None, Some(to)) => {
+                format!("{host} redirects to {to}; redirects are not followed, so set {variable} to the final address")
+            }
             (None, None) => format!("{host} answered: {}", excerpt(body)),
         };
         let label = if kind.is_empty() { String::new() } else { format!("{kind}: ") };
-        let message = format!("{status} {label}{what}{}{}", hint(status), in_brackets(request_id.as_deref()));
+        let hint = skew_hint(&facts).unwrap_or_else(|| hint(status, variable));
+        let message = format!("{status} {label}{what}{hint}{}", in_brackets(request_id.as_deref()));
         let api_type = Some(kind.clone()).filter(|kind| !kind.is_empty()).or(facts.error_type);
         Self {
             status: Some(status),
@@ -209,16 +225,25 @@ fn category(status: u16, kind: &str, said: &str) -> &'static str {
     }
 }
 
-fn hint(status: u16) -> &'static str {
+fn hint(status: u16, variable: &str) -> String {
     match status {
         // Clients key on the last words to offer a login.
-        401 => ". The credential was refused: `ralph auth status` shows which one was sent · Please run /login",
-        402 => ". The account cannot pay for this request",
-        403 => ". The credential is valid but may not do this",
-        404 => ". Check the model's name and ANTHROPIC_BASE_URL",
-        413 => ". The request is larger than the API takes",
-        _ => "",
+        401 => ". The credential was refused: `ralph auth status` shows which one was sent · Please run /login".into(),
+        402 => ". The account cannot pay for this request".into(),
+        403 => ". The credential is valid but may not do this".into(),
+        404 => format!(". Check the model's name and {variable}"),
+        413 => ". The request is larger than the API takes".into(),
+        _ => String::new(),
     }
+}
+
+/// Signatures and tokens carry the time, and are refused where the clocks differ too much.
+fn skew_hint(facts: &HttpFacts) -> Option<String> {
+    let (server, ours) = (facts.server_time?, facts.now?);
+    let apart = server.duration_since(ours);
+    let is_skewed = matches!(facts.status, 400 | 401 | 403) && apart.abs() >= SKEW;
+    let (minutes, which) = (apart.as_mins().abs(), if apart.is_negative() { "fast" } else { "slow" });
+    is_skewed.then(|| format!(". This machine's clock is {minutes} minutes {which}; set it, then try again"))
 }
 
 fn too_long(said: &str) -> bool {
@@ -248,9 +273,11 @@ pub(crate) fn excerpt(body: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    const PLACE: Place = Place { host: "api.test", variable: "ANTHROPIC_BASE_URL" };
+
     fn http(status: u16, body: &str) -> Failure {
         let facts = HttpFacts { status, request_id: Some("req_1".into()), ..HttpFacts::default() };
-        Failure::http(facts, body.as_bytes(), "api.test")
+        Failure::http(facts, body.as_bytes(), &PLACE)
     }
 
     fn body(kind: &str, message: &str) -> String {
@@ -308,7 +335,38 @@ mod tests {
     #[test]
     fn a_redirect_says_where_to() {
         let facts = HttpFacts { status: 308, location: Some("https://else.test/".into()), ..HttpFacts::default() };
-        let failure = Failure::http(facts, b"", "api.test");
+        let failure = Failure::http(facts, b"", &PLACE);
         assert!(failure.message.contains("https://else.test/") && failure.message.contains("ANTHROPIC_BASE_URL"));
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_is_said_where_it_matters() {
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        let said = |status: u16, server: &str| {
+            let server_time = format!("2026-11-15T{server}Z").parse().ok();
+            let facts = HttpFacts { status, server_time, now: Some(now), ..HttpFacts::default() };
+            Failure::http(facts, b"{\"message\":\"Signature expired\"}", &PLACE).message
+        };
+        assert!(said(403, "12:20:00").contains("clock is 20 minutes slow"), "{}", said(403, "12:20:00"));
+        assert!(said(401, "11:00:00").contains("clock is 60 minutes fast"), "{}", said(401, "11:00:00"));
+        assert!(!said(403, "12:01:00").contains("clock") && !said(500, "11:00:00").contains("clock"));
+    }
+
+    #[test]
+    fn a_credential_that_is_over_is_told_from_one_that_may_not() {
+        for (status, name, said, expected) in [
+            (401, "", "", true),
+            (403, "ExpiredTokenException", "x", true),
+            (403, "UnrecognizedClientException", "x", true),
+            (403, "", "The security token included in the request is expired", true),
+            (403, "AccessDeniedException", "You don't have access to the model with the specified model ID.", false),
+            (400, "ExpiredTokenException", "x", false),
+        ] {
+            let error_type = Some(name.to_owned());
+            let facts = HttpFacts { status, error_type, ..HttpFacts::default() };
+            let body = serde_json::json!({"message": said}).to_string();
+            let failure = Failure::http(facts, body.as_bytes(), &PLACE);
+            assert_eq!(failure.credential_is_over(), expected, "{status} {name} {said}");
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! Everything that knows reqwest's and rustls's types is here or in [`crate::Client`]. The crypto provider
 //! is chosen in one place, [`build`].
 
-use crate::config::{ClientConfig, ProxyEnv};
-use crate::failure::{Failure, FailureKind, HttpFacts};
+use crate::config::{ClientConfig, ProxyEnv, is_loopback};
+use crate::failure::{Failure, FailureKind, HttpFacts, Place};
 use crate::retry;
 use cloud::world::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
@@ -61,7 +61,9 @@ pub(crate) fn build(config: &ClientConfig, endpoint: &Url) -> Result<Stack, Http
     let proxy = proxy_for(endpoint, &config.proxy);
     let mut skipped_ca = Vec::new();
     let secure = |address: &str| address.starts_with("https:");
-    if secure(endpoint.as_str()) || proxy.as_deref().is_some_and(secure) {
+    // Of two endpoints that are used together one may be a plain address and the other not.
+    let any_secure = config.cloud.iter().flat_map(|cloud| cloud.endpoint.addresses()).any(|url| secure(url.as_str()));
+    if any_secure || secure(endpoint.as_str()) || proxy.as_deref().is_some_and(secure) {
         let mut certificates = Vec::new();
         for file in &config.extra_ca_files {
             let read = std::fs::read(file).map_err(|error| error.to_string());
@@ -217,17 +219,9 @@ pub fn is_proxy_address(given: &str) -> bool {
     Url::parse(&proxy_address(given)).is_ok_and(|url| url.has_host())
 }
 
-fn is_loopback(endpoint: &Url) -> bool {
-    match endpoint.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    }
-}
-
 /// What broke between us and the host.
-pub(crate) fn transport_failure(error: &reqwest::Error, host: &str, skipped_ca: &[String]) -> Failure {
+pub(crate) fn transport_failure(error: &reqwest::Error, place: &Place, skipped_ca: &[String]) -> Failure {
+    let Place { host, variable } = place;
     let cause = root(error);
     if refused_certificate(error) {
         let skipped = if skipped_ca.is_empty() {
@@ -246,7 +240,7 @@ pub(crate) fn transport_failure(error: &reqwest::Error, host: &str, skipped_ca: 
         let what = if error.is_timeout() { "no connection in time".to_owned() } else { cause };
         return Failure::new(
             FailureKind::Connect,
-            format!("cannot reach {host}: {what}. Check the network, ANTHROPIC_BASE_URL and the proxy settings"),
+            format!("cannot reach {host}: {what}. Check the network, {variable} and the proxy settings"),
         );
     }
     Failure::new(FailureKind::Connect, format!("the connection to {host} broke: {cause}"))
@@ -288,6 +282,10 @@ pub(crate) fn facts(status: u16, headers: &HeaderMap, now: Timestamp) -> HttpFac
         retry_after,
         reset_at: after_wait.or_else(|| exhausted_until(headers)),
         location: text(headers, "location").map(without_query),
+        server_time: text(headers, "date")
+            .and_then(|date| jiff::fmt::rfc2822::parse(date).ok())
+            .map(|at| at.timestamp()),
+        now: Some(now),
         error_type: text(headers, "x-amzn-errortype").map(|name| name.split(':').next().unwrap_or(name).to_owned()),
     }
 }

@@ -9,11 +9,12 @@ mod secret;
 mod failure;
 mod frame;
 mod tool_definition;
+mod capabilities;
+mod models_behind;
+mod catalog;
 mod request;
 mod sse;
 mod profile;
-mod capabilities;
-mod catalog;
 mod thinking;
 mod provider;
 mod credential;
@@ -44,7 +45,7 @@ pub use ask::{Ask, Event, Reply};
 pub use capabilities::{Capabilities, CapabilityError};
 pub use catalog::{
     CustomModel, Listing, ModelEnv, ModelInfo, ModelNames, Price, ThinkingKind, canonical as canonical_model, cost_usd,
-    info, listing, resolve, wants_long_context,
+    info, listing, resolve,
 };
 pub use client::Client;
 pub use config::{Auth, Backoff, ClientConfig, ClientError, CloudEndpoint, ProxyEnv, Timeouts, TlsOptions, info_for};
@@ -55,6 +56,7 @@ pub use fetch::{DownloadError, FetchError, fetch};
 pub use http::{HttpError, SmallError, endpoint_client, is_proxy_address, plain_client, proxy_host, send_small};
 pub use ledger::Ledger;
 pub use login::{LoginError, Tokens, refresh_login};
+pub use models_behind::ModelsBehind;
 pub use profile::{Feature, Format, Profile, ProfileError, ProfileName, SmallModel, parse_profile, suggest_profile};
 pub use provider::{
     AuthPlan, Choice, Endpoint, EntraPlan, GooglePlan, SetupError, SmallQuestions, StreamFormat, Variables,

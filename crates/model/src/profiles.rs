@@ -1,7 +1,9 @@
-//! Bedrock's inference profiles: whether an account has a refused model under another prefix.
+//! Bedrock's inference profiles: whether an account has a refused model under another prefix, and the model behind the
+//! ARN of a profile.
 //!
-//! They are listed when a prefixed id was refused, once, and never before. A listing that fails changes nothing.
-//! Deliberately absent: the models behind the ARNs of profiles, and further pages of the list.
+//! They are listed when a prefixed id was refused, once, and never before; a profile is looked up before it is asked for
+//! the first time, since its ARN does not say how the model wants to be asked and what it costs. A question that fails
+//! changes nothing. Deliberately absent: further pages of the list.
 
 use crate::client::{Client, read_up_to};
 use bytes::Bytes;
@@ -10,6 +12,7 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
+use url::Url;
 
 /// A turn waits for the list, and can go on without it.
 const LISTING_WAIT: Duration = Duration::from_secs(8);
@@ -25,17 +28,43 @@ impl Client {
         choose(refused, listed)
     }
 
+    /// Looks up which model an ARN stands for, unless that is known or was asked before.
+    pub async fn look_behind(&self, model: &str) {
+        let Some(cloud) = &self.config.cloud else { return };
+        let is_profile = model.starts_with("arn:") && model.contains("inference-profile/");
+        let is_known = self.config.capabilities.model_behind(model).is_some() || cloud.behind.was_asked(model);
+        if !is_profile || is_known {
+            return;
+        }
+        let found = match cloud.endpoint.profile_url(model) {
+            Some(url) => self.ask_control(model, url).await,
+            None => None,
+        };
+        cloud.behind.note(model, found.as_ref().and_then(model_of));
+    }
+
     async fn list_profiles(&self, model: &str) -> Option<Vec<String>> {
+        let url = self.config.cloud.as_ref()?.endpoint.serving(model).profiles.clone()?;
+        self.ask_control(model, url).await.map(|listing| read(&listing))
+    }
+
+    /// A question to the control plane.
+    async fn ask_control(&self, model: &str, url: Url) -> Option<Value> {
         let endpoint = self.config.cloud.as_ref()?.endpoint.serving(model);
-        let url = endpoint.profiles.clone()?;
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(USER_AGENT, self.value(&self.config.user_agent, "the user agent").ok()?);
         self.add_fixed(endpoint, &mut headers).ok()?;
         let listing = self.send(Method::GET, model, url, headers, Bytes::new());
         let mut response = timeout(LISTING_WAIT, listing).await.ok()?.ok()?;
-        Some(read(&serde_json::from_slice(&read_up_to(&mut response, LISTING_MAX).await).ok()?))
+        serde_json::from_slice(&read_up_to(&mut response, LISTING_MAX).await).ok()
     }
+}
+
+/// The foundation model behind a profile.
+fn model_of(profile: &Value) -> Option<String> {
+    let arn = profile["models"][0]["modelArn"].as_str()?;
+    arn.split_once("foundation-model/").map(|(_, id)| id.to_owned())
 }
 
 fn read(listing: &Value) -> Vec<String> {
@@ -76,6 +105,16 @@ mod tests {
         }
         for odd in [json!(null), json!({}), json!({"inferenceProfileSummaries": "x"})] {
             assert_eq!(read(&odd), Vec::<String>::new(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_model_behind_a_profile_is_its_first() {
+        let arn = "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-sonnet-4-5-20250929-v1:0";
+        let profile = json!({"models": [{"modelArn": arn}, {"modelArn": "x"}]});
+        assert_eq!(model_of(&profile).as_deref(), Some("anthropic.claude-sonnet-4-5-20250929-v1:0"));
+        for odd in [json!(null), json!({"models": []}), json!({"models": [{"modelArn": "arn:else"}]})] {
+            assert_eq!(model_of(&odd), None, "{odd}");
         }
     }
 }

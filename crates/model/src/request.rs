@@ -5,6 +5,7 @@
 //! keys never varies: a byte that moves is a cache miss. Marks that came with a message are left out, or a
 //! client that marks every one would exceed what the API takes. Deliberately absent: headers and sending.
 
+use crate::catalog::split_long_context;
 use crate::tool_definition::{CACHE_KEY, ToolDefinition};
 use serde::ser::{Error as _, Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Map, Value, json};
@@ -15,6 +16,13 @@ use std::sync::Arc;
 const SECOND_MARK_DISTANCE: usize = 15;
 /// Goes with `output_config.task_budget`.
 const TASK_BUDGET_BETA: &str = "task-budgets-2026-03-13";
+/// Goes with `[1m]` behind a model's name.
+pub(crate) const LONG_CONTEXT_BETA: &str = "context-1m-2025-08-07";
+/// Goes with marks that live for an hour.
+pub(crate) const LONG_CACHE_BETA: &str = "extended-cache-ttl-2025-04-11";
+/// Goes with the API's own search, on the clouds that have it.
+pub(crate) const WEB_SEARCH_BETA: &str = "web-search-2025-03-05";
+const WEB_SEARCH_TOOL: &str = "\"web_search_";
 
 /// Room for all but the three long lists.
 const HEAD_LENGTH: usize = 1024;
@@ -93,9 +101,24 @@ impl Request {
         self.written(if is_count { head } else { self.merged(head) })
     }
 
+    /// The model's id as it is sent: a wish for the long context is a beta's.
+    pub(crate) fn model_id(&self) -> &str {
+        split_long_context(&self.model).0
+    }
+
     /// The caller's betas and those that our own fields need.
     pub(crate) fn all_betas(&self) -> impl Iterator<Item = &str> {
-        self.betas.iter().map(String::as_str).chain(self.task_budget.map(|_| TASK_BUDGET_BETA))
+        let long = split_long_context(&self.model).1;
+        let is_search = |tool: &ToolDefinition| tool.raw().get().contains(WEB_SEARCH_TOOL);
+        let needed = [
+            (self.task_budget.is_some(), TASK_BUDGET_BETA),
+            (long, LONG_CONTEXT_BETA),
+            (self.cache == CachePolicy::OneHour, LONG_CACHE_BETA),
+            // Only a question beside the conversation has it, and that has no other tool.
+            (self.tools.len() == 1 && self.tools.iter().any(is_search), WEB_SEARCH_BETA),
+        ];
+        let needed = needed.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, beta)| beta);
+        self.betas.iter().map(String::as_str).chain(needed)
     }
 
     /// Everything but the three long lists.
@@ -105,7 +128,7 @@ impl Request {
         let budget = self.task_budget.map(|total| json!({"type": "tokens", "total": total}));
         config.extend(budget.map(|budget| ("task_budget".to_owned(), budget)));
         let fields = [
-            ("model", Some(json!(self.model))),
+            ("model", Some(json!(self.model_id()))),
             ("max_tokens", Some(json!(self.max_tokens))),
             ("stream", Some(json!(true))),
             ("tool_choice", self.tool_choice.clone()),
@@ -123,6 +146,11 @@ impl Request {
             match (head.get_mut(key), value) {
                 (_, Value::Null) => drop(head.shift_remove(key)),
                 (Some(Value::Object(ours)), Value::Object(theirs)) => ours.extend(theirs.clone()),
+                // Betas are added to ours, which our own fields need.
+                (Some(Value::Array(ours)), Value::Array(theirs)) if key == "anthropic_beta" => {
+                    let new: Vec<Value> = theirs.iter().filter(|beta| !ours.contains(beta)).cloned().collect();
+                    ours.extend(new);
+                }
                 _ => drop(head.insert(key.clone(), value.clone())),
             }
         }

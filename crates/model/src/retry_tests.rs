@@ -15,7 +15,11 @@ const LIMITS: RetryLimits = RetryLimits {
 
 fn http(status: u16, retry_after: Option<u64>) -> Failure {
     let retry_after = retry_after.map(Duration::from_secs);
-    Failure::http(HttpFacts { status, retry_after, ..HttpFacts::default() }, b"", "h")
+    Failure::http(
+        HttpFacts { status, retry_after, ..HttpFacts::default() },
+        b"",
+        &crate::failure::Place { host: "h", variable: "V" },
+    )
 }
 
 fn nth(failures: u32, failure: &Failure) -> RetryDecision {

@@ -66,7 +66,7 @@ impl ThinkingAsk {
 /// The request's `thinking`, or nothing to send.
 pub fn thinking(info: &ModelInfo, ask: &ThinkingAsk, max_tokens: u64) -> Option<Value> {
     let mut said = with_display(info, ask, max_tokens)?;
-    if let Some(fields) = said.as_object_mut().filter(|_| ask.without_display) {
+    if let Some(fields) = said.as_object_mut().filter(|_| ask.without_display || info.without_display) {
         fields.shift_remove("display");
     }
     Some(said)

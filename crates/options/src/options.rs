@@ -1,7 +1,7 @@
 //! Everything a conversation depends on, resolved once by the binary from argv, environment and
 //! settings. Nothing here changes during a run and nothing below this crate reads the outside again.
 
-use model::{CachePolicy, ClientConfig, ModelEnv, ThinkingAsk};
+use model::{CachePolicy, ClientConfig, ModelEnv, ModelNames as _, ThinkingAsk};
 use observer::Observer;
 use policy::RuleSet;
 use project::{AgentDef, Skill};
@@ -255,6 +255,19 @@ pub struct Access {
     pub credentials: settings::Resolution,
     pub helper_ttl: Duration,
     pub oauth_refresh_url: String,
+}
+
+impl Access {
+    /// Where the API key comes from, as clients are told. A cloud is asked with none.
+    pub fn key_source(&self) -> String {
+        let chosen = self.credentials.chosen.as_ref().filter(|_| self.client.cloud.is_none());
+        chosen.map_or_else(|| "none".to_owned(), |chosen| chosen.source.clone())
+    }
+
+    /// Who is asked.
+    pub fn provider(&self) -> &'static str {
+        self.client.cloud.as_ref().map_or("firstParty", |cloud| cloud.endpoint.provider_name())
+    }
 }
 
 /// The part of the options that a client may still change, with its `initialize` request.

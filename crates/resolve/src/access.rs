@@ -30,11 +30,14 @@ pub fn resolve(
     warnings: &mut Vec<String>,
 ) -> Result<Access, Refusal> {
     let mut client = client(environment)?;
+    let named = settings.model_overrides.iter();
+    client.capabilities.stand_for = named.map(|(model, id)| (id.clone(), model.clone())).collect();
     client.cloud = cloud(settings, environment, &client, warnings)?;
     client.profile = profile(settings, environment, client.cloud.is_some())?;
     wait_as_long(&mut client, environment);
     let credentials = credentials(settings, places, environment, bare);
     warnings.extend(connection::passed_over(environment, client.cloud.is_some(), &credentials));
+    warnings.extend(connection::unprotected(&client));
     Ok(Access {
         client,
         credentials,
@@ -170,18 +173,41 @@ fn endpoint(
     let lookup = |name: &str| environment.get(name).map(str::to_owned);
     let mut variables = Variables::new(&lookup);
     let machine = Machine::new(environment, client);
-    variables.profile_region = ::cloud::aws::active_region(&machine);
-    if choice.name() == "vertex" && lookup("ANTHROPIC_VERTEX_PROJECT_ID").is_none() {
-        let file = ::cloud::google::credential_file(&machine)?;
-        variables.file_project = file.and_then(|file| file.project());
-    }
+    add_files(&mut variables, choice, &machine)?;
     let endpoint = choice.endpoint(&variables)?;
     let text = |key: &str| settings.text(key).map(str::to_owned);
     let commands = CredentialSettings {
         aws: ::cloud::aws::AwsSettings { export: text("awsCredentialExport"), refresh: text("awsAuthRefresh") },
         gcp_refresh: text("gcpAuthRefresh"),
     };
-    Ok(CloudEndpoint { endpoint, credentials: CloudCredentials::new(Arc::new(machine), commands) })
+    let credentials = CloudCredentials::new(Arc::new(machine), commands);
+    Ok(CloudEndpoint { endpoint, credentials, behind: model::ModelsBehind::default() })
+}
+
+/// What the files of a cloud say about its endpoint.
+fn add_files(variables: &mut Variables, choice: Choice, machine: &Machine) -> Result<(), ::cloud::CredentialError> {
+    match choice.name() {
+        "bedrock" | "mantle" | "anthropicAws" => variables.profile_region = ::cloud::aws::active_region(machine),
+        "vertex" if variables.get("ANTHROPIC_VERTEX_PROJECT_ID").is_none() => {
+            variables.file_project = ::cloud::google::credential_file(machine)?.and_then(|file| file.project());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The provider that the switches choose and its endpoint, in words.
+pub fn described(environment: &Environment) -> Vec<(&'static str, String)> {
+    let lookup = |name: &str| environment.get(name).map(str::to_owned);
+    let mut variables = Variables::new(&lookup);
+    let choice = Choice::from_switches(&variables);
+    let Ok(client) = client(environment) else { return Vec::new() };
+    let problem = add_files(&mut variables, choice, &Machine::new(environment, &client)).err();
+    let mut lines = choice.described(&variables);
+    lines.extend(problem.map(|problem| ("Problem", problem.to_string())));
+    let files = client.extra_ca_files.iter().map(|file| file.display().to_string());
+    lines.extend(files.map(|file| ("Additional CA", file)));
+    lines
 }
 
 pub fn credentials(

@@ -42,10 +42,10 @@ pub fn resolve(
         thinking: thinking(typed, settings, environment)?,
         effort: effort(typed, settings, environment, warnings),
         max_output: environment.number("CLAUDE_CODE_MAX_OUTPUT_TOKENS").filter(|tokens| *tokens > 0),
-        betas: betas(typed, environment),
+        betas: betas(typed, environment, model_env.endpoint.as_deref(), warnings),
         task_budget: number(typed.task_budget.as_deref(), "task-budget")?,
         extra_body: extra_body(environment)?,
-        cache: caching(environment),
+        cache: caching(environment, model_env.endpoint.as_deref()),
         auto_compact: auto_compact(typed, settings, environment)?,
         window: window(environment, profile.context_window),
         subagent_model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
@@ -90,13 +90,16 @@ fn small_model<'a>(environment: &'a Environment, access: &Access, asked: &'a str
     }
 }
 
-fn caching(environment: &Environment) -> Caching {
+fn caching(environment: &Environment, endpoint: Option<&dyn ModelNames>) -> Caching {
+    let is_bedrock = endpoint.is_some_and(|endpoint| endpoint.provider_name() == "bedrock");
+    let hour = environment.is_on("ENABLE_PROMPT_CACHING_1H")
+        || (is_bedrock && environment.is_on("ENABLE_PROMPT_CACHING_1H_BEDROCK"));
     let families = [("HAIKU", "haiku"), ("SONNET", "sonnet"), ("OPUS", "opus"), ("FABLE", "fable")];
     let off = |name: &str| environment.is_on(&format!("DISABLE_PROMPT_CACHING_{name}"));
     Caching {
         off: environment.is_on("DISABLE_PROMPT_CACHING"),
         off_for: families.map(|(name, family)| off(name).then_some(family)),
-        hour: environment.is_on("ENABLE_PROMPT_CACHING_1H") && !environment.is_on("FORCE_PROMPT_CACHING_5M"),
+        hour: hour && !environment.is_on("FORCE_PROMPT_CACHING_5M"),
     }
 }
 
@@ -253,10 +256,28 @@ fn effort(
         .map(|level| if level == "ultracode" { "max" } else { level }.to_owned())
 }
 
-fn betas(typed: &Arguments, environment: &Environment) -> Vec<String> {
+/// The only beta that Bedrock takes from a user.
+const BEDROCK_BETA: &str = "context-1m-2025-08-07";
+
+/// Betas that the user names. Clouds refuse what they do not know: some of them take none from the environment, and
+/// Bedrock takes one from the command line.
+fn betas(
+    typed: &Arguments,
+    environment: &Environment,
+    endpoint: Option<&dyn ModelNames>,
+    warnings: &mut Vec<String>,
+) -> Vec<String> {
+    let provider = endpoint.map_or("firstParty", ModelNames::provider_name);
+    let takes_variable = !matches!(provider, "bedrock" | "mantle" | "vertex");
     let flag = typed.betas.iter().map(String::as_str);
-    let all = flag.chain(environment.get("ANTHROPIC_BETAS"));
-    all.flat_map(|list| list.split(',')).map(str::trim).filter(|beta| !beta.is_empty()).map(str::to_owned).collect()
+    let all = flag.chain(environment.get("ANTHROPIC_BETAS").filter(|_| takes_variable));
+    let named = all.flat_map(|list| list.split(',')).map(str::trim).filter(|beta| !beta.is_empty());
+    let (taken, refused): (Vec<&str>, Vec<&str>) =
+        named.partition(|beta| provider != "bedrock" || *beta == BEDROCK_BETA);
+    if !refused.is_empty() {
+        warnings.push(format!("warning: --betas {}: Bedrock takes only {BEDROCK_BETA}", refused.join(",")));
+    }
+    taken.into_iter().map(str::to_owned).collect()
 }
 
 fn extra_body(environment: &Environment) -> Result<Option<serde_json::Value>, Refusal> {

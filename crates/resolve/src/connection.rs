@@ -88,6 +88,15 @@ pub fn warnings(environment: &Environment) -> Result<Vec<String>, Refusal> {
     Ok(warnings)
 }
 
+/// What is said where a credential can be read on the way.
+pub fn unprotected(client: &ClientConfig) -> Option<String> {
+    let name = client.unprotected_address()?;
+    Some(format!(
+        "warning: {name} is a plain http address of another machine: everybody on the way can read the credential and \
+         the conversation. Use https"
+    ))
+}
+
 /// Models that the user has named, and the variables that say what each can do.
 const NAMED: [&str; 5] = [
     "ANTHROPIC_DEFAULT_OPUS_MODEL",

@@ -37,7 +37,7 @@ mod run_options;
 
 mod for_commands;
 
-pub use access::client as api;
+pub use access::{client as api, described as described_provider};
 pub use cloud_world::Machine;
 pub use configuration::places;
 pub use confined::Foreign;

@@ -45,6 +45,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     let mut asking = asking::resolve(typed, &settings, environment, &access, &mut warnings)?;
     let session = sessions::resolve(typed, &places, environment)?;
     let limits = tooling::limits(typed, environment, access.client.profile.concurrency, &mut warnings)?;
+    warnings.extend(tooling::unpriced_budget(&limits, &asking.model, &access.client));
     // What the command line itself gives counts in a minimal start too.
     let shelves = if bare || safe { Sources::NONE } else { sources };
     let folder::Folder { agents, skills, plugins, installs } =
@@ -58,6 +59,9 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
     let mut tools = tooling::resolve(typed, environment, &places, &session, (&asking.model, &extra_roots));
     tools.search = tooling::search(environment, &access.client);
+    if !tooling::has_web_search(&access.client) {
+        tools.web_searches = 0;
+    }
     let confined = confined::resolve(typed, &settings, &places, &extra_roots, environment, &mut warnings)?;
     policies::restrain_root(&mut permissions, environment, confined.is_some() && typed.sandbox.is_given)?;
     if let Some(confined) = confined {

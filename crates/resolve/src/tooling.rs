@@ -6,6 +6,7 @@ use crate::confined::Confined;
 use crate::environment::{Environment, temp_dir};
 use crate::refusal::Refusal;
 use arguments::Arguments;
+use model::ModelNames as _;
 use options::{Limits, Linger, Session, ToolChoice, ToolSearch, ToolSetup};
 use session::Store;
 use settings::Places;
@@ -120,6 +121,25 @@ pub fn resolve(
 fn shortest_wakeup(environment: &Environment) -> Duration {
     let given = environment.number("RALPH_TEST_WAKEUP_MS").filter(|_| cfg!(debug_assertions));
     given.map_or(SHORTEST_WAKEUP, Duration::from_millis)
+}
+
+/// A budget in dollars means little where no price is known.
+pub fn unpriced_budget(limits: &Limits, model: &str, client: &model::ClientConfig) -> Option<String> {
+    let basis = model::info_for(model, client).cost_basis.filter(|_| limits.max_budget_usd.is_some())?;
+    Some(match client.profile.name {
+        model::ProfileName::Local => {
+            "warning: --max-budget-usd never ends this run: a model of profile local costs nothing".to_owned()
+        }
+        _ => format!("warning: --max-budget-usd counts a guess for {model}: {basis}"),
+    })
+}
+
+/// Searches are the API's own tool, which not every endpoint has.
+pub fn has_web_search(client: &model::ClientConfig) -> bool {
+    match &client.cloud {
+        Some(cloud) => !matches!(cloud.endpoint.provider_name(), "bedrock" | "mantle"),
+        None => client.profile.has(model::Feature::ServerTools),
+    }
 }
 
 /// Whether tools are searched for: as the user says, else where the endpoint is the API's own.

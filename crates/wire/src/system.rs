@@ -69,6 +69,8 @@ message! {
         product_feedback_disabled: bool = "product_feedback_disabled",
         memory_paths: BTreeMap<String, String> = "memory_paths",
         fast_mode_state: Word = "fast_mode_state",
+        /// Clouds do not have it.
+        fast_mode_disabled_reason: Option<String> = "fast_mode_disabled_reason" optional,
         /// What clients may rely on beside the fields, by the names that they know.
         capabilities: Vec<String> = "capabilities" optional,
         /// Where the run began.

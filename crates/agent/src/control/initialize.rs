@@ -165,14 +165,15 @@ pub fn lists(options: &Options, setup: &Setup, servers: &SessionServers) -> Valu
 
 fn describe(options: &Options, choices: &Choices, servers: &SessionServers, hooks_applied: bool) -> Value {
     let mut lists = lists(options, &choices.setup(), servers);
-    let source = options.access.credentials.chosen.as_ref().map(|chosen| chosen.source.clone());
+    let chosen = options.access.credentials.chosen.as_ref().filter(|_| options.access.client.cloud.is_none());
+    let source = chosen.map(|chosen| chosen.source.clone());
     let mut payload = json!({
         "commands": lists["commands"].take(),
         "agents": lists["agents"].take(),
         "output_style": choices.style().as_deref().unwrap_or("default"),
         "available_output_styles": style::names(options, choices),
         "models": model::listing(&options.asking.model_env),
-        "account": {"apiKeySource": source, "apiProvider": "firstParty"},
+        "account": {"apiKeySource": source, "apiProvider": options.access.provider()},
         "claude_code_version": options.version,
         "pid": std::process::id(),
         "fast_mode_state": "off",

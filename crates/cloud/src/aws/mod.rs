@@ -65,10 +65,10 @@ pub async fn find(
         Err(error) => error.to_string(),
     };
     let setting = "awsAuthRefresh";
-    world
-        .run(Command::Shell(refresh.clone()), COMMAND_WAIT)
-        .await
-        .map_err(|trouble| CredentialError::Refresh { setting, why: format!("{trouble}; it was run because {reason}") })?;
+    world.run(Command::Shell(refresh.clone()), COMMAND_WAIT).await.map_err(|trouble| CredentialError::Refresh {
+        setting,
+        why: format!("{trouble}; it was run because {reason}"),
+    })?;
     exported_or_chain(world, settings, region)
         .await
         .map_err(|error| CredentialError::Refresh { setting, why: format!("it ended well, but {error}") })

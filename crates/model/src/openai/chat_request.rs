@@ -10,7 +10,7 @@ pub(super) fn body(request: &Request, profile: &Profile) -> Map<String, Value> {
     let mut put = |key: &str, value: Option<Value>| {
         body.extend(value.map(|value| (key.to_owned(), value)));
     };
-    put("model", Some(json!(request.model)));
+    put("model", Some(json!(request.model_id())));
     put("messages", Some(Value::Array(messages(request, profile))));
     put(profile.max_tokens_field, Some(json!(profile.capped(request.max_tokens))));
     put("stream", Some(json!(true)));

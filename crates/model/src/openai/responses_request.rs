@@ -10,7 +10,7 @@ pub(super) fn body(request: &Request, profile: &Profile) -> Map<String, Value> {
     let mut put = |key: &str, value: Option<Value>| {
         body.extend(value.map(|value| (key.to_owned(), value)));
     };
-    put("model", Some(json!(request.model)));
+    put("model", Some(json!(request.model_id())));
     let system = joined_text(&Value::Array(request.system.clone()));
     put("instructions", (!system.is_empty()).then(|| json!(system)));
     put("input", Some(Value::Array(input(request, profile))));

@@ -1,6 +1,8 @@
 //! Claude Platform on AWS: Anthropic's API with AWS's accounts.
 
-use super::endpoint::{AuthPlan, Endpoint, Operation, Provider, SmallQuestions, messages_path};
+use super::endpoint::{
+    AuthPlan, BetaPlace, Endpoint, Operation, Provider, SmallQuestions, messages_path, own_beta_place,
+};
 use super::ids;
 use super::variables::{SetupError, Variables};
 use crate::secret::Secret;
@@ -47,6 +49,14 @@ impl Provider for AnthropicAws {
 
     fn path(&self, _: &Endpoint, operation: Operation, _: &str) -> String {
         messages_path(operation)
+    }
+
+    fn beta_place(&self, beta: &str) -> BetaPlace {
+        own_beta_place(beta)
+    }
+
+    fn base_variable(&self) -> &'static str {
+        "ANTHROPIC_AWS_BASE_URL"
     }
 }
 

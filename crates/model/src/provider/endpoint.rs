@@ -3,9 +3,10 @@
 use super::ids::{self, is_mantle_id};
 use super::variables::{SetupError, Variables};
 use crate::catalog::{ModelEnv, ModelNames, canonical};
-use crate::request::Request;
+use crate::request::{Request, WEB_SEARCH_BETA};
 use crate::secret::Secret;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use url::Url;
 
 /// What is asked of an endpoint.
@@ -20,6 +21,8 @@ pub enum Operation {
 pub enum BetaPlace {
     Header,
     Body,
+    /// The provider refuses it, or does without.
+    Nowhere,
 }
 
 /// The model for small questions, where the user names none.
@@ -65,9 +68,20 @@ pub(crate) trait Provider: Send + Sync + std::fmt::Debug {
     /// Changes the fields of the body, which are those of the Messages API.
     fn shape_body(&self, _operation: Operation, _head: &mut Map<String, Value>) {}
 
-    fn beta_place(&self, _beta: &str) -> BetaPlace {
-        BetaPlace::Header
+    fn beta_place(&self, beta: &str) -> BetaPlace;
+
+    /// The whole body of a question for the number of tokens, from that of the Messages API.
+    fn count_body(&self, body: Vec<u8>) -> Vec<u8> {
+        body
     }
+
+    /// The variable with which the user chooses the address, for messages.
+    fn base_variable(&self) -> &'static str;
+}
+
+/// Betas of APIs that are Anthropic's own, behind whatever door.
+pub(super) fn own_beta_place(beta: &str) -> BetaPlace {
+    if beta == WEB_SEARCH_BETA { BetaPlace::Nowhere } else { BetaPlace::Header }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,8 +133,8 @@ pub struct Endpoint {
     pub is_custom_base: bool,
     pub region: Option<String>,
     pub project: Option<String>,
-    /// Models that are asked in another region.
-    pub(super) model_regions: Vec<(&'static str, String)>,
+    /// Models that are asked in another region, by their canonical names.
+    pub(super) model_regions: Vec<(Cow<'static, str>, String)>,
     /// Headers of every request beside the credential.
     pub headers: Vec<(&'static str, String)>,
     pub auth: AuthPlan,
@@ -129,6 +143,8 @@ pub struct Endpoint {
     pub id_prefix: Option<String>,
     /// Where Bedrock lists its inference profiles. Absent where the user chose the prefix.
     pub(crate) profiles: Option<Url>,
+    /// Where Bedrock tells about inference profiles.
+    pub(super) control: Option<Url>,
     /// Mantle beside Bedrock, where both switches are on: each id goes to the one that has it.
     pub(super) beside: Option<Box<Endpoint>>,
 }
@@ -147,6 +163,7 @@ impl Endpoint {
             stream: StreamFormat::ServerSentEvents,
             id_prefix: None,
             profiles: None,
+            control: None,
             beside: None,
         }
     }
@@ -191,17 +208,57 @@ impl Endpoint {
 
     /// The body in the provider's form.
     pub(crate) fn body(&self, operation: Operation, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-        if let Some(other) = self.other(&request.model) {
+        if let Some(other) = self.other(request.model_id()) {
             return other.body(operation, request);
         }
-        request.body_with(operation == Operation::CountTokens, |head| {
+        let is_count = operation == Operation::CountTokens;
+        let body = request.body_with(is_count, |head| {
             let in_body: Vec<&str> =
                 request.all_betas().filter(|beta| self.provider.beta_place(beta) == BetaPlace::Body).collect();
             if !in_body.is_empty() {
                 head.insert("anthropic_beta".into(), in_body.into());
             }
             self.provider.shape_body(operation, head);
-        })
+        })?;
+        Ok(if is_count { self.provider.count_body(body) } else { body })
+    }
+
+    /// The variable with which the user chooses the address.
+    pub(crate) fn base_variable(&self) -> &'static str {
+        self.provider.base_variable()
+    }
+
+    /// Where Bedrock tells about one inference profile.
+    pub(crate) fn profile_url(&self, id: &str) -> Option<Url> {
+        let mut url = self.control.clone()?;
+        let path = format!("{}/{}", url.path().trim_end_matches('/'), cloud::sigv4::escaped(id));
+        url.set_path(&path);
+        Some(url)
+    }
+
+    /// The addresses of the endpoint, with the variables that choose them.
+    pub(crate) fn bases(&self) -> impl Iterator<Item = (&Url, &'static str)> {
+        std::iter::once(self).chain(self.beside.as_deref()).map(|one| (&one.base, one.base_variable()))
+    }
+
+    /// Every address that requests go to.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &Url> {
+        let beside = self.beside.as_deref().map(|other| &other.base);
+        std::iter::once(&self.base).chain(beside).chain(self.control.as_ref())
+    }
+
+    /// The authorisation of requests for this model: they are signed for the region that they go to.
+    pub(crate) fn auth_of(&self, model: &str) -> AuthPlan {
+        let serving = self.serving(model);
+        match (&serving.auth, serving.region_of(model)) {
+            (AuthPlan::SigV4 { service, .. }, Some(region)) => AuthPlan::SigV4 { service, region: region.to_owned() },
+            (plan, _) => plan.clone(),
+        }
+    }
+
+    /// The plans for authorisation, that of Mantle beside Bedrock included.
+    pub(crate) fn auth_plans(&self) -> impl Iterator<Item = &AuthPlan> {
+        std::iter::once(&self.auth).chain(self.beside.as_deref().map(|other| &other.auth))
     }
 
     fn other(&self, model: &str) -> Option<&Self> {

@@ -1,6 +1,6 @@
 //! Anthropic's own API, and every gateway that speaks it behind `ANTHROPIC_BASE_URL`.
 
-use super::endpoint::{AuthPlan, Endpoint, Operation, Provider};
+use super::endpoint::{AuthPlan, BetaPlace, Endpoint, Operation, Provider, own_beta_place};
 use super::ids;
 use super::variables::{SetupError, Variables};
 
@@ -38,5 +38,13 @@ impl Provider for FirstParty {
             Operation::Stream => "v1/messages".to_owned(),
             Operation::CountTokens => "v1/messages/count_tokens".to_owned(),
         }
+    }
+
+    fn beta_place(&self, beta: &str) -> BetaPlace {
+        own_beta_place(beta)
+    }
+
+    fn base_variable(&self) -> &'static str {
+        "ANTHROPIC_BASE_URL"
     }
 }

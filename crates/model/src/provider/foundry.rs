@@ -1,6 +1,6 @@
 //! Microsoft Foundry: the Messages API behind Azure's resources, keys and tokens.
 
-use super::endpoint::{AuthPlan, Endpoint, EntraPlan, Operation, Provider, messages_path};
+use super::endpoint::{AuthPlan, BetaPlace, Endpoint, EntraPlan, Operation, Provider, messages_path};
 use super::ids;
 use super::variables::{SetupError, Variables};
 use crate::secret::Secret;
@@ -43,6 +43,14 @@ impl Provider for Foundry {
 
     fn path(&self, _: &Endpoint, operation: Operation, _: &str) -> String {
         messages_path(operation)
+    }
+
+    fn beta_place(&self, _beta: &str) -> BetaPlace {
+        BetaPlace::Header
+    }
+
+    fn base_variable(&self) -> &'static str {
+        "ANTHROPIC_FOUNDRY_BASE_URL"
     }
 }
 

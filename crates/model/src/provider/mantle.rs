@@ -1,9 +1,10 @@
 //! Amazon Bedrock's Mantle API: the Messages API behind AWS signatures.
 
 use super::aws_auth::aws_auth;
-use super::endpoint::{Endpoint, Operation, Provider, messages_path};
+use super::endpoint::{BetaPlace, Endpoint, Operation, Provider, messages_path};
 use super::ids;
 use super::variables::{SetupError, Variables};
+use crate::request::{LONG_CACHE_BETA, WEB_SEARCH_BETA};
 
 pub const SWITCH: &str = "CLAUDE_CODE_USE_MANTLE";
 
@@ -41,5 +42,14 @@ impl Provider for Mantle {
 
     fn path(&self, _: &Endpoint, operation: Operation, _: &str) -> String {
         messages_path(operation)
+    }
+
+    fn beta_place(&self, beta: &str) -> BetaPlace {
+        let is_left_out = [LONG_CACHE_BETA, WEB_SEARCH_BETA].contains(&beta);
+        if is_left_out { BetaPlace::Nowhere } else { BetaPlace::Header }
+    }
+
+    fn base_variable(&self) -> &'static str {
+        "ANTHROPIC_BEDROCK_MANTLE_BASE_URL"
     }
 }

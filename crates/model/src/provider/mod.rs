@@ -85,9 +85,37 @@ impl Choice {
         self.ignored.into_iter().flatten()
     }
 
+    /// The endpoint in words: what `auth status --text` shows. What is missing or wrong is one of them.
+    pub fn described(&self, variables: &Variables) -> Vec<(&'static str, String)> {
+        let mut lines = vec![("API provider", self.name().to_owned())];
+        match self.endpoint(variables) {
+            Ok(endpoint) => {
+                let is_vertex = self.name() == "vertex";
+                lines.extend(endpoint.project.clone().map(|project| ("GCP project", project)));
+                let region = if is_vertex { "Default region" } else { "AWS region" };
+                lines.extend(endpoint.region.clone().map(|name| (region, name)));
+                let workspace = endpoint.headers.iter().find(|(name, _)| *name == "anthropic-workspace-id");
+                lines.extend(workspace.map(|(_, id)| ("Workspace ID", id.clone())));
+                let resource = variables.get("ANTHROPIC_FOUNDRY_RESOURCE").filter(|_| self.name() == "foundry");
+                lines.extend(resource.map(|name| ("Microsoft Foundry resource", name)));
+                lines.extend(endpoint.is_custom_base.then(|| ("Base URL", without_password(&endpoint.base))));
+            }
+            Err(problem) => lines.push(("Problem", problem.to_string())),
+        }
+        lines
+    }
+
     pub fn endpoint(&self, variables: &Variables) -> Result<Endpoint, SetupError> {
         self.provider.endpoint(variables)
     }
+}
+
+fn without_password(url: &url::Url) -> String {
+    let mut url = url.clone();
+    // Neither can fail for an address with a host.
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
+    url.to_string()
 }
 
 /// Splits `provider:model` at the first colon, only behind the name of a provider: ids of Bedrock hold colons.

@@ -37,7 +37,7 @@ fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -
         for ignored in choice.ignored_switches() {
             say::err(&format!("warning: {ignored} is ignored, because {switch} is set as well; unset one of them"));
         }
-        say::out(&by_provider(choice.name(), switch, as_text));
+        say::out(&by_provider(choice.name(), as_text, &whole));
         return Ok(ExitCode::Success);
     }
     let resolution = resolve::credentials_only(typed, environment)?;
@@ -48,11 +48,10 @@ fn status(environment: &Environment, typed: Option<&Arguments>, as_text: bool) -
 }
 
 /// A cloud's credentials are found when a request is sent, so nothing is looked for here.
-fn by_provider(name: &str, switch: &str, as_text: bool) -> String {
+fn by_provider(name: &str, as_text: bool, environment: &Environment) -> String {
     if as_text {
-        return format!(
-            "API provider: {name} ({switch} is set). Its credentials are looked for at the first request.\n"
-        );
+        let lines = resolve::described_provider(environment);
+        return lines.iter().map(|(label, value)| format!("{label}: {value}\n")).collect();
     }
     let value = json!({"loggedIn": true, "authMethod": "third_party", "apiProvider": name});
     format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
