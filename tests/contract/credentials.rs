@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set up its world must fail loudly")]
 
 mod common;
+#[path = "credentials/clouds.rs"]
+mod clouds;
 #[path = "credentials/formats.rs"]
 mod formats;
 #[path = "credentials/helper.rs"]

@@ -37,6 +37,31 @@ fn a_limited_model_is_replaced_by_one_of_another_party_and_its_key_stays_at_home
     }
 }
 
+/// The user's settings choose the first party and its token; neither reaches the fallback, nor does the fallback's work
+/// go back to the first.
+#[test]
+fn adversary_the_users_settings_do_not_bring_the_first_party_back() {
+    let limited = json!({"status": 429, "headers": {"retry-after": "3600"}, "error": {"type": "error",
+        "error": {"type": "rate_limit_error", "message": "You have hit your limit"}}});
+    let world = with_model(json!([limited]));
+    let env =
+        json!({"env": {"ANTHROPIC_BASE_URL": world.mock().url(), "ANTHROPIC_AUTH_TOKEN": "token-of-the-first-party"}});
+    std::fs::create_dir_all(world.home().join(".claude")).unwrap();
+    std::fs::write(world.home().join(".claude/settings.json"), env.to_string()).unwrap();
+    let local = other(work());
+    let words = ["3", "--json", "--backend", "builtin", "--fallback", "local:qwen:7b", "--fallback-after", "10s"];
+    let run = ralph(&world, &words).env("RALPH_LOCAL_BASE_URL", &local.url()).env("CLAUDE_CODE_MAX_RETRIES", "0");
+    let (outcome, events) = told(run);
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["deferred".to_owned(), "done".into()]), "{events:#?}");
+    assert_eq!(world.mock().requests().len(), 1, "the first party is asked once");
+    let requests = local.requests();
+    assert!(!requests.is_empty());
+    for request in &requests {
+        let shown = format!("{:?}", request.headers);
+        assert!(request.headers["x-api-key"] == "local" && !shown.contains("token-of-the-first-party"), "{shown}");
+    }
+}
+
 #[test]
 fn a_fallback_that_cannot_be_is_an_error_before_the_run() {
     let world = with_model(json!([]));

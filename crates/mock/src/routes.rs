@@ -30,6 +30,8 @@ pub(crate) enum Route {
     Models,
     /// Bedrock's inference profiles.
     Profiles,
+    /// One of them, by its id or ARN.
+    Profile(String),
     /// A small answer that is always the same.
     Json(Value),
     Text(&'static str, &'static str),
@@ -126,6 +128,9 @@ fn get(path: &str) -> Route {
         "/metadata/identity/oauth2/token" => Route::Json(
             json!({"access_token": TOKEN, "expires_in": "3600", "expires_on": EXPIRES_SECONDS.to_string(), "token_type": "Bearer"}),
         ),
+        path if path.starts_with("/inference-profiles/") => {
+            Route::Profile(unescaped(path.trim_start_matches("/inference-profiles/")))
+        }
         path if path.starts_with("/inference-profiles") => Route::Profiles,
         path if path.ends_with("/v1/models") => Route::Models,
         _ => Route::Unknown,
@@ -169,5 +174,6 @@ mod tests {
         assert!(matches!(route("POST", "/", "Action=AssumeRole&Version=1"), Route::Text("text/xml", _)));
         assert_eq!(route("PUT", "/latest/api/token", ""), Route::Text("text/plain", TOKEN));
         assert_eq!(route("GET", "/v1/messages", ""), Route::Unknown);
+        assert_eq!(route("GET", "/inference-profiles/arn%3Aaws%3Ax%2Fy", ""), Route::Profile("arn:aws:x/y".into()));
     }
 }

@@ -61,11 +61,17 @@ impl ScriptPlayer {
             Route::Count(key) => json_reply(200, &json!({key: request.body.to_string().len() / BYTES_PER_TOKEN})),
             Route::Models => json_reply(200, &self.models()),
             Route::Profiles => {
-                let listed =
-                    |id: &String| json!({"inferenceProfileId": id, "status": "ACTIVE", "type": "SYSTEM_DEFINED"});
-                let listed: Vec<Value> = self.script.profiles.iter().map(listed).collect();
+                let listed = |(id, _)| json!({"inferenceProfileId": id, "status": "ACTIVE", "type": "SYSTEM_DEFINED"});
+                let listed: Vec<Value> = self.profiles().map(listed).collect();
                 json_reply(200, &json!({"inferenceProfileSummaries": listed}))
             }
+            Route::Profile(asked) => match self.profiles().find(|(id, _)| *id == asked) {
+                Some((id, model)) => {
+                    let arn = format!("arn:aws:bedrock:us-east-1::foundation-model/{}", model.unwrap_or(id));
+                    json_reply(200, &json!({"inferenceProfileArn": id, "models": [{"modelArn": arn}]}))
+                }
+                None => json_reply(404, &json!({"message": "there is no such inference profile"})),
+            },
             Route::Json(value) => {
                 let mut reply = json_reply(200, &value);
                 // Google's clients look for it.
@@ -78,6 +84,14 @@ impl ScriptPlayer {
                 json_reply(404, &error(404, &place, "000000"))
             }
         }
+    }
+
+    /// Each profile of the script, with the model behind it where the script says it.
+    fn profiles(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.script.profiles.iter().map(|entry| match entry.split_once('=') {
+            Some((id, model)) => (id, Some(model)),
+            None => (entry.as_str(), None),
+        })
     }
 
     fn message(&mut self, request: &Recorded, format: Format, streams: Option<bool>, model: Option<&str>) -> Reply {

@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::failure::{Failure, FailureKind};
 use crate::frame;
 use crate::http;
+use crate::missing_usage;
 use crate::provider::Operation;
 use crate::request::Request;
 use crate::retry::{self, FailureCounts, RetryDecision, RetryLimits};
@@ -93,6 +94,8 @@ pub struct Ask<'a> {
     model: String,
     headers: reqwest::header::HeaderMap,
     body: Bytes,
+    /// Tools that are sent under another name.
+    names: Vec<(String, String)>,
     partials: bool,
     limits: RetryLimits,
     tally: FailureCounts,
@@ -113,6 +116,7 @@ impl<'a> Ask<'a> {
             model: request.model_id().to_owned(),
             headers: reqwest::header::HeaderMap::new(),
             body: Bytes::new(),
+            names: client.changed_names(request),
             partials: true,
             limits: RetryLimits {
                 max_retries: client.config.max_retries,
@@ -153,7 +157,7 @@ impl<'a> Ask<'a> {
                 State::Opening(opening) => match opening.as_mut().await {
                     Ok(response) => {
                         let format = self.client.stream_format(&self.model);
-                        let decoder = Decoder::new(format, self.client.config.profile.format());
+                        let decoder = Decoder::new(format, self.client.config.profile.format(), &self.names);
                         let started = self.attempt_started;
                         let reading = Reading::new(self.client, &self.model, response, decoder, started, self.partials);
                         self.state = State::Reading(Box::new(reading));
@@ -206,6 +210,7 @@ impl<'a> Ask<'a> {
         }
         self.api_time += self.attempt_started.elapsed();
         let ms = |time: Option<Duration>| time.map(|time| time.as_millis() as u64);
+        let reply = assembler.into_reply();
         self.queue.push_back(Event::Finished(Box::new(Reply {
             incomplete: because.is_some(),
             incomplete_because: because,
@@ -213,7 +218,8 @@ impl<'a> Ask<'a> {
             api_ms: self.api_time.as_millis() as u64,
             ttft_ms: ms(ttft),
             ttft_stream_ms: ms(ttft_stream),
-            ..assembler.into_reply()
+            usage: missing_usage::estimated(reply.usage, self.body.len(), &reply.blocks),
+            ..reply
         })));
     }
 

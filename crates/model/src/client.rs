@@ -235,6 +235,12 @@ impl Client {
         url
     }
 
+    /// Tools that this endpoint takes only under another name.
+    pub(crate) fn changed_names(&self, request: &Request) -> Vec<(String, String)> {
+        let is_messages = self.config.cloud.is_some() || self.config.profile.format() == Format::Messages;
+        if is_messages { Vec::new() } else { crate::openai::changed_names(request) }
+    }
+
     /// The body that asking sends, for those who record it; `None` where there is none to send.
     pub fn body_text(&self, request: &Request) -> Option<String> {
         let body = self.body(Operation::Stream, request).ok()?;

@@ -27,6 +27,7 @@ mod openai;
 mod assemble;
 mod recorded;
 pub mod retry;
+mod missing_usage;
 mod http;
 mod login;
 mod available;

@@ -45,12 +45,13 @@ struct Chunk<'a> {
 }
 
 impl Decoder {
-    pub(crate) fn new(carrier: StreamFormat, format: Format) -> Self {
+    /// `names`: see [`Translator::new`].
+    pub(crate) fn new(carrier: StreamFormat, format: Format, names: &[(String, String)]) -> Self {
         let carrier = match carrier {
             StreamFormat::ServerSentEvents => Carrier::ServerSentEvents(sse::Decoder::new(sse::EVENT_MAX)),
             StreamFormat::EventStream => Carrier::Frames(event_stream::Decoder::default()),
         };
-        Self { carrier, translator: Translator::new(format), translated: VecDeque::new() }
+        Self { carrier, translator: Translator::new(format, names), translated: VecDeque::new() }
     }
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn frames_carry_events_and_exceptions() {
-        let mut decoder = Decoder::new(StreamFormat::EventStream, Format::Messages);
+        let mut decoder = Decoder::new(StreamFormat::EventStream, Format::Messages, &[]);
         let payload = format!(r#"{{"bytes":"{}","p":"abc"}}"#, STANDARD.encode(r#"{"type":"ping"}"#));
         decoder.feed(frame(&[(":message-type", "event"), (":event-type", "chunk")], &payload));
         assert_eq!(decoder.next().unwrap().unwrap(), r#"{"type":"ping"}"#);

@@ -16,7 +16,8 @@ const LAST_WORDS: [&str; 12] =
 const PARTS: [&str; 5] = ["SECRET", "PASSWORD", "PASSPHRASE", "PRIVATE_KEY", "ACCESS_KEY"];
 
 /// Names that no pattern covers: headers and addresses that commonly carry a credential.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
+    "IDENTITY_HEADER",
     "ANTHROPIC_CUSTOM_HEADERS",
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",

@@ -3,6 +3,7 @@
 use crate::cloud_world::Machine;
 use crate::connection;
 use crate::environment::Environment;
+use crate::host_managed;
 use crate::refusal::Refusal;
 use model::{
     Auth, Choice, ClientConfig, CloudCredentials, CloudEndpoint, CredentialSettings, Profile, ProfileName, ProxyEnv,
@@ -78,7 +79,8 @@ pub fn client(environment: &Environment) -> Result<ClientConfig, Refusal> {
 /// What the endpoint understands: as the user says, never as its address looks.
 pub fn profile(settings: &Settings, environment: &Environment, is_cloud: bool) -> Result<Profile, Refusal> {
     let name = "RALPH_ENDPOINT_PROFILE";
-    let (place, text) = match (environment.get(name), settings.text("endpointProfile")) {
+    let of_settings = settings.text("endpointProfile").filter(|_| !environment.is_on(host_managed::SWITCH));
+    let (place, text) = match (environment.get(name), of_settings) {
         (Some(text), _) => (name, text),
         (None, Some(text)) => ("the setting endpointProfile", text),
         (None, None) if environment.get("ANTHROPIC_BASE_URL").is_some() => {

@@ -1,6 +1,7 @@
 //! Where the configuration is, and the settings that are read from there.
 
 use crate::environment::Environment;
+use crate::host_managed;
 use crate::local_rules;
 use crate::refusal::Refusal;
 use arguments::Arguments;
@@ -56,6 +57,8 @@ pub(crate) fn settings(
     let is_untracked =
         |top: &Path, folder: &Path, name: &str| local_rules::is_untracked(environment, top, folder, name);
     let managed = typed.managed_settings.as_deref();
-    settings::load_with_own_rules(places, sources, flag.as_ref(), managed, safe, &is_untracked)
-        .map_err(|error| Refusal::new(format!("Error: {error}")))
+    let mut loaded = settings::load_with_own_rules(places, sources, flag.as_ref(), managed, safe, &is_untracked)
+        .map_err(|error| Refusal::new(format!("Error: {error}")))?;
+    host_managed::apply(&mut loaded.settings, environment);
+    Ok(loaded)
 }

@@ -13,6 +13,7 @@ mod runtime;
 
 mod child_env;
 mod cloud_world;
+mod host_managed;
 mod local_rules;
 pub mod plugin_fetch;
 mod restricted;

@@ -165,3 +165,29 @@ fn a_profile_that_cannot_be_is_refused_before_anything_is_sent() {
     }
     assert!(world.mock().requests().is_empty());
 }
+
+/// A server that counts nothing must not make a budget endless.
+#[test]
+fn an_answer_without_counts_is_not_free() {
+    let chunk = json!({"id": "c1", "choices": [{"index": 0, "delta": {"content": "hello"}, "finish_reason": "stop"}]});
+    let world = super::common::world(json!([{"raw_sse": format!("data: {chunk}\n\ndata: [DONE]\n\n")}]));
+    let done = profiled(&world, "openai-chat", &[]);
+    let result = done.result().unwrap_or_default();
+    assert_eq!(result["result"], "hello", "{:?}", done.lines);
+    assert!(result["total_cost_usd"].as_f64().is_some_and(|usd| usd > 0.001), "{}", result["total_cost_usd"]);
+}
+
+#[test]
+fn a_budget_without_a_price_is_said() {
+    for (profile, expected) in [("openai-chat", "counts a guess for some-model"), ("local", "costs nothing")] {
+        let world = world();
+        let url = world.mock().url();
+        let run = super::streamed(&world)
+            .args(["--max-budget-usd", "5", "--model", "some-model"])
+            .env("RALPH_ENDPOINT_PROFILE", profile)
+            .env("ANTHROPIC_BASE_URL", &url)
+            .env("ANTHROPIC_API_KEY", "k");
+        let done = finish(run);
+        assert!(done.stderr.contains("--max-budget-usd") && done.stderr.contains(expected), "{}", done.stderr);
+    }
+}

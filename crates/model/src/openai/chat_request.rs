@@ -1,6 +1,7 @@
 //! A request of `POST /v1/chat/completions`.
 
 use super::convert::{effort, image_url, result_images, result_text, tool_choice, tool_schema};
+use super::names;
 use crate::profile::{Feature, Profile, joined_text};
 use crate::request::Request;
 use serde_json::{Map, Value, json};
@@ -26,12 +27,13 @@ pub(super) fn body(request: &Request, profile: &Profile) -> Map<String, Value> {
 
 fn tool(tool: &Value, profile: &Profile) -> Option<Value> {
     let parameters = tool_schema(tool, profile)?;
-    let function = json!({"name": tool["name"], "description": tool["description"], "parameters": parameters});
+    let name = names::sent(tool["name"].as_str()?);
+    let function = json!({"name": name, "description": tool["description"], "parameters": parameters});
     Some(json!({"type": "function", "function": function}))
 }
 
 fn named_tool(name: &Value) -> Value {
-    json!({"type": "function", "function": {"name": name}})
+    json!({"type": "function", "function": {"name": names::sent(name.as_str().unwrap_or_default())}})
 }
 
 fn messages(request: &Request, profile: &Profile) -> Vec<Value> {
@@ -55,7 +57,8 @@ fn assistant(content: &Value) -> Option<Value> {
     let text = joined_text(content);
     let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
     let call = |block: &Value| {
-        let function = json!({"name": block["name"], "arguments": block["input"].to_string()});
+        let name = names::sent(block["name"].as_str().unwrap_or_default());
+        let function = json!({"name": name, "arguments": block["input"].to_string()});
         json!({"id": block["id"], "type": "function", "function": function})
     };
     let calls: Vec<Value> = blocks.iter().filter(|block| block["type"] == "tool_use").map(call).collect();

@@ -24,6 +24,10 @@ struct Call {
 }
 
 impl ChatStream {
+    pub(super) fn new(names: Vec<(String, String)>) -> Self {
+        Self { writer: Writer::with_names(names), ..Self::default() }
+    }
+
     pub(super) fn take(&mut self, data: &[u8]) -> Result<Vec<Value>, serde_json::Error> {
         if data.trim_ascii() == DONE {
             self.finish.get_or_insert_with(|| "stop".to_owned());

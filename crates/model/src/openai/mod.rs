@@ -7,9 +7,12 @@
 mod chat_request;
 mod chat_stream;
 mod convert;
+mod names;
 mod responses_request;
 mod responses_stream;
 mod writer;
+
+pub(crate) use names::changed as changed_names;
 
 use crate::profile::{Format, Profile};
 use crate::request::Request;
@@ -42,11 +45,13 @@ pub(crate) enum Translator {
 }
 
 impl Translator {
-    pub(crate) fn new(format: Format) -> Option<Self> {
+    /// `names`: tools that were sent under another name, that one first.
+    pub(crate) fn new(format: Format, names: &[(String, String)]) -> Option<Self> {
+        let names = names.to_vec();
         match format {
             Format::Messages => None,
-            Format::ChatCompletions => Some(Self::Chat(chat_stream::ChatStream::default())),
-            Format::Responses => Some(Self::Responses(responses_stream::ResponsesStream::default())),
+            Format::ChatCompletions => Some(Self::Chat(chat_stream::ChatStream::new(names))),
+            Format::Responses => Some(Self::Responses(responses_stream::ResponsesStream::new(names))),
         }
     }
 

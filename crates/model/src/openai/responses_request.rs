@@ -1,6 +1,7 @@
 //! A request of `POST /v1/responses`. Nothing is kept on the server: the whole conversation travels each time.
 
 use super::convert::{REASONING_MARK, effort, image_url, result_images, result_text, tool_choice, tool_schema};
+use super::names;
 use crate::profile::{Feature, Profile, joined_text};
 use crate::request::Request;
 use serde_json::{Map, Value, json};
@@ -31,13 +32,13 @@ pub(super) fn body(request: &Request, profile: &Profile) -> Map<String, Value> {
 fn tool(tool: &Value, profile: &Profile) -> Option<Value> {
     let parameters = tool_schema(tool, profile)?;
     Some(json!({
-        "type": "function", "name": tool["name"], "description": tool["description"],
+        "type": "function", "name": names::sent(tool["name"].as_str()?), "description": tool["description"],
         "parameters": parameters, "strict": false,
     }))
 }
 
 fn named_tool(name: &Value) -> Value {
-    json!({"type": "function", "name": name})
+    json!({"type": "function", "name": names::sent(name.as_str().unwrap_or_default())})
 }
 
 fn input(request: &Request, profile: &Profile) -> Vec<Value> {
@@ -62,7 +63,8 @@ fn assistant(blocks: &[Value], profile: &Profile, items: &mut Vec<Value>) {
                 items.push(spoken(true, &[text_part(true, text)]));
             }
             Some("tool_use") => items.push(json!({
-                "type": "function_call", "call_id": block["id"], "name": block["name"],
+                "type": "function_call", "call_id": block["id"],
+                "name": names::sent(block["name"].as_str().unwrap_or_default()),
                 "arguments": block["input"].to_string(),
             })),
             Some("thinking") if profile.has(Feature::ReplayThinking) => items.extend(reasoning(block)),

@@ -20,6 +20,10 @@ struct Call {
 }
 
 impl ResponsesStream {
+    pub(super) fn new(names: Vec<(String, String)>) -> Self {
+        Self { writer: Writer::with_names(names), ..Self::default() }
+    }
+
     pub(super) fn take(&mut self, data: &[u8]) -> Result<Vec<Value>, serde_json::Error> {
         // Some servers end the stream as the older format does.
         if data.trim_ascii() == b"[DONE]" {

@@ -17,7 +17,7 @@ struct Message {
 }
 
 fn message(format: Format, data: &[Value]) -> Message {
-    let mut translator = Translator::new(format).unwrap();
+    let mut translator = Translator::new(format, &[("mcp__short".into(), "mcp__the.long.name".into())]).unwrap();
     let mut queue: VecDeque<Bytes> = VecDeque::new();
     for one in data {
         let text = one.as_str().map_or_else(|| one.to_string(), str::to_owned);
@@ -215,4 +215,30 @@ fn a_response_ends_for_its_reasons() {
     assert_eq!(got.blocks, [json!({"type": "text", "text": "all at once"})]);
     let cut = message(Format::Responses, &[created(), said]);
     assert_eq!((cut.stop, cut.stopped), (None, false));
+}
+
+#[test]
+fn calls_come_back_under_their_own_names_and_never_without_an_id() {
+    let chat = message(
+        Format::ChatCompletions,
+        &[
+            call(&json!({"function": {"name": "mcp__short", "arguments": "{}"}})),
+            call(&json!({"function": {"name": "Read", "arguments": "{}"}})),
+            finish("stop"),
+            json!("[DONE]"),
+        ],
+    );
+    let item = json!({"type": "function_call", "call_id": "c1", "name": "mcp__short", "arguments": "{}"});
+    let responses = message(
+        Format::Responses,
+        &[
+            json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+            json!({"type": "response.completed", "response": {}}),
+        ],
+    );
+    let names = |of: &Message| of.blocks.iter().map(|block| block["name"].clone()).collect::<Vec<_>>();
+    assert_eq!(names(&chat), ["mcp__the.long.name", "Read"]);
+    assert_eq!((names(&responses), &responses.blocks[0]["id"]), (vec![json!("mcp__the.long.name")], &json!("c1")));
+    let ids: Vec<&str> = chat.blocks.iter().filter_map(|block| block["id"].as_str()).collect();
+    assert!(ids.iter().all(|id| id.starts_with("call_")) && ids[0] != ids[1], "{ids:?}");
 }

@@ -2,6 +2,7 @@
 
 use super::convert::error_event;
 use serde_json::{Value, json};
+use std::hash::{BuildHasher as _, RandomState};
 
 /// The block that grows with text or thinking. Tool calls may grow beside each other and are kept by their index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +22,15 @@ pub(super) struct Writer {
     pub(super) has_calls: bool,
     pub(super) is_refused: bool,
     events: Vec<Value>,
+    /// Names that tools were sent under, and their own.
+    names: Vec<(String, String)>,
 }
 
 impl Writer {
+    pub(super) fn with_names(names: Vec<(String, String)>) -> Self {
+        Self { names, ..Self::default() }
+    }
+
     /// What was written since the last time.
     pub(super) fn written(&mut self) -> Vec<Value> {
         std::mem::take(&mut self.events)
@@ -85,6 +92,11 @@ impl Writer {
 
     /// Begins a call and returns its block.
     pub(super) fn call(&mut self, id: &str, name: &str) -> usize {
+        let own = self.names.iter().find(|(sent, _)| sent == name).map(|(_, own)| own.clone());
+        let name = own.unwrap_or_else(|| name.to_owned());
+        // Some servers give no ids; results need one to refer to.
+        let made = || format!("call_{:016x}", RandomState::new().hash_one(self.next_index));
+        let id = if id.is_empty() { made() } else { id.to_owned() };
         let index = self.open(&json!({"type": "tool_use", "id": id, "name": name, "input": {}}));
         self.open_calls.push(index);
         self.has_calls = true;

@@ -15,6 +15,9 @@ const LOCAL_KEY: &str = "local";
 const FIRST_PARTY: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"];
 
+/// With it, no settings file of the agent changes who is asked.
+const BY_US: &str = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST";
+
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FallbackError {
     #[error("fallback: {0:?} names no model; write it as provider:model")]
@@ -52,6 +55,7 @@ fn endpoint(entry: &str) -> Option<(ProfileName, &str)> {
 fn provider_env(switch: Option<&'static str>) -> Vec<(&'static str, Option<String>)> {
     let mut env = switches(switch);
     env.push(("RALPH_ENDPOINT_PROFILE", None));
+    env.push((BY_US, Some("1".to_owned())));
     env
 }
 
@@ -84,6 +88,7 @@ fn endpoint_env(
         ("ANTHROPIC_BASE_URL", Some(base)),
         ("ANTHROPIC_API_KEY", Some(key)),
         ("ANTHROPIC_SMALL_FAST_MODEL", None),
+        (BY_US, Some("1".to_owned())),
     ]);
     Ok(env)
 }

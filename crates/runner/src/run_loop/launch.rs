@@ -89,7 +89,7 @@ impl RunLoop<'_> {
     }
 
     /// The environment of this way to a model; the run's own needs no change.
-    fn take_way(&self, way: usize, env: &mut Env) {
+    pub(super) fn take_way(&self, way: usize, env: &mut Env) {
         let Some(other) = way.checked_sub(1).and_then(|at| self.job.fallback.get(at)) else { return };
         for (name, value) in &other.env {
             set(env, name, value.as_deref().map(OsStr::new));
@@ -98,8 +98,12 @@ impl RunLoop<'_> {
 
     /// Another provider may not have the summariser's model, so there its own one condenses.
     pub(super) fn summary_model(&self) -> String {
-        let other = self.way.checked_sub(1).and_then(|at| self.job.fallback.get(at));
-        other.map_or_else(|| self.job.settings.summary_model.clone(), |other| other.model.clone())
+        self.fallback().map_or_else(|| self.job.settings.summary_model.clone(), |other| other.model.clone())
+    }
+
+    /// The fallback that the last agent used, if it was one.
+    pub(super) fn fallback(&self) -> Option<&crate::Fallback> {
+        self.way.checked_sub(1).and_then(|at| self.job.fallback.get(at))
     }
 
     /// How long its first word is waited for, where it would come at once and there is another way.

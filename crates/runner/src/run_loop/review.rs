@@ -19,7 +19,10 @@ const LIMITS: CaptureLimits =
 
 impl RunLoop<'_> {
     pub(super) async fn review(&mut self, usd: Option<f64>) -> Option<Input> {
-        let Some(reviewer) = self.job.reviewer.clone() else { return Some(no_review("there is no reviewer".into())) };
+        let Some(mut reviewer) = self.job.reviewer.clone() else {
+            return Some(no_review("there is no reviewer".into()));
+        };
+        self.take_fallback(&mut reviewer);
         let prompt = match self.review_prompt().await {
             Ok(prompt) => prompt,
             Err(error) => return Some(no_review(error.to_string())),
@@ -27,6 +30,18 @@ impl RunLoop<'_> {
         self.activity =
             Activity::Review(Box::pin(run_reviewer(reviewer, self.job.folder.root().to_owned(), prompt, usd)));
         None
+    }
+
+    /// While the run's own provider is at its limit, a reviewer of ours asks the one that the work was done with.
+    fn take_fallback(&self, reviewer: &mut Reviewer) {
+        let is_ours = reviewer.args.first().is_some_and(|word| word == "agent");
+        let Some(other) = self.fallback().filter(|_| is_ours) else { return };
+        let model = other.model.clone();
+        match reviewer.args.iter().position(|word| word == "--model") {
+            Some(at) if at + 1 < reviewer.args.len() => reviewer.args[at + 1] = model,
+            _ => reviewer.args.extend(["--model".to_owned(), model]),
+        }
+        self.take_way(self.way, &mut reviewer.env);
     }
 
     async fn review_prompt(&self) -> Result<String, StartError> {
