@@ -3,7 +3,7 @@
 use crate::error::{CredentialError, refused, unreached, useless};
 use crate::google::{form_request, sent};
 use crate::sigv4::escaped;
-use crate::world::{COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, METADATA_WAIT, REQUEST_WAIT, is_private};
+use crate::world::{CloudEnvironment, Command, HttpRequest, METADATA_WAIT, PRINT_WAIT, REQUEST_WAIT, is_private};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -110,7 +110,7 @@ async fn from_cli(world: &dyn CloudEnvironment, resource: &str) -> Result<EntraT
     let args = ["account", "get-access-token", "--output", "json", "--resource", resource];
     let command = Command::Program { name: "az".into(), args: args.map(str::to_owned).to_vec(), env: Vec::new() };
     let failed = |why: String| CredentialError::Command { command: "`az account get-access-token`".into(), why };
-    let said = world.run(command, COMMAND_WAIT).await.map_err(|trouble| failed(trouble.to_string()))?;
+    let said = world.run(command, PRINT_WAIT).await.map_err(|trouble| failed(trouble.to_string()))?;
     let value: Value = serde_json::from_str(&said).unwrap_or_default();
     let token = value["accessToken"].as_str().ok_or_else(|| failed("its output holds no accessToken".into()))?;
     let expires = value["expires_on"].as_i64().and_then(|second| Timestamp::from_second(second).ok());

@@ -5,7 +5,8 @@ use crate::error::{CredentialError, refused, unreached, useless};
 use crate::jwt::sign_rs256;
 use crate::sigv4::{self, Scope, Unsigned, escaped};
 use crate::world::{
-    COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, REQUEST_WAIT, is_private,
+    COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, PRINT_WAIT, REQUEST_WAIT,
+    is_private,
 };
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -138,7 +139,7 @@ async fn from_gcloud(world: &dyn CloudEnvironment) -> Result<GoogleToken, Creden
         let command = "`gcloud auth application-default print-access-token`".into();
         CredentialError::Command { command, why }
     };
-    let said = world.run(command, COMMAND_WAIT).await.map_err(|trouble| failed(trouble.to_string()))?;
+    let said = world.run(command, PRINT_WAIT).await.map_err(|trouble| failed(trouble.to_string()))?;
     let token = said.trim().to_owned();
     if token.is_empty() || token.contains(char::is_whitespace) {
         return Err(failed("its output is no token".into()));
@@ -234,7 +235,7 @@ async fn subject_token(
             HttpRequest { method: "GET", url, headers, wait: REQUEST_WAIT, without_proxy, ..HttpRequest::default() };
         sent(world, request).await?.text()
     } else if let Some(command) = source["executable"]["command"].as_str() {
-        return executed(world, command).await;
+        return executed(world, command, value).await;
     } else if source["environment_id"].as_str().is_some_and(|id| id.starts_with("aws")) {
         return signed_identity(world, file, value).await;
     } else {
@@ -250,14 +251,19 @@ async fn subject_token(
     }
 }
 
-async fn executed(world: &dyn CloudEnvironment, command: &str) -> Result<String, CredentialError> {
+async fn executed(world: &dyn CloudEnvironment, command: &str, value: &Value) -> Result<String, CredentialError> {
     const OPT_IN: &str = "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES";
     if world.set(OPT_IN).as_deref() != Some("1") {
         let why = "is not 1, so the credential file's command is not run".into();
         return Err(CredentialError::Variable { variable: OPT_IN, why });
     }
     let failed = |why: String| CredentialError::Command { command: "the credential file's command".into(), why };
-    let said = world.run(Command::Shell(command.to_owned()), COMMAND_WAIT).await;
+    // What such commands are told, by the names that they expect.
+    let told = [("AUDIENCE", value["audience"].as_str()), ("TOKEN_TYPE", value["subject_token_type"].as_str())];
+    let told = told.into_iter().chain([("INTERACTIVE", Some("0"))]);
+    let env = told.filter_map(|(name, value)| Some((format!("GOOGLE_EXTERNAL_ACCOUNT_{name}"), value?.to_owned())));
+    let command = Command::ShellWith { text: command.to_owned(), env: env.collect() };
+    let said = world.run(command, COMMAND_WAIT).await;
     let said = said.map_err(|trouble| failed(trouble.to_string()))?;
     let value: Value = serde_json::from_str(&said).map_err(|_| failed("its output is not JSON".into()))?;
     let token = ["id_token", "saml_response"].iter().find_map(|name| value[*name].as_str());

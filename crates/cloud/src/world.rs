@@ -17,6 +17,9 @@ pub const METADATA_WAIT: Duration = Duration::from_secs(1);
 /// A command may ask a person to log in, in a browser.
 pub const COMMAND_WAIT: Duration = Duration::from_mins(3);
 
+/// A command line tool that only prints a token needs seconds.
+pub const PRINT_WAIT: Duration = Duration::from_mins(1);
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HttpRequest {
     pub method: &'static str,
@@ -49,14 +52,23 @@ impl HttpResponse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     Shell(String),
-    Program { name: String, args: Vec<String>, env: Vec<(String, String)> },
+    /// The same with variables of its own.
+    ShellWith {
+        text: String,
+        env: Vec<(String, String)>,
+    },
+    Program {
+        name: String,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+    },
 }
 
 impl Command {
     /// The program's name, for messages: arguments may hold secrets.
     pub fn name(&self) -> &str {
         match self {
-            Self::Shell(text) => text.split_whitespace().next().unwrap_or("the command"),
+            Self::Shell(text) | Self::ShellWith { text, .. } => text.split_whitespace().next().unwrap_or("the command"),
             Self::Program { name, .. } => name,
         }
     }

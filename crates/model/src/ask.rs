@@ -6,17 +6,19 @@
 //! client has seen is kept, and the reply says that it is incomplete.
 
 use crate::assemble::{Assembler, Damage, Finished, FrameOutcome, StreamProgress};
-use crate::client::Client;
+use crate::client::{BETA_HEADER, Client};
 use crate::failure::{Failure, FailureKind};
 use crate::frame;
 use crate::http;
 use crate::missing_usage;
 use crate::provider::Operation;
+use crate::refused_field::{self, Reduction};
 use crate::request::Request;
 use crate::retry::{self, FailureCounts, RetryDecision, RetryLimits};
 use crate::stream::{Decoder, StreamError};
 use bytes::Bytes;
 use jiff::Timestamp;
+use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -28,6 +30,8 @@ use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
 /// A finished stream's last bytes are read in the background so that the connection can be used again;
 /// a server that does not end its response by then loses the connection.
 const DRAIN_WAIT: Duration = Duration::from_secs(1);
+/// Fields and betas that one request may lose. A server that refuses more speaks another API.
+const REDUCTIONS_MAX: u32 = 3;
 
 #[derive(Debug)]
 pub enum Event {
@@ -96,6 +100,8 @@ pub struct Ask<'a> {
     body: Bytes,
     /// Tools that are sent under another name.
     names: Vec<(String, String)>,
+    /// What was left out because the server refused it.
+    reductions: u32,
     partials: bool,
     limits: RetryLimits,
     tally: FailureCounts,
@@ -117,6 +123,7 @@ impl<'a> Ask<'a> {
             headers: reqwest::header::HeaderMap::new(),
             body: Bytes::new(),
             names: client.changed_names(request),
+            reductions: 0,
             partials: true,
             limits: RetryLimits {
                 max_retries: client.config.max_retries,
@@ -132,7 +139,51 @@ impl<'a> Ask<'a> {
             Ok((headers, body)) => (ask.headers, ask.body) = (headers, body),
             Err(failure) => ask.fail(*failure),
         }
+        for known in client.refused() {
+            ask.go_without(&known);
+        }
         ask
+    }
+
+    /// Leaves something out of the request. Whether that changed anything.
+    fn go_without(&mut self, reduction: &Reduction) -> bool {
+        let betas = http::text(&self.headers, BETA_HEADER).unwrap_or_default().to_owned();
+        let fewer = refused_field::reduced_betas(&betas, reduction);
+        let has_fewer = fewer != betas;
+        if has_fewer {
+            self.headers.remove(BETA_HEADER);
+            let value = HeaderValue::try_from(fewer).ok().filter(|value| !value.is_empty());
+            self.headers.extend(value.map(|value| (HeaderName::from_static(BETA_HEADER), value)));
+        }
+        let body = refused_field::reduced_body(&self.body, reduction);
+        let is_changed = has_fewer || body.is_some();
+        self.body = body.map_or_else(|| self.body.clone(), Bytes::from);
+        is_changed
+    }
+
+    /// The request without what the server refuses by name, told as a retry without a wait.
+    fn reduce(&mut self, failure: &Failure) -> Option<wire::Retry> {
+        let betas = http::text(&self.headers, BETA_HEADER).unwrap_or_default();
+        let reduction = refused_field::asked_for(failure, betas, &self.body)?;
+        self.reductions += 1;
+        if self.reductions > REDUCTIONS_MAX || !self.go_without(&reduction) {
+            return None;
+        }
+        if reduction.is_lasting() {
+            self.client.note_refused(reduction);
+        }
+        Some(self.retry(failure, Duration::ZERO))
+    }
+
+    fn retry(&self, failure: &Failure, delay: Duration) -> wire::Retry {
+        wire::Retry {
+            attempt: self.tally.failures,
+            max_retries: self.limits.max_retries,
+            retry_delay_ms: delay.as_millis() as u64,
+            error_status: failure.status,
+            error: failure.category.into(),
+            ..wire::Retry::default()
+        }
     }
 
     /// Saves the work of making [`Event::Partials`] that nobody will look at.
@@ -233,16 +284,14 @@ impl<'a> Ask<'a> {
         self.api_time += self.attempt_started.elapsed();
         self.tally.count(&failure);
         self.state = State::Over;
+        if let Some(retry) = self.reduce(&failure) {
+            self.queue.push_back(Event::Retry(retry));
+            self.state = State::Ready;
+            return;
+        }
         match retry::decide_retry(self.tally, &self.limits, &failure, dice()) {
             RetryDecision::Retry(delay) => {
-                let retry = wire::Retry {
-                    attempt: self.tally.failures,
-                    max_retries: self.limits.max_retries,
-                    retry_delay_ms: delay.as_millis() as u64,
-                    error_status: failure.status,
-                    error: failure.category.into(),
-                    ..wire::Retry::default()
-                };
+                let retry = self.retry(&failure, delay);
                 self.queue.extend((!is_quiet).then_some(Event::Retry(retry)));
                 self.state = State::Waiting(Box::pin(sleep(delay)));
                 return;

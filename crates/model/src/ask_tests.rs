@@ -279,3 +279,27 @@ async fn one_connection_serves_many_requests() {
     }
     assert_eq!(server.seen.lock().unwrap().connections, 1);
 }
+
+#[tokio::test]
+async fn what_a_server_refuses_by_name_is_left_out_at_once_and_later() {
+    let refused = r#"{"type":"error","error":{"type":"invalid_request_error","message":"output_config: Extra inputs are not permitted"}}"#;
+    let server = Server::start([
+        Answer::Close(response(400, "", refused)),
+        Answer::Close(stream(ANSWER)),
+        Answer::Close(stream(ANSWER)),
+        Answer::Close(response(400, "", refused)),
+    ]);
+    let client = server.client();
+    let asked = crate::Request { effort: Some("high".into()), betas: vec!["effort-2025-11-24".into()], ..request() };
+    for _ in 0..2 {
+        assert!(client.ask_once(&asked).await.is_ok());
+    }
+    let failed = client.ask_once(&asked).await.unwrap_err();
+    assert_eq!(failed.status, Some(400), "what is not sent cannot be left out");
+    let sent: Vec<bool> = server
+        .requests()
+        .iter()
+        .map(|request| request.contains("output_config") || request.contains("effort-2025-11-24"))
+        .collect();
+    assert_eq!(sent, [true, false, false, false]);
+}

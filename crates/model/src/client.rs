@@ -8,6 +8,7 @@ use crate::failure::{Failure, FailureKind, Place, excerpt, in_brackets};
 use crate::http::{self, HttpError, Stack};
 use crate::profile::{self, Feature, Format};
 use crate::provider::{AuthPlan, Endpoint, Operation, StreamFormat};
+use crate::refused_field::Reduction;
 use crate::request::{Request, WEB_SEARCH_BETA};
 use crate::secret::Secret;
 use bytes::Bytes;
@@ -15,14 +16,14 @@ use jiff::Timestamp;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::Value;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use url::Url;
 
 const API_VERSION: &str = "2023-06-01";
-const BETA_HEADER: &str = "anthropic-beta";
+pub(crate) const BETA_HEADER: &str = "anthropic-beta";
 /// The capability a login token needs.
 const OAUTH_BETA: &str = "oauth-2025-04-20";
 /// An error page longer than this says nothing more.
@@ -37,6 +38,8 @@ pub struct Client {
     endpoint: Url,
     custom: HeaderMap,
     stack: OnceLock<Result<Stack, HttpError>>,
+    /// What this server has refused by name; later requests go without it from the start.
+    refused: Mutex<Vec<Reduction>>,
     /// Bedrock's inference profiles, once they were asked for.
     pub(crate) profiles: OnceCell<Vec<String>>,
 }
@@ -60,7 +63,14 @@ impl Client {
             let name = HeaderName::try_from(name.trim()).map_err(|_| refused())?;
             custom.append(name, HeaderValue::try_from(value.trim()).map_err(|_| refused())?);
         }
-        Ok(Self { config, endpoint: base, custom, stack: OnceLock::new(), profiles: OnceCell::new() })
+        Ok(Self {
+            config,
+            endpoint: base,
+            custom,
+            stack: OnceLock::new(),
+            refused: Mutex::default(),
+            profiles: OnceCell::new(),
+        })
     }
 
     pub fn set_auth(&mut self, auth: Auth) {
@@ -233,6 +243,17 @@ impl Client {
         let mut url = self.endpoint.clone();
         url.set_path(&format!("{base}/{path}"));
         url
+    }
+
+    /// What earlier requests have taught about this server.
+    pub(crate) fn refused(&self) -> Vec<Reduction> {
+        self.refused.lock().map(|known| known.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn note_refused(&self, reduction: Reduction) {
+        if let Ok(mut known) = self.refused.lock() {
+            known.push(reduction);
+        }
     }
 
     /// Tools that this endpoint takes only under another name.

@@ -28,6 +28,7 @@ mod assemble;
 mod recorded;
 pub mod retry;
 mod missing_usage;
+mod refused_field;
 mod http;
 mod login;
 mod available;

@@ -12,7 +12,7 @@ const MIN_BUDGET: u64 = 1024;
 /// Thinking between tool calls, where a model with a budget supports it.
 const INTERLEAVED_BETA: &str = "interleaved-thinking-2025-05-14";
 /// Goes with `output_config.effort`: newer models take the field without it, older ones do not.
-const EFFORT_BETA: &str = "effort-2025-11-24";
+pub(crate) const EFFORT_BETA: &str = "effort-2025-11-24";
 /// From least to most.
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 

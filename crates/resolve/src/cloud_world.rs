@@ -71,6 +71,7 @@ impl CloudEnvironment for Machine {
     fn run(&self, command: Command, wait: Duration) -> BoxFuture<'_, Result<String, WorldError>> {
         let (program, args, more) = match command {
             Command::Shell(text) => ("/bin/sh".to_owned(), vec!["-c".to_owned(), text], Vec::new()),
+            Command::ShellWith { text, env } => ("/bin/sh".to_owned(), vec!["-c".to_owned(), text], env),
             Command::Program { name, args, env } => (name, args, env),
         };
         let mut env = self.env.clone();
