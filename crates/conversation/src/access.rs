@@ -69,6 +69,10 @@ impl Access {
 
     /// After a 401: a new key from the helper, or a refreshed login. False where there is nothing to renew.
     pub async fn refresh(&self) -> bool {
+        // A cloud's credential is renewed where it is found.
+        if self.config.cloud.is_some() {
+            return false;
+        }
         let renewable = match self.options.access.credentials.chosen.as_ref().map(|chosen| &chosen.found) {
             Some(Found::Helper { .. }) => true,
             Some(Found::OAuthFile(login)) => login.refresh.is_some(),

@@ -21,7 +21,69 @@ pub(crate) fn pieces(answer: &AnswerIds, format: Format) -> Vec<Vec<u8>> {
 
 /// An answer that does not stream.
 pub(crate) fn whole(answer: &AnswerIds, format: Format) -> Value {
-    if format == Format::Gemini { gemini::whole(answer) } else { answer.whole() }
+    match format {
+        Format::Gemini => gemini::whole(answer),
+        Format::ChatCompletions => chat_whole(&answer.whole()),
+        Format::Responses => responses_whole(&answer.whole()),
+        Format::Messages | Format::EventStream => answer.whole(),
+    }
+}
+
+/// The texts, and the calls as this format has them.
+fn chat_whole(message: &Value) -> Value {
+    let blocks = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    let call = |block: &Value| {
+        let function = json!({"name": block["name"], "arguments": block["input"].to_string()});
+        json!({"id": block["id"], "type": "function", "function": function})
+    };
+    let calls: Vec<Value> = blocks.iter().filter(|block| block["type"] == "tool_use").map(call).collect();
+    let mut said = json!({"role": "assistant", "content": texts.join("\n")});
+    if !calls.is_empty() {
+        said["tool_calls"] = Value::Array(calls);
+    }
+    let choice = json!({"index": 0, "message": said, "finish_reason": finish_reason(message)});
+    let usage = usage(message, "prompt_tokens", "completion_tokens");
+    json!({"id": message["id"], "object": "chat.completion", "model": message["model"], "choices": [choice], "usage": usage})
+}
+
+fn responses_whole(message: &Value) -> Value {
+    let blocks = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let item = |(index, block): (usize, &Value)| match block["type"].as_str() {
+        Some("tool_use") => json!({
+            "type": "function_call", "call_id": block["id"], "name": block["name"], "arguments": block["input"].to_string(),
+        }),
+        Some("thinking") => {
+            let summary = json!([{"type": "summary_text", "text": block["thinking"]}]);
+            json!({"type": "reasoning", "id": format!("rs_{index}"), "summary": summary})
+        }
+        _ => {
+            let content = json!([{"type": "output_text", "text": block["text"]}]);
+            json!({"type": "message", "id": format!("msg_{index}"), "role": "assistant", "content": content})
+        }
+    };
+    let output: Vec<Value> = blocks.iter().enumerate().map(item).collect();
+    let details = incomplete_details(message);
+    let status = if details.is_null() { "completed" } else { "incomplete" };
+    json!({"id": message["id"], "object": "response", "model": message["model"], "status": status, "output": output,
+        "incomplete_details": details, "usage": usage(message, "input_tokens", "output_tokens")})
+}
+
+fn finish_reason(message: &Value) -> &'static str {
+    match message["stop_reason"].as_str() {
+        Some("tool_use") => "tool_calls",
+        Some("max_tokens") => "length",
+        Some("refusal") => "content_filter",
+        _ => "stop",
+    }
+}
+
+fn incomplete_details(message: &Value) -> Value {
+    match message["stop_reason"].as_str() {
+        Some("max_tokens") => json!({"reason": "max_output_tokens"}),
+        Some("refusal") => json!({"reason": "content_filter"}),
+        _ => Value::Null,
+    }
 }
 
 /// An error inside of a stream.
@@ -97,13 +159,7 @@ fn chat(answer: &AnswerIds) -> Vec<Vec<u8>> {
             }
         }
     }
-    let finish = match whole["stop_reason"].as_str() {
-        Some("tool_use") => "tool_calls",
-        Some("max_tokens") => "length",
-        Some("refusal") => "content_filter",
-        _ => "stop",
-    };
-    out.push(chunk(json!({}), Some(finish)));
+    out.push(chunk(json!({}), Some(finish_reason(&whole))));
     out.push(data(
         &json!({"id": whole["id"], "choices": [], "usage": usage(&whole, "prompt_tokens", "completion_tokens")}),
     ));
@@ -162,11 +218,7 @@ fn responses(answer: &AnswerIds) -> Vec<Vec<u8>> {
             }
         }
     }
-    let details = match whole["stop_reason"].as_str() {
-        Some("max_tokens") => json!({"reason": "max_output_tokens"}),
-        Some("refusal") => json!({"reason": "content_filter"}),
-        _ => Value::Null,
-    };
+    let details = incomplete_details(&whole);
     let kind = if details.is_null() { "response.completed" } else { "response.incomplete" };
     let response = json!({"id": whole["id"], "incomplete_details": details, "usage": usage(&whole, "input_tokens", "output_tokens")});
     out.push(data(&json!({"type": kind, "response": response})));
@@ -186,4 +238,25 @@ fn usage(whole: &Value, input: &str, output: &str) -> Value {
 fn halves(text: &str) -> impl Iterator<Item = &str> {
     let (first, rest) = text.split_at(text.floor_char_boundary(text.len() / 2));
     [first, rest].into_iter().filter(|piece| !piece.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_answers_have_the_shape_of_their_api() {
+        let message = json!({"id": "m", "model": "x", "stop_reason": "tool_use", "usage": {"input_tokens": 3, "output_tokens": 4},
+            "content": [{"type": "text", "text": "hi"}, {"type": "tool_use", "id": "t", "name": "Read", "input": {"a": 1}}]});
+        let chat = chat_whole(&message);
+        assert_eq!(
+            (&chat["choices"][0]["message"]["content"], &chat["choices"][0]["finish_reason"]),
+            (&json!("hi"), &json!("tool_calls"))
+        );
+        assert_eq!(chat["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"a\":1}");
+        assert_eq!((&chat["usage"]["prompt_tokens"], &chat["usage"]["completion_tokens"]), (&json!(3), &json!(4)));
+        let responses = responses_whole(&message);
+        assert_eq!((&responses["status"], &responses["output"][1]["call_id"]), (&json!("completed"), &json!("t")));
+        assert_eq!(responses["output"][0]["content"][0]["text"], "hi");
+    }
 }

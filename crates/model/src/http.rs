@@ -274,7 +274,8 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
 }
 
 pub(crate) fn facts(status: u16, headers: &HeaderMap, now: Timestamp) -> HttpFacts {
-    let retry_after = text(headers, "retry-after").and_then(|value| retry::parse_retry_after(value, now));
+    let asked = text(headers, "retry-after").and_then(|value| retry::parse_retry_after(value, now));
+    let retry_after = asked.or_else(|| (status == 429).then(|| openai_reset(headers)).flatten());
     let after_wait = retry_after.and_then(|wait| now.checked_add(wait).ok());
     HttpFacts {
         status,
@@ -288,6 +289,16 @@ pub(crate) fn facts(status: u16, headers: &HeaderMap, now: Timestamp) -> HttpFac
         now: Some(now),
         error_type: text(headers, "x-amzn-errortype").map(|name| name.split(':').next().unwrap_or(name).to_owned()),
     }
+}
+
+/// How long OpenAI's limits that have nothing left need to come back: `x-ratelimit-reset-tokens: 6m0s`.
+fn openai_reset(headers: &HeaderMap) -> Option<Duration> {
+    let reset = |limit: &&str| {
+        let is_used_up = text(headers, &format!("x-ratelimit-remaining-{limit}")) == Some("0");
+        let wait = text(headers, &format!("x-ratelimit-reset-{limit}")).filter(|_| is_used_up)?;
+        Duration::try_from(wait.trim().parse::<jiff::SignedDuration>().ok()?).ok()
+    };
+    ["requests", "tokens"].iter().filter_map(|limit| reset(limit)).max()
 }
 
 /// When the last of the limits that have nothing left comes back.
@@ -354,5 +365,23 @@ mod tests {
             ("anthropic-ratelimit-requests-reset", "2026-11-15T09:00:00Z"),
         ];
         assert_eq!(read(&limits), (None, Some(60)));
+    }
+
+    #[test]
+    fn openais_limits_say_when_they_come_back() {
+        let now: Timestamp = "2026-11-15T00:00:00Z".parse().unwrap();
+        let wait = |status: u16, pairs: &[(&'static str, &'static str)]| {
+            let pair = |(name, value): &(&'static str, &'static str)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            };
+            facts(status, &pairs.iter().map(pair).collect(), now).retry_after.map(|wait| wait.as_millis())
+        };
+        let requests = [("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "6m0s")];
+        let tokens = [("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "20ms")];
+        assert_eq!(wait(429, &requests), Some(360_000));
+        assert_eq!(wait(429, &[requests[0], requests[1], tokens[0], tokens[1]]), Some(360_000));
+        assert_eq!(wait(429, &[requests[0], requests[1], ("retry-after", "2")]), Some(2_000));
+        assert_eq!(wait(500, &requests), None);
+        assert_eq!(wait(429, &[("x-ratelimit-remaining-requests", "5"), requests[1]]), None, "there is some left");
     }
 }

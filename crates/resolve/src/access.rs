@@ -71,8 +71,14 @@ pub fn client(environment: &Environment) -> Result<ClientConfig, Refusal> {
     client.capabilities = connection::capabilities(environment)?;
     client.tls = connection::tls(environment)?;
     connection::timeouts(&mut client, environment);
-    // Built once now, so that a bad address or proxy is told before the run and not in its middle.
-    model::Client::new(client.clone()).map_err(|error| Refusal::new(format!("Error: {error}")))?;
+    // Built once now, so that a bad address or proxy is told before the run and not in its middle. Beside a switch the
+    // address does not count.
+    let mut tried = client.clone();
+    let lookup = |name: &str| environment.get(name).map(str::to_owned);
+    if !Choice::from_switches(&Variables::new(&lookup)).is_first_party() {
+        ClientConfig::DEFAULT_BASE_URL.clone_into(&mut tried.base_url);
+    }
+    model::Client::new(tried).map_err(|error| Refusal::new(format!("Error: {error}")))?;
     Ok(client)
 }
 

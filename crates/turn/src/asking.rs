@@ -76,15 +76,18 @@ impl Turn {
             return self.finish(End::Budget(limit), cx);
         }
         self.books.asking(cx.now.ms);
-        let models = self.models();
-        let at = self.books.fallen_back.min(models.len() - 1);
-        let question = ModelQuestion {
-            model: models[at].clone(),
-            messages: self.conversation.messages(),
-            has_fallback: at + 1 < models.len(),
-        };
+        let has_fallback = self.books.fallen_back + 1 < self.models().len();
+        let question =
+            ModelQuestion { model: self.model_in_use(), messages: self.conversation.messages(), has_fallback };
         let ticket = self.wait(Step::Ask);
         cx.push(Effect::AskModel { ticket, question });
+    }
+
+    /// The model that has this turn by now: the session's, or the one that it has fallen back on.
+    pub(crate) fn model_in_use(&self) -> String {
+        let mut models = self.models();
+        let at = self.books.fallen_back.min(models.len() - 1);
+        models.swap_remove(at)
     }
 
     /// The model, and those to fall back on.

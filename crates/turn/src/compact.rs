@@ -66,7 +66,7 @@ impl Turn {
             return self.compaction_failed(&compaction, End::Interrupted { streaming: true }, cx);
         }
         let messages = in_words(&self.conversation.messages(), *most, compaction.wish.as_deref());
-        let model = self.model().to_owned();
+        let model = self.model_in_use();
         let ticket = self.wait(Step::Summary(compaction));
         cx.push(Effect::Summarise { ticket, model, messages });
     }

@@ -201,3 +201,26 @@ fn a_profile_by_its_arn_is_known_by_the_model_behind_it() {
         assert!(asked.iter().all(|request| request.body.get("thinking").is_none()), "a shape that every model takes");
     }
 }
+
+#[test]
+fn the_doctor_shows_the_cloud_and_no_other_address() {
+    let world = super::plain();
+    let run = super::bare(&world).named("ralph").args(["doctor"]).env("CLAUDE_CODE_USE_VERTEX", "1");
+    let secret = ("AWS_SECRET_ACCESS_KEY", "secret-to-keep");
+    let said = finish(run.env(secret.0, secret.1)).lines.join("\n");
+    assert!(said.contains("vertex (CLAUDE_CODE_USE_VERTEX is set)"), "{said}");
+    assert!(said.contains("ANTHROPIC_VERTEX_PROJECT_ID is not set") && said.contains("at the first request"), "{said}");
+    assert!(
+        !said.contains("set ANTHROPIC_API_KEY") && !said.contains("endpoint ") && !said.contains(secret.1),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_address_that_does_not_count_need_not_be_one() {
+    let world = super::plain();
+    let mut env = bedrock(&world);
+    env.push(("ANTHROPIC_BASE_URL", "no address".into()));
+    let done = run(&world, &env, &[]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+}

@@ -166,17 +166,17 @@ fn a_refused_default_is_asked_under_the_prefix_that_the_account_has() {
     }
 }
 
-/// A summary is asked of whoever has the conversation by then, under the id that it has there.
+/// A summary is asked of whoever has the turn by then, under the id that it has there.
 #[test]
 fn a_summary_after_a_change_of_provider_goes_where_the_conversation_went() {
-    let world = world(gone());
-    let args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
-    let run = crate::claude(&world).args(args).args(["--fallback-model", "bedrock:opus"]);
-    let run = bedrock(&world).iter().fold(run, |run, (name, value)| run.env(name, value));
-    let result = json!({"type": "result"});
-    let run = run.prompt("hi").wait(result.clone()).prompt("/compact").wait(result).close();
-    let seen = Seen::of(&world, run);
-    let summary = seen.requests.last().expect("it was asked");
-    assert!(summary.body.get("tools").is_none(), "the last question is the summary's: {}", seen.told());
-    assert_eq!(summary.path, "/model/eu.anthropic.claude-opus-5-5/invoke-with-response-stream", "{}", seen.told());
+    let mut turns = gone();
+    turns[1]["usage"] = json!({"input_tokens": 150_000});
+    let world = world(turns);
+    let seen = run(&world, &bedrock(&world), &["--fallback-model", "bedrock:opus", "--autocompact", "100k"]);
+    assert_eq!(seen.result()["result"], "from elsewhere", "{}", seen.told());
+    let (summaries, questions): (Vec<_>, Vec<_>) =
+        seen.requests.iter().partition(|request| request.body.get("tools").is_none());
+    assert_eq!((summaries.len(), questions.len()), (1, 3), "{}", seen.told());
+    let path = "/model/eu.anthropic.claude-opus-5-5/invoke-with-response-stream";
+    assert!(summaries[0].path == path && summaries[0].body.get("model").is_none(), "{}", summaries[0].path);
 }

@@ -39,15 +39,20 @@ pub fn run(environment: &Environment, json: bool, asks: bool) -> Ended {
         environment.get("PATH").unwrap_or_default().as_ref(),
     );
     report.line("shell", &shell.display().to_string());
-    let endpoint = environment.get("ANTHROPIC_BASE_URL").unwrap_or(model::ClientConfig::DEFAULT_BASE_URL);
-    report.line("endpoint", &without_password(endpoint));
+    let whole = resolve::with_settings(None, environment);
+    let is_cloud = doctor_endpoint::is_cloud(&whole);
+    if !is_cloud {
+        let endpoint = whole.get("ANTHROPIC_BASE_URL").unwrap_or(model::ClientConfig::DEFAULT_BASE_URL);
+        report.line("endpoint", &without_password(endpoint));
+    }
     if let Some(problem) = resolve::endpoint_problem(environment) {
         report.problem("endpoint", problem.trim_start_matches("Error: "));
     }
     settings(&mut report, &places);
-    let whole = resolve::with_settings(None, environment);
     doctor_endpoint::examine(&mut report, &whole, asks);
-    credentials(&mut report, environment);
+    if !is_cloud {
+        credentials(&mut report, environment);
+    }
     writable(&mut report, &places.config_dir);
     let scratch = format!("ralph-doctor-{}", uuid::Uuid::new_v4().simple());
     let found = runtime()?.block_on(sandbox::examine(&environment.exe, &temp_dir(), &scratch));

@@ -13,6 +13,12 @@ const WAIT: Duration = Duration::from_secs(2);
 /// Lists of models are a few kilobytes.
 const ANSWER_MAX: usize = 256 * 1024;
 
+/// Whether a switch chooses a cloud: then the first-party API's address and credentials do not count.
+pub fn is_cloud(environment: &Environment) -> bool {
+    let lookup = |name: &str| environment.get(name).map(str::to_owned);
+    !model::Choice::from_switches(&model::Variables::new(&lookup)).is_first_party()
+}
+
 pub fn examine(report: &mut Report, environment: &Environment, asks: bool) {
     let lookup = |name: &str| environment.get(name).map(str::to_owned);
     let choice = model::Choice::from_switches(&model::Variables::new(&lookup));
@@ -24,6 +30,13 @@ pub fn examine(report: &mut Report, environment: &Environment, asks: bool) {
                 &format!("{ignored} is ignored, because {switch} is set as well; unset one of them"),
             );
         }
+        for (label, value) in resolve::described_provider(environment).into_iter().skip(1) {
+            match label {
+                "Problem" => report.problem("provider", &value),
+                label => report.line("provider", &format!("{label}: {value}")),
+            }
+        }
+        report.line("credentials", "looked for at the first request");
         return;
     }
     // Settings that cannot be read are told already.
