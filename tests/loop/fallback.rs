@@ -62,6 +62,30 @@ fn adversary_the_users_settings_do_not_bring_the_first_party_back() {
     }
 }
 
+/// The settings choose one cloud and say how another is reached: the loop chooses the other, and their words about it count.
+#[test]
+fn a_fallback_to_a_cloud_is_reached_as_the_settings_say() {
+    let limited = json!({"status": 429, "headers": {"retry-after": "3600"}, "error": {"type": "error",
+        "error": {"type": "rate_limit_error", "message": "You have hit your limit"}}});
+    let world = with_model(json!([limited]));
+    let cloud = other(work());
+    let env = json!({"env": {
+        "CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_BASE_URL": world.mock().url(),
+        "ANTHROPIC_FOUNDRY_API_KEY": "key-of-foundry", "ANTHROPIC_BEDROCK_MANTLE_BASE_URL": cloud.url(),
+        "AWS_BEARER_TOKEN_BEDROCK": "token-of-mantle", "ANTHROPIC_CUSTOM_HEADERS": "",
+    }});
+    std::fs::create_dir_all(world.home().join(".claude")).unwrap();
+    std::fs::write(world.home().join(".claude/settings.json"), env.to_string()).unwrap();
+    let words = ["3", "--json", "--backend", "builtin", "--fallback", "mantle:opus", "--fallback-after", "10s"];
+    let (outcome, events) = told(ralph(&world, &words).env("CLAUDE_CODE_MAX_RETRIES", "0"));
+    assert_eq!((outcome.code, outcomes(&events)), (Some(0), vec!["deferred".to_owned(), "done".into()]), "{events:#?}");
+    assert_eq!(world.mock().requests().len(), 1, "the first is asked once");
+    for request in cloud.requests() {
+        assert_eq!(request.headers["authorization"], "Bearer token-of-mantle");
+        assert!(!request.headers.contains_key("x-api-key"), "{:?}", request.headers);
+    }
+}
+
 #[test]
 fn a_fallback_that_cannot_be_is_an_error_before_the_run() {
     let world = with_model(json!([]));

@@ -85,7 +85,7 @@ pub fn client(environment: &Environment) -> Result<ClientConfig, Refusal> {
 /// What the endpoint understands: as the user says, never as its address looks.
 pub fn profile(settings: &Settings, environment: &Environment, is_cloud: bool) -> Result<Profile, Refusal> {
     let name = "RALPH_ENDPOINT_PROFILE";
-    let of_settings = settings.text("endpointProfile").filter(|_| !environment.is_on(host_managed::SWITCH));
+    let of_settings = settings.text("endpointProfile").filter(|_| host_managed::takes_profile(environment));
     let (place, text) = match (environment.get(name), of_settings) {
         (Some(text), _) => (name, text),
         (None, Some(text)) => ("the setting endpointProfile", text),

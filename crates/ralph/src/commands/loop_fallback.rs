@@ -15,8 +15,10 @@ const LOCAL_KEY: &str = "local";
 const FIRST_PARTY: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"];
 
-/// With it, no settings file of the agent changes who is asked.
+/// With it, settings files of the agent say nothing about the provider, its address and its credentials.
 const BY_US: &str = "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST";
+/// With it, they do not choose the provider, and still say how it is reached.
+const CHOSEN_BY_US: &str = "RALPH_PROVIDER_CHOSEN_BY_LOOP";
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FallbackError {
@@ -33,7 +35,7 @@ pub fn resolve(entries: &[String], lookup: &dyn Fn(&str) -> Option<String>) -> R
 fn one(entry: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Fallback, FallbackError> {
     let (env, model) = match (endpoint(entry), split_provider(entry)) {
         (Some((profile, model)), _) => (endpoint_env(entry, profile, lookup)?, model),
-        (None, (Some(choice), model)) => (provider_env(choice.switch()), model),
+        (None, (Some(choice), model)) => (provider_env(choice, lookup), model),
         // Another model of the same provider.
         (None, (None, model)) => (Vec::new(), model),
     };
@@ -52,10 +54,13 @@ fn endpoint(entry: &str) -> Option<(ProfileName, &str)> {
     own.then_some((profile, model))
 }
 
-fn provider_env(switch: Option<&'static str>) -> Vec<(&'static str, Option<String>)> {
-    let mut env = switches(switch);
-    env.push(("RALPH_ENDPOINT_PROFILE", None));
-    env.push((BY_US, Some("1".to_owned())));
+fn provider_env(choice: model::Choice, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, Option<String>)> {
+    let mut env = switches(choice.switch());
+    env.extend([("RALPH_ENDPOINT_PROFILE", None), (CHOSEN_BY_US, Some("1".to_owned()))]);
+    let own = model::Choice::from_switches(&model::Variables::new(lookup));
+    if own.name() != choice.name() {
+        env.push(("ANTHROPIC_CUSTOM_HEADERS", None));
+    }
     env
 }
 
@@ -116,6 +121,9 @@ mod tests {
         assert_eq!(bedrock.model, "us.anthropic.claude-x-v1:0");
         assert_eq!(says(&bedrock, "CLAUDE_CODE_USE_BEDROCK"), Some("1".into()));
         assert_eq!(says(&bedrock, "CLAUDE_CODE_USE_VERTEX"), Some(GONE.into()));
+        assert_eq!(says(&bedrock, "ANTHROPIC_CUSTOM_HEADERS"), Some(GONE.into()), "they are for the first");
+        let again = of("bedrock:opus", &[("CLAUDE_CODE_USE_BEDROCK", "1")]).unwrap();
+        assert_eq!(says(&again, "ANTHROPIC_CUSTOM_HEADERS"), None, "it is the same party");
         let first = of("anthropic:opus", &[]).unwrap();
         assert_eq!(says(&first, "CLAUDE_CODE_USE_BEDROCK"), Some(GONE.into()));
         let same = of("us.anthropic.claude-x-v1:0", &[]).unwrap();
