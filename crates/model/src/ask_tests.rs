@@ -290,7 +290,7 @@ async fn what_a_server_refuses_by_name_is_left_out_at_once_and_later() {
         Answer::Close(response(400, "", refused)),
     ]);
     let client = server.client();
-    let asked = crate::Request { effort: Some("high".into()), betas: vec!["effort-2025-11-24".into()], ..request() };
+    let asked = Request { effort: Some("high".into()), betas: vec!["effort-2025-11-24".into()], ..request() };
     for _ in 0..2 {
         assert!(client.ask_once(&asked).await.is_ok());
     }

@@ -54,8 +54,8 @@ impl CloudEnvironment for Played {
     fn warn(&self, _: &str) {}
 }
 
-fn keys(id: &str, expires: &str) -> Option<String> {
-    Some(format!(r#"{{"AccessKeyId":"{id}","SecretAccessKey":"s","Expiration":"{expires}"}}"#))
+fn keys(id: &str, expires: &str) -> String {
+    format!(r#"{{"AccessKeyId":"{id}","SecretAccessKey":"s","Expiration":"{expires}"}}"#)
 }
 
 fn played(printed: &[Option<String>], variables: &[(&'static str, &'static str)]) -> (Arc<Played>, CloudCredentials) {
@@ -87,7 +87,7 @@ const METADATA_OFF: (&str, &str) = ("AWS_EC2_METADATA_DISABLED", "1");
 
 #[tokio::test]
 async fn a_credential_is_renewed_before_its_end_and_kept_where_that_fails() {
-    let printed = [keys("ONE", "2026-11-15T13:00:00Z"), None, keys("TWO", "2026-11-15T14:00:00Z"), None];
+    let printed = [Some(keys("ONE", "2026-11-15T13:00:00Z")), None, Some(keys("TWO", "2026-11-15T14:00:00Z")), None];
     let (world, credentials) = played(&printed, &[METADATA_OFF]);
     assert_eq!(used(&credentials, None).await.0, "ONE");
     at(&world, "12:54:59");
@@ -104,7 +104,7 @@ async fn a_credential_is_renewed_before_its_end_and_kept_where_that_fails() {
 
 #[tokio::test]
 async fn requests_that_are_refused_together_search_once() {
-    let printed = [keys("ONE", "2026-11-15T13:00:00Z"), keys("TWO", "2026-11-15T13:00:00Z"), None];
+    let printed = [Some(keys("ONE", "2026-11-15T13:00:00Z")), Some(keys("TWO", "2026-11-15T13:00:00Z")), None];
     let (world, credentials) = played(&printed, &[METADATA_OFF]);
     let (_, number) = used(&credentials, None).await;
     let refused = Some(Refused { number, is_over: true });
@@ -114,7 +114,7 @@ async fn requests_that_are_refused_together_search_once() {
 
 #[tokio::test]
 async fn a_refused_credential_is_not_used_again() {
-    let (_, credentials) = played(&[keys("ONE", "2026-11-15T13:00:00Z"), None], &[METADATA_OFF]);
+    let (_, credentials) = played(&[Some(keys("ONE", "2026-11-15T13:00:00Z")), None], &[METADATA_OFF]);
     let (_, number) = used(&credentials, None).await;
     let again = used(&credentials, Some(Refused { number, is_over: true })).await;
     assert!(again.0.contains("no AWS credentials found"), "{again:?}");
@@ -123,7 +123,7 @@ async fn a_refused_credential_is_not_used_again() {
 #[tokio::test]
 async fn keys_are_kept_unless_the_user_says_otherwise() {
     for (variable, runs) in [(("CLAUDE_CODE_SKIP_AWS_CRED_CACHE", "1"), 2), (METADATA_OFF, 1)] {
-        let printed = [keys("ONE", "2026-11-15T13:00:00Z"), keys("TWO", "2026-11-15T13:00:00Z")];
+        let printed = [Some(keys("ONE", "2026-11-15T13:00:00Z")), Some(keys("TWO", "2026-11-15T13:00:00Z"))];
         let (world, credentials) = played(&printed, &[variable]);
         used(&credentials, None).await;
         used(&credentials, None).await;

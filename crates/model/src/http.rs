@@ -298,7 +298,7 @@ fn openai_reset(headers: &HeaderMap) -> Option<Duration> {
         let wait = text(headers, &format!("x-ratelimit-reset-{limit}")).filter(|_| is_used_up)?;
         Duration::try_from(wait.trim().parse::<jiff::SignedDuration>().ok()?).ok()
     };
-    ["requests", "tokens"].iter().filter_map(|limit| reset(limit)).max()
+    ["requests", "tokens"].iter().filter_map(reset).max()
 }
 
 /// When the last of the limits that have nothing left comes back.

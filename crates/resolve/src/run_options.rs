@@ -58,10 +58,7 @@ pub fn options(typed: &Arguments, environment: &mut Environment) -> Result<Resol
     let agent = folder::chosen_agent(typed, &settings, (&agents, &plugins), input)?;
     asking::follow_agent(&mut asking, agent.as_deref(), &agents);
     let mut tools = tooling::resolve(typed, environment, &places, &session, (&asking.model, &extra_roots));
-    tools.search = tooling::search(environment, &access.client);
-    if !tooling::has_web_search(&access.client) {
-        tools.web_searches = 0;
-    }
+    tooling::follow_endpoint(&mut tools, environment, &access.client);
     let confined = confined::resolve(typed, &settings, &places, &extra_roots, environment, &mut warnings)?;
     policies::restrain_root(&mut permissions, environment, confined.is_some() && typed.sandbox.is_given)?;
     if let Some(confined) = confined {

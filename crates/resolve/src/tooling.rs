@@ -134,8 +134,16 @@ pub fn unpriced_budget(limits: &Limits, model: &str, client: &model::ClientConfi
     })
 }
 
+/// What the endpoint has a say in.
+pub fn follow_endpoint(tools: &mut ToolSetup, environment: &Environment, client: &model::ClientConfig) {
+    tools.search = search(environment, client);
+    if !has_web_search(client) {
+        tools.web_searches = 0;
+    }
+}
+
 /// Searches are the API's own tool, which not every endpoint has.
-pub fn has_web_search(client: &model::ClientConfig) -> bool {
+fn has_web_search(client: &model::ClientConfig) -> bool {
     match &client.cloud {
         Some(cloud) => !matches!(cloud.endpoint.provider_name(), "bedrock" | "mantle"),
         None => client.profile.has(model::Feature::ServerTools),
@@ -143,7 +151,7 @@ pub fn has_web_search(client: &model::ClientConfig) -> bool {
 }
 
 /// Whether tools are searched for: as the user says, else where the endpoint is the API's own.
-pub fn search(environment: &Environment, client: &model::ClientConfig) -> ToolSearch {
+fn search(environment: &Environment, client: &model::ClientConfig) -> ToolSearch {
     if environment.is_on("CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS") {
         return ToolSearch::Off;
     }

@@ -389,6 +389,7 @@ fn a_models_name_is_one_segment_of_the_path() {
 
 #[test]
 fn each_provider_is_sent_the_betas_that_it_takes() {
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a [&'a str]);
     let tool = serde_json::json!({"type": "web_search_20250305", "name": "web_search"});
     let request = Request {
         model: "claude-opus-4-6[1m]".into(),
@@ -402,7 +403,7 @@ fn each_provider_is_sent_the_betas_that_it_takes() {
     let foundry = [FOUNDRY, ("ANTHROPIC_FOUNDRY_RESOURCE", "ab")];
     let (long, cache, search) = ("context-1m-2025-08-07", "extended-cache-ttl-2025-04-11", "web-search-2025-03-05");
     let (effort, own) = ("effort-2025-11-24", "of-the-user-2026-01-01");
-    let rows: [(&[(&str, &str)], &[&str], &[&str]); 6] = [
+    let rows: [Row; 6] = [
         (&[], &[effort, own, long, cache], &[]),
         (&aws, &[effort, own, long, cache], &[]),
         (&[BEDROCK], &[effort], &[long]),
