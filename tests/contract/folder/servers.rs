@@ -141,7 +141,7 @@ fn a_server_that_the_user_adds_is_there_in_later_runs() {
         (&["add-json", "bad", r#"{"type":"ws","url":"ws://x"}"#], "is not supported"),
         (&["add-json", "bad", "{"], "is not JSON"),
         (&["add-from-claude-desktop"], "is not part of this agent"),
-        (&["sell", "it"], "usage: mcp"),
+        (&["sell", "it"], "unknown command 'mcp sell'. There are: add, add-json, list"),
     ] {
         let refused = mcp(words);
         assert!(refused.code == Some(1) && refused.stderr.contains(expected), "{words:?}: {}", refused.stderr);
