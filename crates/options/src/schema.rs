@@ -83,8 +83,8 @@ impl Schema {
         members.shift_remove("$schema");
         let mut compiled = Schemas::new();
         let mut compiler = compiler();
-        compiler.add_resource(NAME, Value::Object(members)).map_err(refused)?;
-        let root = compiler.compile(NAME, &mut compiled).map_err(refused)?;
+        compiler.add_resource(NAME, Value::Object(members)).map_err(|error| refused(&error))?;
+        let root = compiler.compile(NAME, &mut compiled).map_err(|error| refused(&error))?;
         Ok(Self { source, compiled, root })
     }
 
@@ -108,8 +108,8 @@ fn compiler() -> Compiler {
 }
 
 /// One line for why a schema is none; the validator's own text has many.
-fn refused(error: boon::CompileError) -> SchemaError {
-    let text = match &error {
+fn refused(error: &boon::CompileError) -> SchemaError {
+    let text = match error {
         boon::CompileError::ValidationError { src, .. } => {
             let mut problems = Vec::new();
             list(src, &mut problems);
