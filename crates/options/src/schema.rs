@@ -20,6 +20,9 @@ const PROBLEMS_MAX: usize = 8;
 /// One problem's length: a huge offending value must not flood the conversation.
 const PROBLEM_CHARS: usize = 400;
 
+/// How far a division of two numbers may miss the whole one that it should be, as a part of it.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
 /// What the given schema is called among documents. Nothing can be loaded by it, and nobody sees it.
 const NAME: &str = "schema:given";
 
@@ -133,10 +136,20 @@ fn list(error: &ValidationError, problems: &mut Vec<String>) {
     if is_group && !error.causes.is_empty() {
         return error.causes.iter().for_each(|cause| list(cause, problems));
     }
+    if is_rounding(&error.kind) {
+        return;
+    }
     let place = error.instance_location.to_string();
     let place = if place.is_empty() { "root" } else { &place };
     let text: String = reason(error).chars().take(PROBLEM_CHARS).collect();
     problems.push(format!("{place}: {text}"));
+}
+
+/// 19.99 is a multiple of 0.01, but not for who divides the one by the other.
+fn is_rounding(kind: &ErrorKind) -> bool {
+    let ErrorKind::MultipleOf { got, want } = kind else { return false };
+    let times = got.as_f64().zip(want.as_f64()).map_or(f64::NAN, |(got, want)| got / want);
+    (times - times.round()).abs() <= times.abs() * ROUNDING
 }
 
 /// Of a choice also what each of its cases wanted.
@@ -206,6 +219,17 @@ mod tests {
             ]
         );
         assert_eq!(schema.problems(&json!({"c":3})), ["/c: value must be one of 1, 2"]);
+    }
+
+    #[test]
+    fn cents_are_hundredths() {
+        let schema = Schema::parse(r#"{"multipleOf":0.01}"#).unwrap();
+        for price in [json!(19.99), json!(0.07), json!(1.1), json!(8.2e9), json!(0), json!(-4.35), json!("free")] {
+            assert!(schema.problems(&price).is_empty(), "{price}");
+        }
+        for price in [json!(19.995), json!(0.001), json!(123_456_789.001)] {
+            assert_eq!(schema.problems(&price).len(), 1, "{price}");
+        }
     }
 
     /// References in a circle end, in the schema and in a value.
