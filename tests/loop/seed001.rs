@@ -153,7 +153,8 @@ fn seed_001_the_screen_shows_a_tool_call_while_it_runs() {
     let script = format!(
         r#"work; printf '{{"type":"assistant","message":{{"id":"m","content":[{{"type":"tool_use","id":"t1","name":"Bash","input":{{"command":"make-it-so"}}}}]}}}}\n'
         until [ -e "$HOME/seen" ]; do sleep 0.05; done
-        printf '{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t1","content":"fine"}}]}}}}\n'; result '{PROMISE}'"#
+        printf '{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t1","content":"fine"}}]}}}}\n'
+        until [ -e "$HOME/seen-again" ]; do sleep 0.05; done; result '{PROMISE}'"#
     );
     let program = agent(&world, &script);
     let words = ["--backend", &program.display().to_string()];
@@ -163,6 +164,8 @@ fn seed_001_the_screen_shows_a_tool_call_while_it_runs() {
     std::fs::write(world.home().join("seen"), "").unwrap();
     let shown = terminal.wait(|screen| screen.shows("● Bash")).unwrap();
     assert!(!shown.shows("◐ Bash"), "it has run: {}", shown.text());
+    std::fs::write(world.home().join("seen-again"), "").unwrap();
+    terminal.wait_for("the agent says that all is done").unwrap();
 }
 
 #[test]
