@@ -1,7 +1,8 @@
-//! Tells the linker of a `dist` build which functions to place side by side (docs/speed.md, "Memory").
+//! Tells the linker of a `dist` build which functions to place side by side, and to keep one of those that are the same
+//! (docs/speed.md, "Memory" and "Size").
 //!
 //! Only where the linker is known to take the option: the one that Rust brings for this target. Whoever has chosen another
-//! gets the program without the order.
+//! gets the program without both.
 
 #![expect(clippy::disallowed_methods, reason = "this is how a build script is told and tells")]
 

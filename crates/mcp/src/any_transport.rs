@@ -1,5 +1,5 @@
-//! One type for every way to a server. rmcp's machinery is compiled anew for each type of transport that it is given, 30 KB a
-//! time; a message costs an allocation more.
+//! One type for every way to a server. rmcp's machinery is compiled anew for each type of transport that it is given, 17 KB
+//! and more a time; a message costs an allocation more.
 
 use futures_util::future::BoxFuture;
 use rmcp::RoleClient;
