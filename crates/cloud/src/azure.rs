@@ -3,7 +3,9 @@
 use crate::error::{CredentialError, refused, unreached, useless};
 use crate::google::{form_request, sent};
 use crate::sigv4::escaped;
-use crate::world::{CloudEnvironment, Command, HttpRequest, METADATA_WAIT, PRINT_WAIT, REQUEST_WAIT, is_private};
+use crate::world::{
+    CloudEnvironment, Command, HttpRequest, METADATA_WAIT, NOT_PRIVATE, PRINT_WAIT, REQUEST_WAIT, is_private,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -50,7 +52,7 @@ async fn from_client(world: &dyn CloudEnvironment, resource: &str) -> Result<Opt
     // Some write the host alone.
     let base = if base.contains("://") { base } else { format!("https://{base}") };
     if !is_private(&base) {
-        let why = "is neither https nor an address of this machine".into();
+        let why = NOT_PRIVATE.into();
         return Err(CredentialError::Variable { variable, why });
     }
     let url = format!("{}/{}/oauth2/v2.0/token", base.trim_end_matches('/'), escaped(&tenant));
@@ -78,7 +80,7 @@ async fn from_machine(world: &dyn CloudEnvironment, resource: &str) -> Result<Op
     let is_configured = service.is_some();
     let (url, header) = if let Some((endpoint, secret)) = service {
         if !is_private(&endpoint) {
-            let why = "is neither https nor an address of this machine".into();
+            let why = NOT_PRIVATE.into();
             return Err(CredentialError::Variable { variable: "IDENTITY_ENDPOINT", why });
         }
         let url = format!("{endpoint}?api-version=2019-08-01&resource={}{client}", escaped(resource));

@@ -5,8 +5,8 @@ use crate::error::{CredentialError, refused, unreached, useless};
 use crate::jwt::sign_rs256;
 use crate::sigv4::{self, Scope, Unsigned, escaped};
 use crate::world::{
-    COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, PRINT_WAIT, REQUEST_WAIT,
-    is_private,
+    COMMAND_WAIT, CloudEnvironment, Command, HttpRequest, HttpResponse, METADATA_WAIT, NOT_PRIVATE, PRINT_WAIT,
+    REQUEST_WAIT, is_private,
 };
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -166,7 +166,7 @@ fn private_url(file: &CredentialFile, value: &Value, name: &str) -> Result<Strin
     if is_private(&url) {
         return Ok(url);
     }
-    let why = format!("its {name} is neither https nor an address of this machine, and gets tokens");
+    let why = format!("its {name} {NOT_PRIVATE}, and gets tokens");
     Err(CredentialError::File { file: file.path.display().to_string(), why })
 }
 

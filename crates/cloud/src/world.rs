@@ -112,6 +112,9 @@ impl dyn CloudEnvironment + '_ {
     }
 }
 
+/// Why an address that is not private is refused.
+pub(crate) const NOT_PRIVATE: &str = "is neither https nor an address of this machine";
+
 /// Whether what is sent to this address can be read by nobody on the way: it is encrypted, or does not leave this
 /// machine and its network card.
 pub(crate) fn is_private(url: &str) -> bool {

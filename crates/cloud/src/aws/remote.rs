@@ -4,7 +4,7 @@ use super::{AwsCredential, from_json};
 use crate::error::{CredentialError, refused, unreached, useless};
 use crate::profile_file::Section;
 use crate::sigv4::{self, Keys, Scope, Unsigned, escaped};
-use crate::world::{CloudEnvironment, HttpRequest, METADATA_WAIT, REQUEST_WAIT, is_private};
+use crate::world::{CloudEnvironment, HttpRequest, METADATA_WAIT, NOT_PRIVATE, REQUEST_WAIT, is_private};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const STS_VERSION: &str = "2011-06-15";
 const ROLE_SECONDS: &str = "3600";
 const CONTAINER_HOST: &str = "http://169.254.170.2";
 const INSTANCE_HOST: &str = "http://169.254.169.254";
-const NOT_PRIVATE: &str = "is neither https nor an address of this machine";
+
 pub(super) async fn get(
     world: &dyn CloudEnvironment,
     url: &str,
